@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidParameterError
@@ -74,7 +75,8 @@ def test_candidates_are_a_table(blobs):
     table = model.candidates_
     assert list(table["shape"][:3]) == ["compact", "elongated", "elongated"]
     assert (table["n_clusters"] == 3).all()
-    assert table["with_selected"].max() == 1
+    assert table["selected"].sum() == 1
+    assert table.loc[table["selected"], "with_selected"].item() == 1
     assert table[["agreement", "reproducibility"]].dropna().le(1).all(axis=None)
     assert model.credal_partition_.metadata["choices"]["shape"] == model.reason()
 
@@ -171,6 +173,12 @@ def test_few_objects_are_not_compared():
     assert model.candidates_.empty
     assert model.selected_ == "compact"
     assert "too few" in model.reason()
+
+
+def test_the_reason_needs_a_fit_and_other_candidates(blobs):
+    with pytest.raises(NotFittedError):
+        CredalClustering().reason()
+    assert "no other shape" in CredalClustering(3, shape="compact", random_state=0).fit(blobs[0]).reason()
 
 
 def test_iris_without_any_parameter():

@@ -84,4 +84,5 @@ def test_source_of_some_objects(moons):
     expected = DensityTree.from_dissimilarities(cdist(X[which], X[which])).path_distances()
     np.testing.assert_allclose(source.block(which[:5], which), expected[:5], atol=1e-6)
     np.testing.assert_allclose(source.pairs(which[:5], which[5:10]), expected[range(5), range(5, 10)], atol=1e-6)
+    np.testing.assert_array_equal(source.subset(which[:4]).matrix, source.block(which[:4], which[:4]))
     assert len(source) == 200

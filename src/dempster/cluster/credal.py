@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -112,7 +113,7 @@ class Comparison:
     estimator : CredalClustering
         Parameters.
     advance : function
-        Called before each fit, to show the progress.
+        Called with the name of each candidate after its fits, to show the progress.
     takes_mixtures : bool
         Whether X contains numeric attributes without missing values, so that mixtures can be fitted.
     """
@@ -250,11 +251,9 @@ class Comparison:
             self.scores[k] = support + _WEIGHT_OF_AGREEMENT * self.consensus[k]
         return best[max(self.scores, key=lambda k: self.scores[k])]
 
-    @property
+    @cached_property
     def tree(self) -> DensityTree:
-        if not hasattr(self, "_tree"):
-            self._tree = DensityTree.from_dissimilarities(self.D)
-        return self._tree
+        return DensityTree.from_dissimilarities(self.D)
 
     def _find_tree_number(self) -> int | None:
         """Return the number of clusters that the density tree separates most clearly, or None."""
@@ -288,9 +287,9 @@ class Comparison:
         if 1 - connected.neighbors > _MAX_ERROR * (1 - rival.neighbors):
             return best
         # Another candidate with nearly the same clusters describes them by a simpler shape.
-        scores = {id(one): _rand_index(one.labels, connected.labels) for one in self.candidates[:-1]}
-        alike = max(self.candidates[:-1], key=lambda one: scores[id(one)])
-        if scores[id(alike)] < _SAME:
+        others = [one for one in self.candidates if one.n_clusters == k and one is not connected]
+        alike = max(others, key=lambda one: _rand_index(one.labels, connected.labels))
+        if _rand_index(alike.labels, connected.labels) < _SAME:
             return connected
         return alike if k == best.n_clusters else best
 
@@ -345,7 +344,7 @@ class CredalClustering(EvidentialClusterer):
     candidates_ : pandas.DataFrame
         One row for each candidate: shape, method, number of clusters, reproducibility (agreement between the halves),
         agreement (with the other partitions), neighbors (share of nearest neighbors with the same label, corrected for
-        chance), adjusted Rand index with the selected candidate, and time in seconds.
+        chance), adjusted Rand index with the selected candidate, whether it is selected, and time in seconds.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
     focal_sets_ : FocalSets
@@ -453,6 +452,7 @@ class CredalClustering(EvidentialClusterer):
                 "agreement": one.agreement,
                 "neighbors": one.neighbors,
                 "with_selected": _rand_index(best.labels, one.labels),
+                "selected": one is best,
                 "seconds": one.seconds,
             }
             for one in comparison.candidates
@@ -495,25 +495,23 @@ class CredalClustering(EvidentialClusterer):
 
     def reason(self) -> str:
         """Return a sentence that explains the selection of the shape."""
-        table = self._candidates
+        check_is_fitted(self, "selected_")
+        table, clusters = self._candidates, f"{self.selected_.capitalize()} clusters"
         if not table:
-            return f"{self.selected_.capitalize()} clusters: there are too few objects for a comparison."
-        selected = next(one for one in table if one["with_selected"] == 1 and one["shape"] == self.selected_)
-        others = [
-            one for one in table if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
-        ]
-        if self.shape != "auto" or not others:
-            return f"{self.selected_.capitalize()} clusters, as requested."
+            return f"{clusters}: there are too few objects for a comparison."
+        selected = next(one for one in table if one["selected"])
+        others = [one for one in table if one["n_clusters"] == self.n_clusters_ and one["shape"] != self.selected_]
+        if not others:
+            return f"{clusters}: no other shape was compared."
         rival = max(others, key=lambda one: (np.nan_to_num(one["agreement"]), one["neighbors"]))
         if self.selected_ == "connected":
             return (
-                f"Connected clusters: neighbors have the same label more often ({selected['neighbors']:.2f}) than with "
+                f"{clusters}: neighbors have the same label more often ({selected['neighbors']:.2f}) than with "
                 f"{rival['shape']} clusters ({rival['neighbors']:.2f})."
             )
-        how = f"{self.selected_.capitalize()} clusters ({selected['method']})"
         return (
-            f"{how}: agreement {selected['agreement']:.2f} with the other candidates and with fits to halves of the "
-            f"data; {rival['shape']} clusters: {rival['agreement']:.2f}."
+            f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with the other candidates and "
+            f"with fits to halves of the data; {rival['shape']} clusters: {rival['agreement']:.2f}."
         )
 
     def predict_mass(self, X: TableLike) -> Any:

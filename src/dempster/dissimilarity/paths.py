@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
-from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.dissimilarity.sources import DissimilaritySource, MatrixSource
 
 _CORE_NEIGHBORS = 5  # neighbors that define the density around an object
 _MIN_AVERAGED, _MAX_AVERAGED = 5, 10  # neighbors whose mean replaces an object
@@ -142,5 +142,5 @@ class PathSource(DissimilaritySource):
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self.matrix[self.places[i], self.places[j]]
 
-    def subset(self, which: np.ndarray) -> DissimilaritySource:
-        raise NotImplementedError
+    def subset(self, which: np.ndarray) -> MatrixSource:
+        return MatrixSource(self.block(which, which))
