@@ -500,7 +500,9 @@ class CredalClustering(EvidentialClusterer):
         if not table:
             return f"{clusters}: there are too few objects for a comparison."
         selected = next(one for one in table if one["selected"])
-        others = [one for one in table if one["n_clusters"] == self.n_clusters_ and one["shape"] != self.selected_]
+        others = [
+            one for one in table if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
+        ]
         if not others:
             return f"{clusters}: no other shape was compared."
         rival = max(others, key=lambda one: (np.nan_to_num(one["agreement"]), one["neighbors"]))
