@@ -19,14 +19,17 @@ from dempster._random import as_integer_seed, as_random_state
 from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
+from dempster.cluster._pool import PooledModel
+from dempster.cluster._search import Sample
 from dempster.cluster.egmm import EGMM
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.number import NumberOfClusters, compare_numbers, draw_complete_rows
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.paths import DensityTree
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
-from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
+from dempster.optimize.blocks import Apply, block_map, n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
+from dempster.partition.credal_partition import compute_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,17 +43,19 @@ _N_SPLITS = 2  # random splits of the rows into halves
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_INIT = 3  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
+_MAX_DISCRETE = 10  # An attribute with at most this number of different values is discrete.
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 # Connected clusters are accepted if the least prominent of them has this prominence per object of an average cluster,
 # if the next part of the density tree is less prominent by this factor, and if the disagreement of neighbors is smaller
 # than that of the other candidates by this factor.
-_MIN_PROMINENCE, _MIN_RATIO, _MAX_ERROR = 0.5, 1.35, 0.7
+_MIN_PROMINENCE, _MIN_RATIO, _MAX_ERROR = 0.5, 1.35, 0.65
 # If the tree also selects the number: smallest ratio of prominences, smallest effective number of clusters relative to
 # their number, and largest score of the number that is otherwise selected.
 _MIN_OPEN_RATIO, _MIN_BALANCE, _MAX_SCORE = 2.0, 0.85, 1.33
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
+_MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller weight are left out
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
@@ -60,7 +65,7 @@ def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
     return float(adjusted_rand_score(first, second))
 
 
-@dataclass
+@dataclass(eq=False)
 class Candidate:
     """A partition of the sampled rows into clusters of one shape.
 
@@ -79,6 +84,8 @@ class Candidate:
     seconds : float
     agreement : float
         Mean adjusted Rand index with the other partitions of these rows.
+    weight : float
+        Weight in the mean of the plausibilities.
     """
 
     shape: str
@@ -89,6 +96,7 @@ class Candidate:
     neighbors: float
     seconds: float
     agreement: float = np.nan
+    weight: float = 0.0
 
     @property
     def n_clusters(self) -> int:
@@ -124,6 +132,7 @@ class Comparison:
     advance: Advance
     takes_mixtures: bool
     candidates: list[Candidate] = field(default_factory=list)
+    rejected: list[Candidate] = field(default_factory=list)  # excluded from the mean of the plausibilities
 
     def __post_init__(self) -> None:
         self.seed = as_integer_seed(self.estimator.random_state)
@@ -156,7 +165,8 @@ class Comparison:
         tasks = []
         for place, (shape, method, estimator) in enumerate(members):
             _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
-            parts = [np.arange(len(self.D)), *(() if shape == "connected" else self.halves)]
+            is_found = shape == "connected" or not isinstance(getattr(estimator, "init", "medoids"), str)
+            parts = [np.arange(len(self.D)), *(() if is_found else self.halves)]
             tasks += [(place, estimator, rows) for rows in parts]
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
         for place, labels, seconds in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
@@ -251,6 +261,29 @@ class Comparison:
             self.scores[k] = support + _WEIGHT_OF_AGREEMENT * self.consensus[k]
         return best[max(self.scores, key=lambda k: self.scores[k])]
 
+    def pooled(self, best: Candidate) -> list[Candidate]:
+        """Return the candidates whose masses are averaged, and set their weights.
+
+        The weight of a candidate is proportional to its agreement. The first candidate has compact clusters,
+        because its method detects outliers; its weight is zero if elongated clusters are requested.
+        """
+        best.weight = 1.0
+        if best.shape == "connected" or not self.candidates:
+            return [best]
+        others = [one for one in self.candidates if one.n_clusters == best.n_clusters and one.shape != "connected"]
+        for one in others:
+            one.weight = 0.0 if one in self.rejected else float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
+        compact = [one for one in others if one.shape == "compact"]
+        if not compact:
+            estimator = self.make_estimator("compact", best.n_clusters)
+            compact = [Candidate("compact", "EVCLUS", estimator, best.labels, [], np.nan, 0.0)]
+        least = _MIN_WEIGHT * max(one.weight for one in others)
+        pool = compact + [one for one in others if one.shape == "elongated" and one.weight >= least]
+        total = sum(one.weight for one in pool)
+        for one in others:
+            one.weight = one.weight / total if one in pool else 0.0
+        return pool
+
     @cached_property
     def tree(self) -> DensityTree:
         return DensityTree.from_dissimilarities(self.D)
@@ -275,23 +308,46 @@ class Comparison:
         prominence, ratio = self.tree.support(k)
         if prominence < _MIN_PROMINENCE or ratio < _MIN_RATIO:
             return best
-        rival = best
         if is_open and k != best.n_clusters:
             shares = np.bincount(self.tree.cut(k)) / len(self.D)
             balance = float(np.exp(-shares @ np.log(shares))) / k
             if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or self.scores[best.n_clusters] > _MAX_SCORE:
                 return best
-            fitted = [one for one in self.candidates if one.n_clusters == k]
-            rival = self._best_shape(fitted or self.compare_shapes(k))
+        others = [one for one in self.candidates if one.n_clusters == k] or self.compare_shapes(k)
         connected = self._fit_connected(k)
-        if 1 - connected.neighbors > _MAX_ERROR * (1 - rival.neighbors):
+        # A candidate with nearly the same clusters describes them by a simpler shape.
+        alike = [one for one in others if _rand_index(one.labels, connected.labels) >= _SAME]
+        rivals = [one for one in others if one not in alike]
+        if not rivals or 1 - connected.neighbors > _MAX_ERROR * (1 - max(one.neighbors for one in rivals)):
             return best
-        # Another candidate with nearly the same clusters describes them by a simpler shape.
-        others = [one for one in self.candidates if one.n_clusters == k and one is not connected]
-        alike = max(others, key=lambda one: _rand_index(one.labels, connected.labels))
-        if _rand_index(alike.labels, connected.labels) < _SAME:
+        if self.takes_mixtures and not alike:  # The starts of EGMM may be too far from these clusters.
+            means = np.array([self.source.objects[connected.labels == j].mean(axis=0) for j in range(k)])
+            estimator = self.make_estimator("elongated", k).set_params(init=means)
+            one = self.fit([("elongated", "EGMM from connected clusters", estimator)])[0]
+            alike = [one] if _rand_index(one.labels, connected.labels) >= _SAME else []
+        if not alike:
             return connected
-        return alike if k == best.n_clusters else best
+        if k != best.n_clusters:
+            return best
+        self.rejected = rivals
+        return max(alike, key=lambda one: _rand_index(one.labels, connected.labels))
+
+
+def _is_continuous(rows: np.ndarray) -> bool:
+    """Return whether at least half of the attributes have many different values, as Gaussians do."""
+    n_values = np.array([len(np.unique(column)) for column in rows.T])
+    return float(np.median(n_values)) > min(_MAX_DISCRETE, len(rows) / 4)
+
+
+def _match_clusters(models: list[Any], selected: int, rows: np.ndarray, apply: Apply) -> np.ndarray:
+    """Return, for each model, its clusters that correspond to the clusters of the selected model, shape (m, c).
+
+    The sum of the products of the plausibilities of corresponding clusters over the rows is as large as possible.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    contours = [one.masses(rows, apply).astype(float) @ one.family.membership for one in models]
+    return np.array([linear_sum_assignment(-contours[selected].T @ contour)[1] for contour in contours])
 
 
 class CredalClustering(EvidentialClusterer):
@@ -311,7 +367,11 @@ class CredalClustering(EvidentialClusterer):
       compared by their support plus half of the mean agreement of the candidates, so that more clusters than can be
       found again in a part of the data are not selected.
 
-    The selected method is then fitted to all objects.
+    Compact and elongated candidates are then fitted to all objects. The relative plausibility of each cluster is the
+    weighted mean over the candidates, whose weights are proportional to their agreements with the others. An object
+    about which plausible candidates disagree therefore gets mass on a pair of clusters. Connected clusters, and the
+    clusters of a single candidate, are not averaged. Mixtures are not fitted if most attributes are discrete (at most
+    ten different values).
 
     Parameters
     ----------
@@ -334,22 +394,21 @@ class CredalClustering(EvidentialClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
-        Masses of the objects, computed by the selected method.
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
-    estimator_ : EVCLUS or EGMM
-        The selected method, fitted to all objects.
     selected_ : str
         Shape of the selected clusters.
     candidates_ : pandas.DataFrame
         One row for each candidate: shape, method, number of clusters, reproducibility (agreement between the halves),
         agreement (with the other partitions), neighbors (share of nearest neighbors with the same label, corrected for
-        chance), adjusted Rand index with the selected candidate, whether it is selected, and time in seconds.
+        chance), adjusted Rand index with the selected candidate, weight in the mean of the plausibilities, whether it
+        is selected, and time in seconds.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
     focal_sets_ : FocalSets
     objective_ : float
-        Final objective of the selected method.
+        Final objective of the selected candidate.
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
@@ -426,61 +485,75 @@ class CredalClustering(EvidentialClusterer):
     def _compare_and_fit(self, X: TableLike, sample_weight: ArrayLike) -> None:
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, {}, apply) as sample:
-            source = sample.values
-            takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
-            if self.shape == "elongated" and not takes_mixtures:
-                raise InvalidParameterError("shape", "'compact' or 'connected' for these data", self.shape)
-            n_clusters = self._requested_clusters()
-            if n_clusters is None:
-                self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
-            rng = as_random_state(self.random_state)
-            rows, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
-            if isinstance(rows, AttributeSource):  # Repeated rows and weights give the same result.
-                distinct, places = np.unique(rows.objects, axis=0, return_inverse=True)
-                weights = np.bincount(places, weights)
-                rows, weights = AttributeSource(distinct[weights > 0], rows.metric), weights[weights > 0]
-            unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
-            with self._open_progress(None, " candidates") as advance:
-                comparison = Comparison(rows, unequal, self, advance, takes_mixtures)
-                best = comparison.select(n_clusters, getattr(self, "number_", None))
-        self._candidates: list[dict[str, Any]] = [
-            {
-                "shape": one.shape,
-                "method": one.method,
-                "n_clusters": one.n_clusters,
-                "reproducibility": one.reproducibility,
-                "agreement": one.agreement,
-                "neighbors": one.neighbors,
-                "with_selected": _rand_index(best.labels, one.labels),
-                "selected": one is best,
-                "seconds": one.seconds,
-            }
-            for one in comparison.candidates
-        ]
-        self.selected_ = best.shape
-        self.estimator_ = best.estimator.fit(X, sample_weight=sample_weight)
-        partition = self.estimator_.credal_partition_
-        choices = {**partition.metadata["choices"], "shape": self.reason()}
-        metadata = {**partition.metadata, "method": type(self).__name__, "choices": choices}
-        if isinstance(partition, CredalPartition):
-            partition = CredalPartition.unchecked(
-                partition.masses, partition.focal_sets, partition.index, metadata=metadata
+            comparison, best = self._compare(sample, apply)
+            pool = comparison.pooled(best)
+            members = [one.estimator.fit(X, sample_weight=sample_weight) for one in pool]
+            chosen, models = pool.index(best), [one._model for one in members]
+            self._model = models[0]
+            if len(models) > 1:
+                orders = _match_clusters(models, chosen, comparison.source.objects, apply)
+                self._model = PooledModel.from_models(models, np.array([one.weight for one in pool]), orders, chosen)
+            self.selected_ = best.shape
+            self._candidates: list[dict[str, Any]] = [
+                {
+                    "shape": one.shape,
+                    "method": one.method,
+                    "n_clusters": one.n_clusters,
+                    "reproducibility": one.reproducibility,
+                    "agreement": one.agreement,
+                    "neighbors": one.neighbors,
+                    "with_selected": _rand_index(best.labels, one.labels),
+                    "weight": one.weight,
+                    "selected": one is best,
+                    "seconds": one.seconds,
+                }
+                for one in comparison.candidates
+            ]
+            for name in ("objective_", "history_", "n_iter_", "converged_"):
+                setattr(self, name, getattr(members[chosen], name))
+            self.focal_sets_, self.n_clusters_ = self._model.family, self._model.family.n_clusters
+            choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+            metadata = self._make_metadata(choices | {"shape": self.reason()})
+            if sample.blocks is not None:
+                self.credal_partition_ = self._make_lazy_partition(sample.blocks.source, metadata)
+                self.labels_, self.sample_indices_ = self.credal_partition_.labels, sample.blocks.indices
+                return
+            parts = [one.credal_partition_.masses for one in members]
+            masses = self._model.pool(parts) if isinstance(self._model, PooledModel) else parts[0]
+            self.credal_partition_ = CredalPartition.unchecked(
+                masses, self.focal_sets_, sample.index, metadata=metadata
             )
-        self.credal_partition_, self.labels_ = partition, self.estimator_.labels_
-        for name in ("focal_sets_", "n_clusters_", "objective_", "history_", "n_iter_", "converged_"):
-            setattr(self, name, getattr(self.estimator_, name))
+            compute_labels(self.credal_partition_, apply)
+            self.labels_ = self.credal_partition_.labels.copy()
+
+    def _compare(self, sample: Sample[Any], apply: Apply) -> tuple[Comparison, Candidate]:
+        """Compare the candidates on a sample of the rows, and select one of them."""
+        source = sample.values
+        takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
+        if self.shape == "elongated" and not takes_mixtures:
+            raise InvalidParameterError("shape", "'compact' or 'connected' for these data", self.shape)
+        n_clusters = self._requested_clusters()
+        if n_clusters is None:
+            self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
+        rng = as_random_state(self.random_state)
+        rows, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
+        if isinstance(rows, AttributeSource):  # Repeated rows and weights give the same result.
+            distinct, places = np.unique(rows.objects, axis=0, return_inverse=True)
+            weights = np.bincount(places, weights)
+            rows, weights = AttributeSource(distinct[weights > 0], rows.metric), weights[weights > 0]
+        unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
+        if self.shape == "auto" and takes_mixtures:
+            takes_mixtures = _is_continuous(rows.objects)
+        with self._open_progress(None, " candidates") as advance:
+            comparison = Comparison(rows, unequal, self, advance, takes_mixtures)
+            return comparison, comparison.select(n_clusters, getattr(self, "number_", None))
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
-            return DissimilarityInput(self.metric, fewest=2).training(self, X)
-        return self.estimator_._read(X, reset=False)
-
-    def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        return self.estimator_._read_objects(attributes, like)
-
-    @property
-    def _model(self) -> Any:  # type: ignore[override]
-        return self.estimator_._model
+            self._input = DissimilarityInput(self.metric, fewest=2)
+            return self._input.training(self, X)
+        references = getattr(self._model, "references", None)
+        return self._input.new(self, X, or_width=None if references is None else len(references))
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
@@ -494,7 +567,7 @@ class CredalClustering(EvidentialClusterer):
         return pd.DataFrame(self._candidates)
 
     def reason(self) -> str:
-        """Return a sentence that explains the selection of the shape."""
+        """Return a sentence that explains the selection of the shape, and other plausible numbers of clusters."""
         check_is_fitted(self, "selected_")
         table, clusters = self._candidates, f"{self.selected_.capitalize()} clusters"
         if not table:
@@ -503,20 +576,17 @@ class CredalClustering(EvidentialClusterer):
         others = [
             one for one in table if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
         ]
+        rivals = [one for one in others if one["shape"] != "connected"]
         if not others:
             return f"{clusters}: no other shape was compared."
-        rival = max(others, key=lambda one: (np.nan_to_num(one["agreement"]), one["neighbors"]))
-        if self.selected_ == "connected":
+        if not rivals or np.isnan(selected["agreement"]):
+            rival = max(rivals or others, key=lambda one: one["neighbors"])
             return (
                 f"{clusters}: neighbors have the same label more often ({selected['neighbors']:.2f}) than with "
                 f"{rival['shape']} clusters ({rival['neighbors']:.2f})."
             )
+        rival = max(rivals, key=lambda one: one["agreement"])
         return (
             f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with the other candidates and "
             f"with fits to halves of the data; {rival['shape']} clusters: {rival['agreement']:.2f}."
         )
-
-    def predict_mass(self, X: TableLike) -> Any:
-        """Return the credal partition of new objects, computed by the selected method (see `EVCLUS.predict_mass`)."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict_mass(X)

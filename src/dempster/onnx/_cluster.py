@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import format_value
 from dempster.cluster._expressions import cluster_contour, mass_step, masses_from_plausibilities, mixture_logs
+from dempster.cluster._pool import PooledModel
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
 from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM, PrototypeModel
-from dempster.cluster.egmm import EGMM
+from dempster.cluster.egmm import EGMM, EvidentialMixture
 from dempster.cluster.evclus._model import DoubtModel
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
@@ -28,6 +30,7 @@ from dempster.onnx.graph import (
     Value,
     center_rows,
     concatenate,
+    maximum,
     minimum,
     replace_known_masses,
     squared_distances,
@@ -247,11 +250,28 @@ def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value,
     return outputs @ matrix[:-1] + matrix[-1], network.layer
 
 
+def _export_pool(estimator: CredalClustering, X: Value) -> Value:
+    model: Any = estimator._model
+    if not isinstance(model, PooledModel):
+        return _export_references(estimator, X)
+    contour = outlying = None
+    for one, weight, order in zip(model.models, model.weights, model.orders, strict=True):
+        is_mixture = isinstance(one, EvidentialMixture)
+        part = SimpleNamespace(_model=one, metric="euclidean")
+        masses = (_export_mixture if is_mixture else _export_references)(part, X)
+        if outlying is None:
+            outlying = masses.columns([one.family.empty_index])
+        plausibilities = masses @ one.family.membership[:, order].astype(float)
+        share = plausibilities / maximum(plausibilities.max(), np.finfo(np.float32).tiny) * weight
+        contour = share if contour is None else contour + share
+    return masses_from_plausibilities(GraphOperations(X), contour, model.family, outlying)
+
+
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     **dict.fromkeys((BPEC, CCM, ECM), _export_prototypes),
     CECM: _export_linked_prototypes,
     EGMM: _export_mixture,
     EVCLUS: _export_references,
     NNEVCLUS: _export_network,
-    CredalClustering: lambda estimator, X: EXPORTED[type(estimator.estimator_)](estimator.estimator_, X),
+    CredalClustering: _export_pool,
 }

@@ -224,11 +224,13 @@ def _evclus_methods() -> tuple[Schema, ...]:
 
 def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster import bootclus
+    from dempster.cluster._pool import PooledModel
     from dempster.cluster.credal import CredalClustering
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
-    from dempster.cluster.evclus.evclus import EVCLUS
+    from dempster.cluster.evclus._model import DoubtModel, EvclusModel
     from dempster.cluster.number import NumberOfClusters
     from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
+    from dempster.dissimilarity.input import DissimilarityInput
 
     components = {"means": "c p", "covariance": "p p|c p p", "weights": "g", "origin": "p?"}
     fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps}
@@ -245,7 +247,13 @@ def _other_methods() -> tuple[Schema, ...]:
         Schema.from_fields(bootclus.PairModel, **{"compared": "r", "fitted.masses": "r *"}),
         Schema.from_attributes(bootclus.PairIntervals, **intervals),
         _clusterer(EGMM, EvidentialMixture),
-        Schema.from_estimator(CredalClustering, estimator_=EGMM | EVCLUS, focal_sets_=FocalSets, _candidates=list),
+        _clusterer(
+            CredalClustering,
+            DoubtModel | EvclusModel | PooledModel,
+            _input=DissimilarityInput,
+            _candidates=list,
+        ),
+        Schema.from_fields(PooledModel, weights="m", orders="m c:int"),
         Schema.from_fields(EvidentialMixture, _check_components, **components),
         Schema.from_fields(OnlineMixture, origin="p"),
         Schema.from_fields(MixtureSums, total="g", first="g p", second="* * *"),
