@@ -20,6 +20,7 @@ from dempster._validation import (
     format_value,
     hashable,
     is_integer,
+    is_missing,
     real_tensor,
 )
 from dempster.belief.focal_sets import FocalSets
@@ -162,7 +163,8 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, 
     names = tuple(frame if isinstance(frame, str) else as_list(frame, "frame", f"{c} different names"))
     if not all(map(hashable.test, names)):
         raise InvalidParameterError("frame", must="contain hashable names (text, numbers, tuples)", value=names)
-    if len(names) != c or len(set(names)) != len(names):
+    n_missing = sum(is_missing(name) for name in names)  # Two NaN are different elements of a Python set.
+    if len(names) != c or len(set(names)) != len(names) or n_missing > 1:
         raise InvalidParameterError("frame", must=f"contain {c} different names", value=names)
     return names
 

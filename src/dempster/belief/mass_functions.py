@@ -18,6 +18,7 @@ from dempster._arrays import (
     freeze,
     library_of,
     multiply_rows,
+    precision_of,
     to_device_of,
     to_host,
     zeros,
@@ -28,6 +29,7 @@ from dempster._validation import (
     as_list,
     check_choice,
     check_flags,
+    check_memory,
     is_integer,
     make_table,
     match_names,
@@ -615,6 +617,8 @@ class MassFunctions:
         """Return the masses of all sets, shape (n, 2^c). Bit k of the column index is 1 if answer k is in the set."""
         if self.n_clusters > _MAX_FRAME:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
+        n_bytes = len(self) * precision_of(self._masses).itemsize << self.n_clusters
+        check_memory(n_bytes, f"{len(self):,} rows of 2^{self.n_clusters} masses", "convert fewer rows at once")
         return transforms.to_dense(self._masses, self.focal_sets)
 
     def to_frame(self, backend: str = "pandas") -> Any:
