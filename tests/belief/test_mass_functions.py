@@ -137,6 +137,10 @@ def test_order_of_belief_pignistic_and_plausibility(m):
     betp = m.pignistic(normalized=False)
     assert np.all(belief <= betp + 1e-12)
     assert np.all(betp <= plausible + 1e-12)
+    possible = m.empty < 1
+    singletons = [(k,) for k in range(m.n_clusters)]
+    assert np.all((m.belief(singletons, normalized=True) <= m.pignistic() + 1e-12)[possible])
+    assert np.all((m.pignistic() <= m.plausibility(singletons, normalized=True) + 1e-12)[possible])
     everything = FocalSets.full(m.n_clusters)
     assert np.all(m.belief(everything) <= m.plausibility(everything) + 1e-12)
     np.testing.assert_allclose(m.pignistic().sum(axis=1), 1)

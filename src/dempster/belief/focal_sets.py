@@ -373,7 +373,7 @@ class FocalSets:
         return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(sets)})"
 
 
-def _set_name(row: np.ndarray, labels: Sequence[str]) -> str:
+def _set_name(row: np.ndarray, labels: list[str]) -> str:
     if row.all() and len(row) > 1:
         return "Ω"
     return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"

@@ -399,7 +399,8 @@ class MassFunctions:
         For two or three answers, P is the belief function. If the answers have an order, the belief in all sets of
         consecutive answers is equal to P. In all other cases P is not a belief function, and the masses maximize the
         sum of the beliefs in all sets, with beliefs of at most P. This linear program, for up to ten answers, is solved
-        once for all rows with the same counts in any order.
+        once for all rows with the same counts in any order, which takes from a few milliseconds for four answers to 0.4
+        seconds for ten answers. Its solution is not always unique.
 
         For ``rule="dirichlet"``, with N the sum of the counts, m({k}) = n_k / (N + s) and m(frame) = s / (N + s).
 
@@ -562,7 +563,8 @@ class MassFunctions:
         """Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
 
         They divide the mass of each set equally among its answers. Unless ``normalized=False``, they are divided by
-        1 - m(empty set), and they are uniform if m(empty set) = 1.
+        1 - m(empty set), and they are uniform if m(empty set) = 1. They lie between belief and plausibility if either
+        all three or none of them are normalized.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
         return self._per_answer(multiply_rows(self._masses, share), normalized)
