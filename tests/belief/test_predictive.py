@@ -55,7 +55,7 @@ def test_ordered_answers(c):
     assert (m.belief(everything) <= bounds(counts, everything) + 1e-12).all()
 
 
-@pytest.mark.parametrize("counts", [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12]])
+@pytest.mark.parametrize("counts", [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]])
 def test_beliefs_are_the_most_committed(counts):
     family = FocalSets.full(len(counts), empty=False)
     sets = [set(s) for s in family]
@@ -66,6 +66,14 @@ def test_beliefs_are_the_most_committed(counts):
     belief = m.belief(family)[0]
     assert (belief <= limits + 1e-9).all()
     assert belief.sum() == pytest.approx(-best.fun)
+    # Among these beliefs, the largest difference from the lower probabilities is the smallest.
+    ones, objective = np.ones((len(sets), 1)), within.sum(axis=0)
+    closest = linprog(
+        np.append(np.zeros(len(sets)), 1),
+        A_ub=np.block([[within, 0 * ones], [-within, -ones], [-objective, 0]]),
+        b_ub=[*limits, *-limits, best.fun + 1e-9],
+    )
+    assert (limits - belief).max() == pytest.approx(closest.fun, abs=1e-6)
     assert belief.sum() < limits.sum() - 1e-3  # The lower probabilities are not a belief function.
 
 

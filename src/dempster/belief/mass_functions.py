@@ -396,11 +396,12 @@ class MassFunctions:
 
             P(A) = max(sum_{k in A} l_k, 1 - sum_{k not in A} u_k).
 
-        For two or three answers, P is the belief function. If the answers have an order, the belief in all sets of
-        consecutive answers is equal to P. In all other cases P is not a belief function, and the masses maximize the
-        sum of the beliefs in all sets, with beliefs of at most P. This linear program, for up to ten answers, is solved
-        once for all rows with the same counts in any order, which takes from a few milliseconds for four answers to 0.4
-        seconds for ten answers. Its solution is not always unique.
+        For two or three answers, P is the belief function. If the answers have an order, the beliefs in all sets of
+        consecutive answers are equal to P. In all other cases P is not a belief function. The masses then maximize the
+        sum of the beliefs in all sets, with beliefs of at most P. Denoeux (2006) does not select one of the many
+        solutions of this linear program; here the largest difference between P and the belief is as small as possible.
+        The program is solved once for all rows with the same counts in any order, which takes from 2 milliseconds (four
+        answers) to a second (ten answers, the maximum).
 
         For ``rule="dirichlet"``, with N the sum of the counts, m({k}) = n_k / (N + s) and m(frame) = s / (N + s).
 

@@ -11,8 +11,9 @@ from dempster._validation import as_reals, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, is_subset
 
-_MAX_ANSWERS = 10  # Maximum number of answers without an order (a linear program with 2^10 sets takes 0.4 seconds).
+_MAX_ANSWERS = 10  # Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
 _ROUNDING = 1e-10
+_COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 
 
 def validate_counts(counts: Any) -> np.ndarray:
@@ -65,9 +66,10 @@ def _lower_probabilities(counts: np.ndarray, confidence: float, family: FocalSet
 def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
     """Maximize the sum of the beliefs in all sets, with beliefs that are at most the lower probabilities.
 
-    Rows whose counts differ only in their order have the same linear program, which is solved once. Its solution is not
-    always unique. It is averaged over sets that differ only in answers with the same count, so that the masses do not
-    depend on the order of these answers.
+    There are many solutions of this linear program. An additional variable with a small cost, the largest difference
+    between the lower probabilities and the beliefs, selects one of them. It is averaged over sets that differ only in
+    answers with the same count. Rows whose counts differ only in their order have the same linear program, which is
+    solved once.
     """
     from scipy.optimize import LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -75,10 +77,12 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
     order = np.argsort(counts, axis=1, kind="stable")
     rows, target = np.unique(np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True)
     is_inside = is_subset(family.membership, family.membership)
-    objective, beliefs = -is_inside.sum(axis=1, dtype=float), csr_array(is_inside.T.astype(float))
+    costs = np.append(-is_inside.sum(axis=1, dtype=float), _COST_OF_DIFFERENCE)
+    beliefs, sums = (csr_array(np.column_stack([is_inside.T, np.full(len(family), k)]), dtype=float) for k in (0, 1))
     solutions = np.empty((len(rows), len(family)))
     for i, limits in enumerate(_lower_probabilities(rows, confidence, family)):
-        masses = milp(objective, constraints=LinearConstraint(beliefs, -np.inf, limits)).x
+        constraints = LinearConstraint(beliefs, -np.inf, limits), LinearConstraint(sums, limits, np.inf)
+        masses = milp(costs, constraints=constraints).x[:-1]
         members = family.membership.astype(float) @ (rows[i][:, None] == np.unique(rows[i]))
         kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
         solutions[i] = (np.bincount(kind, masses) / np.bincount(kind))[kind]
