@@ -82,7 +82,7 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
     solutions = np.empty((len(rows), len(family)))
     for i, limits in enumerate(_lower_probabilities(rows, confidence, family)):
         constraints = LinearConstraint(beliefs, -np.inf, limits), LinearConstraint(sums, limits, np.inf)
-        masses = milp(costs, constraints=constraints).x[:-1]
+        masses = np.maximum(milp(costs, constraints=constraints).x[:-1], 0)
         members = family.membership.astype(float) @ (rows[i][:, None] == np.unique(rows[i]))
         kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
         solutions[i] = (np.bincount(kind, masses) / np.bincount(kind))[kind]
