@@ -57,6 +57,7 @@ def test_source_matches_the_definition():
     other = MassFunctions.from_source(table, images, "abc")
     assert other.distance(m).max() < 1e-15
     assert list(other.index) == list(m.index)
+    assert MassFunctions.from_source(table.iloc[0], images, "abc").distance(m[0]) < 1e-15
 
 
 # ---- coarser and finer frames ----------------------------------------------------------------------------------------

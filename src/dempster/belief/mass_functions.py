@@ -192,7 +192,7 @@ class MassFunctions:
         ----------
         probabilities : mapping {interpretation: probability}, or array-like of shape (n, s)
             Probabilities of the s interpretations, which sum to one in each row. The columns of an array are in the
-            order of ``images``; the columns of a table may have the names of the interpretations, in any order.
+            order of ``images``; the columns of a table have the names of the interpretations, in any order.
         images : mapping {interpretation: set}
             Image of each interpretation. A set is a tuple or frozenset of names of the frame, a single name, or ``()``
             for the empty set.
@@ -221,6 +221,8 @@ class MassFunctions:
         if not isinstance(images, Mapping) or not images:
             raise InvalidParameterError("images", "a mapping of interpretations to sets of answers", images)
         table_index = table_names(probabilities)["index"]
+        if getattr(probabilities, "ndim", 0) == 1:
+            probabilities = reorder_by_names(probabilities, list(images))
         if isinstance(probabilities, Mapping):
             probabilities, columns = [list(probabilities.values())], list(probabilities)
         else:
@@ -438,7 +440,7 @@ class MassFunctions:
             masses, family = opinions.masses_from_dirichlet(values + prior, prior)
         return cls(masses, family, **(table_names(counts) | keywords))
 
-    # ---- measures -------------------------------------------------------------------------------------------------
+    # ---- masses ---------------------------------------------------------------------------------------------------
 
     @property
     def masses(self) -> Array:
