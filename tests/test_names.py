@@ -227,6 +227,7 @@ FACTORIES = {
     "pignistic": MassFunctions.from_pignistic,
     "opinions": MassFunctions.from_opinions,
     "dirichlet": lambda t: MassFunctions.from_dirichlet(t + 1),
+    "counts": MassFunctions.from_counts,
     "fuzzy": CredalPartition.from_fuzzy,
     "soft": CredalPartition.from_soft,
     "possibilistic": CredalPartition.from_possibilistic,

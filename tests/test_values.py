@@ -242,6 +242,7 @@ NUMBERS = {
     "weights": lambda v: nearest_pairs(PARTITION, 1, v),
     "rate": lambda v: PARTITION.discount(v),
     "alpha": lambda v: MassFunctions.from_dirichlet(v),
+    "counts": lambda v: MassFunctions.from_counts(v),
     "init": lambda v: PCCA(2, init=v, random_state=0).fit(X, CODES),
     "regularization": lambda v: EvidentialRBFClassifier(3, regularization=v, n_init=1, random_state=0).fit(X, CODES),
 }

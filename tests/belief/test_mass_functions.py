@@ -137,6 +137,10 @@ def test_order_of_belief_pignistic_and_plausibility(m):
     betp = m.pignistic(normalized=False)
     assert np.all(belief <= betp + 1e-12)
     assert np.all(betp <= plausible + 1e-12)
+    possible = m.empty < 1
+    singletons = [(k,) for k in range(m.n_clusters)]
+    assert np.all((m.belief(singletons, normalized=True) <= m.pignistic() + 1e-12)[possible])
+    assert np.all((m.pignistic() <= m.plausibility(singletons, normalized=True) + 1e-12)[possible])
     everything = FocalSets.full(m.n_clusters)
     assert np.all(m.belief(everything) <= m.plausibility(everything) + 1e-12)
     np.testing.assert_allclose(m.pignistic().sum(axis=1), 1)
@@ -295,6 +299,22 @@ def test_from_dict_names_and_queries():
     assert several[1].to_frame().index.tolist() == ["y"]
 
 
+@pytest.mark.parametrize("frame", [("a,b", "a", "b"), (1, "1"), ("a", "b,c", "a,b", "c")])
+def test_names_of_sets_differ(frame):
+    m = MassFunctions(np.eye(2 ** len(frame)), FocalSets.full(len(frame)), frame=frame)
+    assert m.to_frame().columns.is_unique
+    again = MassFunctions(m.to_frame().iloc[:, ::-1], m.focal_sets, frame=frame)
+    np.testing.assert_array_equal(again.masses, m.masses)
+
+
+def test_dense_array_is_limited():
+    family = FocalSets.simple(20)
+    few, many = (MassFunctions(np.eye(22)[np.zeros(n, dtype=int)], family) for n in (2, 2000))
+    assert few.to_dense().shape == (2, 2**20)
+    with pytest.raises(ValueError, match="15.6 GB of memory; convert fewer rows"):
+        many.to_dense()
+
+
 def test_html_table_escapes_names():
     m = MassFunctions.from_dict({("<b>",): 1}, frame=["<b>", "c"])
     assert "<b>" not in m._repr_html_()
@@ -379,6 +399,7 @@ def test_single_mass_function_combines_with_every_row():
         (lambda f: MassFunctions([[1, 0]], f), r"shape \(n, 4\)"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, index=[1, 2]), "^index must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, frame="aa"), "^frame must"),
+        (lambda f: MassFunctions([[1, 0, 0, 0]], f, frame=[float("nan"), float("nan")]), "^frame must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).combine(MassFunctions([[1, 0, 0, 0]], f), rule="x"), "rule must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).discount(2), "rate must lie in"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "rule must be"),

@@ -36,6 +36,11 @@ def test_distances_from_none_to_many():
     assert (found.min(), found.max()) == (0, 1)
 
 
+def test_conflicts_of_a_list():
+    np.testing.assert_allclose(to_conflict([[0, 1], [1, 0]], 2), to_conflict(np.array([[0, 1], [1, 0]]), 2))
+    assert to_conflict([0, 2], 2).tolist() == pytest.approx([0, 0.95])
+
+
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_far_from_the_origin(offset):
     X = np.random.default_rng(0).normal(size=(40, 3)) + offset

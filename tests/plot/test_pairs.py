@@ -212,6 +212,8 @@ def test_invalid_calibration():
         CalibrationDisplay.from_estimator(3)
     with pytest.raises(ValueError, match=r"\bupper\b"):
         CalibrationDisplay.from_arrays(good[0], good[1][:4], *good[2:4])
+    with pytest.raises(ValueError, match="^lower must not exceed upper"):
+        CalibrationDisplay.from_arrays(good[1], good[0], *good[2:4])
     with pytest.raises(ValueError, match="^x='probability' needs"):
         CalibrationDisplay.from_arrays(*good[:4], x="probability")
     with pytest.raises(ValueError, match=r"\baxes\b"):

@@ -85,6 +85,9 @@ def test_invalid_input(iris):
     model = EKNNClassifier().fit(X, y)
     with pytest.raises(ValueError, match=r"\by\b"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test[:3])
+    for classifier in (model, LogisticRegression().fit(X, y)):
+        with pytest.raises(ValueError, match="^y must contain only classes .* 'unseen'"):
+            RejectionCurveDisplay.from_estimator(classifier, X_test, np.append(y_test[:-1], "unseen"))
     with pytest.raises(ValueError, match="^rule must"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule="interval_dominance")
     with pytest.raises(TypeError, match=r"\bestimator\b"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, to_host
+from dempster._arrays import Array, is_tensor, library_of, precision_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._validation import (
     are_labels_equal,
@@ -20,12 +20,12 @@ from dempster._validation import (
     format_value,
     hashable,
     is_integer,
+    is_missing,
     real_tensor,
 )
 from dempster.belief.focal_sets import FocalSets
 
 SUM_TOLERANCE = 1e-6
-_NEGATIVE_TOLERANCE = 1e-10
 
 
 def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets") -> tuple[int, ...]:
@@ -68,10 +68,15 @@ def membership_rows(
             f"{type(sets).__name__}",
         )
     single = not isinstance(sets, list)
-    rows = np.zeros((1 if single else len(sets), c), dtype=bool)
-    for i, clusters in enumerate([sets] if single else sets):
-        rows[i, list(parse_set(clusters, frame, name))] = True
-    return rows, single
+    return set_rows([sets] if single else sets, frame, name), single
+
+
+def set_rows(sets: list[Any], frame: tuple[Hashable, ...], name: str) -> np.ndarray:
+    """Return the membership array of a list of sets of answers, shape (s, c)."""
+    rows = np.zeros((len(sets), len(frame)), dtype=bool)
+    for row, members in zip(rows, sets, strict=True):
+        row[list(parse_set(members, frame, name))] = True
+    return rows
 
 
 def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
@@ -95,6 +100,11 @@ def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, .
     return masses
 
 
+def rounding_tolerance(masses: Array) -> float:
+    """Return the largest absolute value of a mass that is regarded as a rounding error."""
+    return 1e-6 if precision_of(masses) == np.float32 else 1e-10
+
+
 def validate_masses(masses: Any, f: int) -> Array:
     """Validate masses; return them without negative values and with rows that sum to one, shape (n, f)."""
     values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
@@ -106,11 +116,10 @@ def validate_masses(masses: Any, f: int) -> Array:
     library = library_of(values)
     if not library.isfinite(total).all():
         raise InvalidParameterError("masses", must="be finite, got NaN or infinite values")
-    single = values.dtype == library.float32
-    if len(values) and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
+    if len(values) and values.min() < -rounding_tolerance(values):
         row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
         raise InvalidParameterError("masses", must=f"not be negative, got {values[row].min():.3g} in row {row}")
-    if (abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)).any():
+    if (abs(total - 1) > (1e-5 if values.dtype == library.float32 else SUM_TOLERANCE)).any():
         row = int(abs(total - 1).argmax())
         raise InvalidParameterError("masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}")
     values = values.clamp(min=0) if is_tensor(values) else np.maximum(values, 0)
@@ -155,23 +164,32 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
     return array
 
 
-def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
+def validate_frame(frame: Iterable[Hashable] | None, c: int, argument: str = "frame") -> tuple[Hashable, ...]:
     """Return the names of the c answers as a tuple, by default 0, ..., c - 1."""
     if frame is None:
         return tuple(range(c))
-    names = tuple(frame if isinstance(frame, str) else as_list(frame, "frame", f"{c} different names"))
+    names = tuple(frame if isinstance(frame, str) else as_list(frame, argument, f"{c} different names"))
     if not all(map(hashable.test, names)):
-        raise InvalidParameterError("frame", must="contain hashable names (text, numbers, tuples)", value=names)
-    if len(names) != c or len(set(names)) != len(names):
-        raise InvalidParameterError("frame", must=f"contain {c} different names", value=names)
+        raise InvalidParameterError(argument, must="contain hashable names (text, numbers, tuples)", value=names)
+    n_missing = sum(is_missing(name) for name in names)  # Two NaN are different elements of a Python set.
+    if len(names) != c or len(set(names)) != len(names) or n_missing > 1:
+        raise InvalidParameterError(argument, must=f"contain {c} different names", value=names)
     return names
 
 
-def validate_probabilities(values: Any, name: str) -> np.ndarray:
+def parse_frame(frame: Any, argument: str = "frame") -> tuple[Hashable, ...]:
+    """Return the names of any number of answers as a tuple; the letters of a string are names."""
+    names = list(frame) if isinstance(frame, str) else as_list(frame, argument, "names of answers")
+    return validate_frame(names, len(names), argument)
+
+
+def validate_probabilities(values: Any, name: str, *, sum_to_one: bool = False) -> np.ndarray:
     """Return the values as an array of shape (n, c), or raise an error if they are outside [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
     if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
         raise InvalidParameterError(
             name, must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}"
         )
+    if sum_to_one and np.any(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE):
+        raise InvalidParameterError(name, must="sum to one in every row")
     return np.clip(values, 0, 1)

@@ -327,18 +327,20 @@ class FocalSets:
         return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
-        """Return the names of the sets as text, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame)."""
+        """Return the names of the sets as text, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
+
+        If two sets would have the same name, such as {a,b} and the set of the single cluster "a,b", the names of the
+        clusters are quoted.
+        """
         names = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
             raise InvalidParameterError("cluster_names", must=f"contain {self.n_clusters} names, got {len(labels)}")
-
-        def name(row: np.ndarray) -> str:
-            if row.all() and len(row) > 1:
-                return "Ω"
-            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
-
-        return [name(row) for row in self._membership]
+        found = [_set_name(row, labels) for row in self._membership]
+        if len(set(found)) < len(found):
+            quoted = list(map(repr, names))
+            return [_set_name(row, quoted) for row in self._membership]
+        return found
 
     def union(self, other: FocalSets) -> FocalSets:
         """Return the family of all sets of both families, sorted by cardinality, then lexicographically."""
@@ -369,6 +371,12 @@ class FocalSets:
         if len(sets) > 12:
             sets = sets[:8] + ["..."] + sets[-2:]
         return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(sets)})"
+
+
+def _set_name(row: np.ndarray, labels: list[str]) -> str:
+    if row.all() and len(row) > 1:
+        return "Ω"
+    return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -22,14 +24,14 @@ def decay(d0: float) -> float:
     return -np.log(1 - LARGE_CONFLICT) / d0**2
 
 
-def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
+def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
     """Convert dissimilarities d to degrees of conflict 1 - exp(-gamma d^2).
 
-    The degree of conflict is 0 for d = 0 and 0.95 for d = d0, which determines gamma (Denoeux, 2021, equation 4).
+    The degree of conflict is 0 for d = 0 and 0.95 for d = d0, which determines gamma (Denoeux, 2021, equation 6).
 
     Parameters
     ----------
-    dissimilarities : array of any shape
+    dissimilarities : array-like of any shape
         Nonnegative dissimilarities.
     d0 : float > 0
         Dissimilarity for which the plausibility that two objects are in different clusters is 0.95.

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import as_reals, check, choice, format_value, integer
@@ -277,6 +277,8 @@ class CalibrationDisplay(canvas.Display):
         self.lower = canvas.validate_sequence(lower, "lower")
         p = len(self.lower)
         self.upper = canvas.validate_sequence(upper, "upper", p)
+        if (self.lower > self.upper).any():
+            raise InvalidParameterError("lower", must="not exceed upper")
         self.belief = canvas.validate_sequence(belief, "belief", p)
         self.plausibility = canvas.validate_sequence(plausibility, "plausibility", p)
         self.probability = None if probability is None else canvas.validate_sequence(probability, "probability", p)

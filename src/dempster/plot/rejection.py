@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_boolean, as_labels, as_reals, check, check_choice, convert_fields, real
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
@@ -201,21 +201,25 @@ def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -
     if not hasattr(estimator, "predict_proba"):
         raise InvalidInputError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
     probabilities = np.asarray(estimator.predict_proba(X))
-    right = estimator.classes_[probabilities.argmax(axis=1)] == _validate_classes(y, len(probabilities))
-    return RejectionCurve.from_losses(~right, 1 - probabilities.max(axis=1))
+    classes = _validate_classes(y, len(probabilities), estimator.classes_)
+    wrong = estimator.classes_[probabilities.argmax(axis=1)] != classes
+    return RejectionCurve.from_losses(wrong, 1 - probabilities.max(axis=1))
 
 
 def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
     check_choice(rule, "rule", SINGLE_RULES)
-    classes = _validate_classes(y, len(masses))
+    classes = _validate_classes(y, len(masses), masses.frame)
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
     return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != classes, losses.min(axis=1))
 
 
-def _validate_classes(y: Any, n: int) -> np.ndarray:
+def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:
     classes = as_labels(y, "y")
     if classes.shape != (n,):
         raise InvalidInputError(f"y must contain the classes of {n} objects, got shape {classes.shape}")
+    unknown = set(classes.tolist()).difference(known)
+    if unknown:
+        raise InvalidParameterError("y", must="contain only classes of the classifier", value=unknown.pop())
     return classes

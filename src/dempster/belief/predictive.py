@@ -1,0 +1,93 @@
+"""Predictive belief functions: beliefs about the next observation, given the counts of earlier observations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_reals, check_memory
+from dempster.belief import transforms
+from dempster.belief.focal_sets import FocalSets, is_subset
+
+_MAX_ANSWERS = 10  # Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
+_ROUNDING = 1e-10
+_COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
+
+
+def validate_counts(counts: Any) -> np.ndarray:
+    """Return the counts as an array of shape (n, c), or raise an error if a value is negative or not finite."""
+    values = np.atleast_2d(as_reals(counts, "counts")).astype(float, copy=False)
+    if values.ndim != 2 or values.shape[1] < 2 or not (np.isfinite(values) & (values >= 0)).all():
+        raise InvalidParameterError(
+            "counts",
+            must=f"be a table (n, c) of nonnegative numbers for at least two answers, got shape {values.shape}",
+        )
+    return values
+
+
+def goodman_intervals(counts: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of simultaneous confidence intervals for the probabilities of the answers (Goodman, 1965)."""
+    from scipy.special import chdtri
+
+    total = counts.sum(axis=1, keepdims=True)
+    quantile = chdtri(1, (1 - confidence) / counts.shape[1])  # of the chi-squared distribution
+    variance = counts * (total - counts) / np.where(total > 0, total, 1)
+    middle, width = quantile + 2 * counts, np.sqrt(quantile * (quantile + 4 * variance))
+    scale = 2 * (total + quantile)
+    return (middle - width) / scale, (middle + width) / scale
+
+
+def masses_from_counts(counts: np.ndarray, confidence: float, *, ordered: bool) -> tuple[np.ndarray, FocalSets]:
+    """Return the masses and the focal sets for counts; see `MassFunctions.from_counts`."""
+    n, c = counts.shape
+    if not ordered and c > _MAX_ANSWERS:
+        raise InvalidInputError(
+            f"counts of {c} answers without an order are not supported, the limit is {_MAX_ANSWERS}; use "
+            "rule='dirichlet', or ordered=True if the answers have an order"
+        )
+    family = FocalSets.intervals(c, empty=False) if ordered else FocalSets.full(c, empty=False)
+    check_memory(3 * 8 * n * len(family), f"{n:,} rows of {len(family):,} masses", "use fewer rows at once")
+    masses = transforms.masses_from_implicability(_lower_probabilities(counts, confidence, family), family)
+    invalid = masses.min(axis=1) < -_ROUNDING  # This occurs only for four or more answers without an order.
+    if invalid.any():
+        masses[invalid] = _most_committed(counts[invalid], confidence, family)
+    return masses, family
+
+
+def _lower_probabilities(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
+    """Return the smallest probability of each set for probabilities of the answers in the confidence intervals."""
+    lower, upper = goodman_intervals(counts, confidence)
+    inside = family.membership.T
+    return np.maximum(lower @ inside, 1 - upper @ ~inside)
+
+
+def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
+    """Maximize the sum of the beliefs in all sets, with beliefs that are at most the lower probabilities.
+
+    There are many solutions of this linear program. An additional variable with a small cost, the largest difference
+    between the lower probabilities and the beliefs, selects one of them. It is averaged over sets that differ only in
+    answers with the same count. Rows whose counts differ only in their order have the same linear program, which is
+    solved once.
+    """
+    from scipy.optimize import LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    order = np.argsort(counts, axis=1, kind="stable")
+    rows, target = np.unique(np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True)
+    is_inside = is_subset(family.membership, family.membership)
+    costs = np.append(-is_inside.sum(axis=1, dtype=float), _COST_OF_DIFFERENCE)
+    beliefs, sums = (csr_array(np.column_stack([is_inside.T, np.full(len(family), k)]), dtype=float) for k in (0, 1))
+    solutions = np.empty((len(rows), len(family)))
+    for i, limits in enumerate(_lower_probabilities(rows, confidence, family)):
+        constraints = LinearConstraint(beliefs, -np.inf, limits), LinearConstraint(sums, limits, np.inf)
+        masses = np.maximum(milp(costs, constraints=constraints).x[:-1], 0)
+        members = family.membership.astype(float) @ (rows[i][:, None] == np.unique(rows[i]))
+        kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
+        solutions[i] = (np.bincount(kind, masses) / np.bincount(kind))[kind]
+    column = np.empty(1 << counts.shape[1], dtype=np.intp)
+    column[family.codes] = np.arange(len(family))
+    out = np.empty((len(counts), len(family)))
+    np.put_along_axis(out, column[(1 << order) @ family.membership.T], solutions[target.ravel()], axis=1)
+    return out
