@@ -59,10 +59,12 @@ _MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller wei
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the adjusted Rand index of two partitions."""
-    from sklearn.metrics import adjusted_rand_score  # slow to import
-
-    return float(adjusted_rand_score(first, second))
+    """Return the adjusted Rand index of two partitions, given as labels (scikit-learn's function is much slower)."""
+    width = int(second.max()) + 1
+    table = np.bincount(first * width + second, minlength=(int(first.max()) + 1) * width).reshape(-1, width)
+    pairs, rows, columns = (float(n @ (n - 1.0)) for n in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
+    expected, largest = rows * columns / (len(first) * (len(first) - 1)), (rows + columns) / 2
+    return 1.0 if largest == expected else (pairs - expected) / (largest - expected)
 
 
 @dataclass(eq=False)
@@ -220,7 +222,9 @@ class Comparison:
         parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
         n_parts = 1 + len(self.halves)
         weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
-        table = np.array([[_rand_index(a, b) for b in parts] for a in parts])
+        table = np.eye(len(parts))
+        for i, j in zip(*np.triu_indices(len(parts), 1), strict=True):
+            table[i, j] = table[j, i] = _rand_index(parts[i], parts[j])
         for place, one in zip(range(0, len(parts), n_parts), candidates, strict=True):
             others = np.arange(len(parts)) != place
             one.agreement = float(np.average(table[place, others], weights=weights[others]))
@@ -327,8 +331,6 @@ class Comparison:
             alike = [one] if _rand_index(one.labels, connected.labels) >= _SAME else []
         if not alike:
             return connected
-        if k != best.n_clusters:
-            return best
         self.rejected = rivals
         return max(alike, key=lambda one: _rand_index(one.labels, connected.labels))
 
