@@ -6,8 +6,10 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from dempster.dissimilarity.paths import DensityTree, PathSource, _average_neighbors
-from dempster.dissimilarity.sources import AttributeSource
+from dempster.cluster import EVCLUS, RECM, ECMdd
+from dempster.dissimilarity.paths import DensityTree, PathMetric, _average_neighbors
+from dempster.dissimilarity.sources import AttributeSource, PathSource
+from dempster.persistence import load, save
 
 
 @pytest.fixture
@@ -86,3 +88,36 @@ def test_source_of_some_objects(moons):
     np.testing.assert_allclose(source.pairs(which[:5], which[5:10]), expected[range(5), range(5, 10)], atol=1e-6)
     np.testing.assert_array_equal(source.subset(which[:4]).matrix, source.block(which[:4], which[:4]))
     assert len(source) == 200
+
+
+def test_path_metric_of_all_objects_is_exact(moons):
+    X, _ = moons
+    X = np.unique(X, axis=0)
+    expected = np.minimum(DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), cdist(X, X))
+    source = AttributeSource(X, "path")
+    np.testing.assert_allclose(source.block(slice(None), slice(None)), expected)
+    i, j = np.arange(20), np.arange(30, 50)
+    np.testing.assert_allclose(source.pairs(i, j), expected[i, j])
+
+
+def test_path_metric_by_way_of_landmarks():
+    X, moon = make_moons(5000, noise=0.06, random_state=0)
+    source = AttributeSource(X, "path")
+    assert len(source.parameters["landmarks"]) < len(X)
+    some = np.arange(300)
+    D = source.block(some, some)
+    np.testing.assert_array_equal(np.diagonal(D), 0)
+    np.testing.assert_allclose(D, D.T)
+    same = moon[some][:, None] == moon[some]
+    assert np.quantile(D[same], 0.95) < np.quantile(D[~same], 0.05)
+    np.testing.assert_array_equal(PathMetric(**source.parameters).block(X[:5], X[:9]), D[:5, :9])
+
+
+@pytest.mark.parametrize("make", [EVCLUS, RECM, ECMdd])
+def test_clusterers_take_path_distances(make, moons, tmp_path):
+    X, moon = moons
+    model = make(2, metric="path", random_state=0).fit(X)
+    assert adjusted_rand_score(moon, model.labels_) > 0.95
+    assert adjusted_rand_score(moon[::3], model.predict(X[::3] + 0.01)) > 0.95
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))

@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
-from dempster.dissimilarity.sources import DissimilaritySource, MatrixSource
-
 _CORE_NEIGHBORS = 5  # neighbors that define the density around an object
 _MIN_AVERAGED, _MAX_AVERAGED = 5, 10  # neighbors whose mean replaces an object
 _OBJECTS_PER_AVERAGED = 50  # number of objects for each neighbor in the mean
+_MAX_LANDMARKS = 2000
 _MIN_CORE = 1e-3  # smallest core distance, relative to the median
 
 
@@ -120,27 +118,52 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum((squares + squares.T) / 2 - within - within[:, None], 0))
 
 
-class PathSource(DissimilaritySource):
-    """Path distances between some of the objects of another source of dissimilarities."""
+@dataclass(frozen=True)
+class PathMetric:
+    """Path distances between any objects, by way of landmarks.
 
-    metric = "path"
-    dtype = np.dtype(float)
-    matrix: np.ndarray
+    An object is connected to its nearest landmark. The path distance of two objects is the largest of three steps, the
+    two steps to the landmarks and the path distance of the landmarks. It is at most their Euclidean distance.
 
-    def __init__(self, source: DissimilaritySource, which: np.ndarray):
-        D = source.block(which, which).astype(float)
-        self.matrix = DensityTree.from_dissimilarities((D + D.T) / 2).path_distances()
-        self.places = np.full(len(source), -1)
-        self.places[which] = np.arange(len(which))
+    Attributes
+    ----------
+    landmarks : (r, p) array
+        Training objects, all of them if there are at most 2,000.
+    between : (r, r) array
+        Path distances between the landmarks.
+    """
 
-    def __len__(self) -> int:
-        return len(self.places)
+    landmarks: np.ndarray
+    between: np.ndarray
 
-    def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.matrix[np.ix_(self.places[rows], self.places[columns])]
+    @classmethod
+    def from_objects(cls, X: np.ndarray) -> PathMetric:
+        """Draw the landmarks, and compute their path distances."""
+        from scipy.spatial.distance import cdist  # slow to import
 
-    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self.matrix[self.places[i], self.places[j]]
+        X = np.unique(X, axis=0)
+        if len(X) > _MAX_LANDMARKS:
+            X = X[np.random.default_rng(0).choice(len(X), _MAX_LANDMARKS, replace=False)]
+        paths = DensityTree.from_dissimilarities(cdist(X, X)).path_distances() if len(X) > 1 else np.zeros((1, 1))
+        return cls(X, paths.astype(X.dtype))
 
-    def subset(self, which: np.ndarray) -> MatrixSource:
-        return MatrixSource(self.block(which, which))
+    def block(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the path distances between all objects A and all objects B."""
+        from scipy.spatial.distance import cdist  # slow to import
+
+        (a, first), (b, second) = self._attach(A), self._attach(B)
+        steps = np.maximum(self.between[np.ix_(a, b)], np.maximum(first[:, None], second))
+        return np.minimum(steps, cdist(A, B))
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the path distances between each object of A and the corresponding object of B."""
+        (a, first), (b, second) = self._attach(A), self._attach(B)
+        steps = np.maximum(self.between[a, b], np.maximum(first, second))
+        return np.minimum(steps, np.linalg.norm(A - B, axis=1))
+
+    def _attach(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of the nearest landmark of each object, and the distance to it."""
+        from sklearn.metrics import pairwise_distances_argmin  # slow to import
+
+        nearest = pairwise_distances_argmin(X, self.landmarks)
+        return nearest, np.linalg.norm(X - self.landmarks[nearest], axis=1)

@@ -23,6 +23,7 @@ from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, row_mean
 from dempster.dissimilarity.gower import GowerData, gower_block, gower_pairs, partial_gower_block, partial_gower_pairs
 from dempster.dissimilarity.partial import pair_squares, partial_squares
+from dempster.dissimilarity.paths import DensityTree, PathMetric
 
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 
@@ -87,10 +88,10 @@ class DissimilaritySource(ABC):
 class AttributeSource(DissimilaritySource):
     """Dissimilarities between the rows of a table of attributes.
 
-    ``metric`` is a metric of scikit-learn, or a function of two rows. ``parameters`` are keyword arguments of the
-    metric. By default the variances for "seuclidean" and the inverse covariance matrix for "mahalanobis" are computed
-    from X. ``within``, shape (p,), contains the variances of the attributes within clusters, which are required if
-    values are missing (`dempster.dissimilarity.partial`).
+    ``metric`` is a metric of scikit-learn, "path" (`PathMetric`), or a function of two rows. ``parameters`` are keyword
+    arguments of the metric. By default the variances for "seuclidean", the inverse covariance matrix for "mahalanobis"
+    and the landmarks for "path" are computed from X. ``within``, shape (p,), contains the variances of the attributes
+    within clusters, which are required if values are missing (`dempster.dissimilarity.partial`).
     """
 
     objects: np.ndarray
@@ -109,6 +110,8 @@ class AttributeSource(DissimilaritySource):
             elif metric == "mahalanobis":
                 covariance = np.atleast_2d(np.cov(X, rowvar=False, dtype=float))
                 parameters["VI"] = np.linalg.pinv(covariance, hermitian=True)
+            elif metric == "path":
+                parameters = dict(vars(PathMetric.from_objects(X)))
         self.objects, self.metric, self.within, self.parameters = X, metric, within, parameters
         self.dtype = X.dtype
 
@@ -137,6 +140,8 @@ class AttributeSource(DissimilaritySource):
             from scipy.spatial.distance import cdist
 
             return check_values(cdist(A, B), "metric")
+        if self.metric == "path":
+            return PathMetric(**self.parameters).block(A, B).astype(self.dtype)
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
@@ -172,6 +177,8 @@ class AttributeSource(DissimilaritySource):
                     squares = np.einsum("pd,pd->p", gap, gap)
                 out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
             return out
+        if self.metric == "path":
+            return PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j)).astype(self.dtype)
         # Other metrics can only be computed in blocks. Compute one block for each distinct element of i.
         order = np.argsort(i, kind="stable")
         first, begin = np.unique(i[order], return_index=True)
@@ -259,6 +266,32 @@ class MatrixSource(DissimilaritySource):
 
     def subset(self, which: np.ndarray) -> MatrixSource:
         return MatrixSource(self.matrix[np.ix_(which, which)])
+
+
+class PathSource(DissimilaritySource):
+    """Path distances between some of the objects of another source of dissimilarities."""
+
+    metric = "path"
+    dtype = np.dtype(float)
+    matrix: np.ndarray
+
+    def __init__(self, source: DissimilaritySource, which: np.ndarray):
+        D = source.block(which, which).astype(float)
+        self.matrix = DensityTree.from_dissimilarities((D + D.T) / 2).path_distances()
+        self.places = np.full(len(source), -1)
+        self.places[which] = np.arange(len(which))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.matrix[np.ix_(self.places[rows], self.places[columns])]
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.matrix[self.places[i], self.places[j]]
+
+    def subset(self, which: np.ndarray) -> MatrixSource:
+        return MatrixSource(self.block(which, which))
 
 
 class SparseSource:

@@ -56,11 +56,11 @@ from dempster.constraints import Constraints
 from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.partial import impute_missing
-from dempster.dissimilarity.paths import PathSource
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
     MatrixSource,
+    PathSource,
     References,
     SparseSource,
     TensorSource,
