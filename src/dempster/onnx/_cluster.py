@@ -257,7 +257,7 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     contour = outlying = None
     for one, weight, order in zip(model.models, model.weights, model.orders, strict=True):
         is_mixture = isinstance(one, EvidentialMixture)
-        part = SimpleNamespace(_model=one, metric="euclidean")
+        part: Any = SimpleNamespace(_model=one, metric="euclidean")
         masses = (_export_mixture if is_mixture else _export_references)(part, X)
         if outlying is None:
             outlying = masses.columns([one.family.empty_index])
