@@ -184,7 +184,7 @@ class PrototypeModel:
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Return the prototypes that minimize the Euclidean objective for given masses on any family of sets."""
-        weight = project_masses(masses, family, self.family)
+        weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
             return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))

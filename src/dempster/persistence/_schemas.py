@@ -138,6 +138,14 @@ def _prototype_methods() -> tuple[Schema, ...]:
     from dempster.cluster.cecm import CECM, ConstrainedModel, LinkedPrototypes
     from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeModel, Statistics
     from dempster.cluster.secm import SECM
+    from dempster.cluster.soft import (
+        FuzzyCMeans,
+        NoiseClustering,
+        PossibilisticCMeans,
+        PossibilisticModel,
+        RoughKMeans,
+        RoughModel,
+    )
     from dempster.dissimilarity.gower import GowerEncoder
 
     prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
@@ -147,13 +155,16 @@ def _prototype_methods() -> tuple[Schema, ...]:
     encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     return (
         _clusterer(ECM, PrototypeModel),
-        _clusterer(BPEC, PrototypeModel),
+        *(_clusterer(kind, PrototypeModel) for kind in (BPEC, FuzzyCMeans, NoiseClustering)),
+        _clusterer(PossibilisticCMeans, PossibilisticModel),
+        _clusterer(RoughKMeans, RoughModel),
         _clusterer(CCM, CredalModel),
         _clusterer(CECM, ConstrainedModel),
         _clusterer(SECM, SpatialModel, **image),
         _clusterer(CatECM, CategoricalModel, **categories),
         Schema.from_fields(MassStep),
-        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
+        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel, RoughModel)),
+        Schema.from_fields(PossibilisticModel, **prototypes, scales="c"),
         Schema.from_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
         Schema.from_fields(ConstrainedModel, linked_masses="q f"),
         Schema.from_fields(OnlinePrototypes, origin="p?"),
