@@ -337,7 +337,7 @@ def most_plausible_partition(weights):
             row[list(ends)] = 1
             row[ends[third]] = -1
             rows.append(row)
-    gains = np.array([weights[pair] for pair in number])
+    gains = np.array([weights[pair] or -1e-3 for pair in number])  # A small cost selects the finest solution.
     found = milp(-gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1))
     together = sparse.coo_matrix((found.x.round(), np.transpose(list(number))), (n, n))
     return sparse.csgraph.connected_components(together, directed=False)[1]
