@@ -339,7 +339,8 @@ def most_plausible_partition(weights):
             rows.append(row)
     gains = np.array([weights[pair] or -1e-3 for pair in number])  # A small cost selects the finest solution.
     found = milp(-gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1))
-    together = sparse.coo_matrix((found.x.round(), np.transpose(list(number))), (n, n))
+    joined = [pair for pair, x in zip(number, found.x, strict=True) if x > 0.5]
+    together = sparse.coo_matrix((np.ones(len(joined)), np.transpose(joined)), (n, n))
     return sparse.csgraph.connected_components(together, directed=False)[1]
 
 
