@@ -413,6 +413,8 @@ _CLUSTER = (
         Parameter("shape", "compact", "", ("compact", "connected"),
             '"connected" finds clusters of any shape, such as rings, by distances along paths.'),
         *_shared(symmetrize=False),
+        Parameter("target_conflict", "exponential", "", ("exponential", "linear", "affine", "ordinal"),
+            'Target conflict as a function of the dissimilarity; "ordinal" uses only the order of dissimilarities.'),
         Parameter("d0", "auto", "float > 0", ("auto",),
             "Dissimilarity above which two objects are almost surely in different clusters."),
         Parameter("d0_quantile", None, "float in (0, 1] or None", (),

@@ -92,6 +92,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "RECM, mixed": _clusterer(RECM, MIXED, metric="gower", symmetrize=True),
     "EVCLUS, mixed": _clusterer(EVCLUS, MIXED, metric="gower"),
     "EVCLUS, matrix": _clusterer(EVCLUS, DISTANCES, metric="precomputed"),
+    "EVCLUS, ordinal": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="ordinal"),
+    "EVCLUS, linear": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="linear"),
     "EVCLUS, sparse": _clusterer(EVCLUS, SOME, metric="precomputed"),
     "EVCLUS, cosine": _clusterer(EVCLUS, metric="cosine"),
     "EVCLUS, mahalanobis": _clusterer(EVCLUS, metric="mahalanobis"),

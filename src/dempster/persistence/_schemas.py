@@ -216,19 +216,24 @@ def _evclus_methods() -> tuple[Schema, ...]:
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel, ShepardData, Surroundings
     from dempster.cluster.evclus._network import FeedForward, MassLayer
     from dempster.cluster.evclus._pairs import Scale, ScaleTrial
+    from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
     from dempster.cluster.evclus.evclus import EVCLUS
     from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
     from dempster.dissimilarity.input import DissimilarityInput
 
+    def check_transform(estimator: Any) -> None:
+        check_parts({"_transform": estimator._transform}, {"_transform": LinearTransform | RankTransform | None})
+
     data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     return (
-        _clusterer(EVCLUS, EvclusModel | DoubtModel, **data, _shepard=ShepardData),
+        _clusterer(EVCLUS, EvclusModel | DoubtModel, check_transform, **data, _shepard=ShepardData),
         _clusterer(NNEVCLUS, NetworkModel, _check_network, evclus_=EVCLUS, _shepard=ShepardData),
         Schema.from_fields(EvclusModel, reference_masses="r f", counts="r?"),
         Schema.from_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
         Schema.from_fields(Surroundings, weights="r", scales="r"),
         Schema.from_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
-        *map(Schema.from_fields, (Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
+        Schema.from_fields(RankTransform, values="u", counts="u+1"),
+        *map(Schema.from_fields, (LinearTransform, Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
         Schema.from_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
     )
 
