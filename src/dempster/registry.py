@@ -521,7 +521,7 @@ _CLUSTER = (
     _clusterer("roughkmeans", "RoughKMeans", "Rough k-means: a cluster has a lower and an upper approximation.",
         ("auto", "weights", "missing", "blocks"),
         *_shared(n_clusters=2),
-        Parameter("rule", "lingras", "", ("lingras", "peters", "pi"), "Rule for the means of the clusters."),
+        Parameter("rule", "peters", "", ("lingras", "peters", "pi"), "Rule for the means of the clusters."),
         Parameter("threshold", 1.5, "float >= 1", (), "Larger values give larger boundaries; 1 gives k-means."),
         Parameter("lower_weight", 0.7, "float in [0, 1]", (), "Weight of the lower approximation in the means."),
         *_shared(missing="refuse", init="k-means++", n_init=10, max_iter=500, tol=1e-06),

@@ -103,8 +103,9 @@ CredalPartition, default="k-means++"
     >>> from dempster.cluster import FuzzyCMeans
     >>> from dempster.datasets import load_butterfly
     >>> memberships = FuzzyCMeans(2, random_state=0).fit(load_butterfly().data).credal_partition_.contour
-    >>> memberships[5].round(2)  # the object between the two clusters
-    array([0.5, 0.5])
+    >>> memberships[[0, 5]].round(2)  # an object of a cluster, and the object between the clusters
+    array([[0.94, 0.06],
+           [0.73, 0.27]])
     """
 
     _rules = _RULES
@@ -509,7 +510,7 @@ CredalPartition, default="k-means++"
 class RoughModel(SubsetModel):
     """Prototypes of rough k-means, and the parameters that determine the approximations of the clusters."""
 
-    rule: str = "lingras"
+    rule: str = "peters"
     threshold: float = 1.5
     lower_weight: float = 0.7
 
@@ -556,7 +557,7 @@ class RoughKMeans(SubsetClusterer):
 
     Rough k-means does not minimize an objective. ``objective_`` is the sum of the squared distances from objects to the
     prototypes of their clusters (the mean for several clusters). It selects the best start, and the iterations stop if
-    it does not change.
+    it does not change. They may also cycle between several states until ``max_iter``, especially with "lingras".
 
     The focal sets are all 2^c sets of the c clusters, so the method is for at most about ten clusters.
 
@@ -564,7 +565,7 @@ class RoughKMeans(SubsetClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
-    rule : {"lingras", "peters", "pi"}, default="lingras"
+    rule : {"lingras", "peters", "pi"}, default="peters"
         Prototypes. "lingras" is the mean of the lower approximation times ``lower_weight``, plus the mean of the
         boundary times 1 - ``lower_weight`` (Lingras and West, 2004, with the relative threshold of later papers).
         "peters" uses the mean of the upper approximation instead of the boundary (Peters, 2006). With "pi", an object
@@ -638,7 +639,7 @@ CredalPartition, default="k-means++"
         self,
         n_clusters: int | str = 2,
         *,
-        rule: str = "lingras",
+        rule: str = "peters",
         threshold: float = 1.5,
         lower_weight: float = 0.7,
         missing: str = "refuse",
