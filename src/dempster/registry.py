@@ -531,6 +531,7 @@ _CLUSTER = (
         "Spatial evidential c-means: ECM for images, with smoothing over neighboring pixels.",
         ("auto", "weights", "images"),
         *_shared(n_clusters=2, focal_sets="auto"),
+        _ADAPTIVE_METRIC,
         Parameter("smoothing", 0.5, "float in [0, 1)", (),
             "Weight of the neighbors in the cost of a pixel; 0 gives ECM."),
         Parameter("radius", 1, "int", (),

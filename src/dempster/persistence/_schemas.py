@@ -130,7 +130,7 @@ def _cluster() -> tuple[Schema, ...]:
 
 
 def _prototype_methods() -> tuple[Schema, ...]:
-    from dempster.cluster._lifted import SpatialModel
+    from dempster.cluster._lifted import AdaptiveSpatialModel, SpatialModel
     from dempster.cluster._mass_step import MassStep
     from dempster.cluster.bpec import BPEC
     from dempster.cluster.catecm import CatECM, CategoricalModel, CategoryEncoder
@@ -150,6 +150,7 @@ def _prototype_methods() -> tuple[Schema, ...]:
 
     prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
     image = {"cluster_centers_": "n_clusters n_channels", "labels_": "* *", "_smoothing": tuple}
+    image["metric_matrices_"] = "n_clusters n_channels n_channels?"
     categories = {"cluster_centers_": "n_clusters n_features:any", "_encoder": CategoryEncoder}
     categories |= {"_encoder.offsets": "n_features+1:int"}
     encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
@@ -160,11 +161,12 @@ def _prototype_methods() -> tuple[Schema, ...]:
         _clusterer(RoughKMeans, RoughModel),
         _clusterer(CCM, CredalModel),
         _clusterer(CECM, ConstrainedModel),
-        _clusterer(SECM, SpatialModel, **image),
+        _clusterer(SECM, SpatialModel | AdaptiveSpatialModel, **image),
         _clusterer(CatECM, CategoricalModel, **categories),
         Schema.from_fields(MassStep),
         *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel, RoughModel)),
         Schema.from_fields(PossibilisticModel, **prototypes, scales="c"),
+        Schema.from_fields(AdaptiveSpatialModel, centers="c w", metrics="c p p?", within="w?"),
         Schema.from_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
         Schema.from_fields(ConstrainedModel, linked_masses="q f"),
         Schema.from_fields(OnlinePrototypes, origin="p?"),
