@@ -41,7 +41,6 @@ PERMUTED = "test_permuting_the_objects_permutes_the_result"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
     ("EKNNClus", PERMUTED): "objects are visited in an order that is drawn for the rows",
-    ("RoughKMeans", "test_history_and_objective_agree"): "rough k-means does not minimize an objective",
     ("SECM", PERMUTED): "pixels that are moved have other neighbours",
 }
 

@@ -17,24 +17,13 @@ from dempster.belief import FocalSets, transforms
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._search import Families, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import (
-    ECM,
-    OnlinePrototypes,
-    PrototypeMethod,
-    PrototypeModel,
-    Statistics,
-    sum_present,
-)
+from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeMethod, PrototypeModel, Statistics
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-_RULES = {
-    **COMMON_RULES,
-    "beta": rule.real(1, 50, open_low=True),
-    "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
-    "missing": MISSING_RULE,
-}
+_INIT_RULE = rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
+_BETA_RULE = rule.real(1, 50, open_low=True)
 
 
 class FuzzyCMeans(ECM):
@@ -108,7 +97,7 @@ CredalPartition, default="k-means++"
            [0.73, 0.27]])
     """
 
-    _rules = _RULES
+    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE, "missing": MISSING_RULE}
 
     # Values of the parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     metric = "euclidean"
@@ -222,7 +211,7 @@ CredalPartition, default="k-means++"
     array([11])
     """
 
-    _rules = {**_RULES, "delta": rule.choice("auto") | rule.real(0, open_low=True)}
+    _rules = {**FuzzyCMeans._rules, "delta": rule.choice("auto") | rule.real(0, open_low=True)}
 
     def __init__(
         self,
@@ -299,7 +288,8 @@ class SubsetModel(PrototypeModel):
         def sums(start: int, stop: int) -> Statistics:
             rows, w = X[start:stop], weights[start:stop] if len(weights) else np.ones(stop - start)
             costs, powers = self._weigh(self.squared_distances(rows).astype(float))
-            return Statistics(float(w @ costs), *sum_present(rows, powers * w[:, None]))
+            powers = powers * w[:, None]
+            return Statistics(float(w @ costs), powers.sum(axis=0), rows.T.astype(float) @ powers, np.empty(0))
 
         return reduce(add, apply(sums, row_blocks(len(X))))
 
@@ -388,7 +378,7 @@ class PossibilisticMethod(PrototypeMethod):
         fuzzy = super().refine(best).model
         dispersion, size = self.shifted.sum(_sum_dispersions, fuzzy, np.ndarray)
         scales = np.maximum(dispersion / size, np.finfo(float).tiny)
-        start = PossibilisticModel(fuzzy.step, fuzzy.centers, None, self.within, scales)
+        start = PossibilisticModel(fuzzy.step, fuzzy.centers, scales=scales)
         step, estimator = partial(self._step, on_sample=False), self.estimator
         return descend(step, start, max_iter=estimator.max_iter, tol=estimator.tol)
 
@@ -413,9 +403,6 @@ class PossibilisticCMeans(SubsetClusterer):
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     beta : float > 1, default=2
         Fuzziness; values near 1 give typicalities near 0 and 1.
-    missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         Start of fuzzy c-means. A deterministic start is used once, whatever ``n_init``.
@@ -468,14 +455,13 @@ CredalPartition, default="k-means++"
     True
     """
 
-    _rules = _RULES
+    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE}
 
     def __init__(
         self,
         n_clusters: int | str = 2,
         *,
         beta: float = 2.0,
-        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
@@ -486,7 +472,6 @@ CredalPartition, default="k-means++"
     ):
         self.n_clusters = n_clusters
         self.beta = beta
-        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -543,7 +528,7 @@ class RoughMethod(PrototypeMethod):
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> RoughModel:
         e = self.estimator
         parameters = e.rule, float(e.threshold), float(e.lower_weight)
-        return RoughModel(self._mass_step(family), np.asarray(centers, float), None, self.within, *parameters)
+        return RoughModel(self._mass_step(family), np.asarray(centers, float), None, None, *parameters)
 
 
 class RoughKMeans(SubsetClusterer):
@@ -575,9 +560,6 @@ class RoughKMeans(SubsetClusterer):
         Larger values give larger boundaries; with 1, the method is equal to k-means.
     lower_weight : float in [0, 1], default=0.7
         Weight of the lower approximation for "lingras" and "peters".
-    missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
@@ -629,7 +611,8 @@ CredalPartition, default="k-means++"
     """
 
     _rules = {
-        **{name: value for name, value in _RULES.items() if name != "beta"},
+        **COMMON_RULES,
+        "init": _INIT_RULE,
         "rule": rule.choice("lingras", "peters", "pi"),
         "threshold": rule.real(1),
         "lower_weight": rule.real(0, 1),
@@ -642,7 +625,6 @@ CredalPartition, default="k-means++"
         rule: str = "peters",
         threshold: float = 1.5,
         lower_weight: float = 0.7,
-        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
@@ -655,7 +637,6 @@ CredalPartition, default="k-means++"
         self.rule = rule
         self.threshold = threshold
         self.lower_weight = lower_weight
-        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
