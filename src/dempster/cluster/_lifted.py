@@ -113,7 +113,8 @@ class AdaptiveSpatialModel(PrototypeModel):
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         return self.step.masses(self.squared_distances(X).astype(float), np.empty(0), apply)[1].astype(X.dtype)
 
-    def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
+    def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
+        assert weights is not None
         p = self.n_channels
         objective, masses, _ = self.step.nonempty_masses(self.squared_distances(X).astype(float), weights, apply)
         powers = masses**self.step.beta * (weights[:, None] if len(weights) else 1.0)

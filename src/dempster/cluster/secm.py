@@ -109,11 +109,11 @@ def smooth(
     if covariances:
         channels = [np.ascontiguousarray(grid[..., d]) for d in range(n_channels)]
         means = [average(channel) for channel in channels]
-        columns = [mean + middle[d] for d, mean in enumerate(means)]
-        for d, e in zip(*np.tril_indices(n_channels), strict=True):
-            product = average(channels[d] * channels[e]) - means[d] * means[e]
-            columns.append(np.maximum(product, 0) if d == e else product)
-        return np.stack([column.ravel() for column in columns], axis=1)
+        columns = [mean + center for mean, center in zip(means, middle, strict=True)]
+        for row, column in zip(*np.tril_indices(n_channels), strict=True):
+            covariance = average(channels[row] * channels[column]) - means[row] * means[column]
+            columns.append(np.maximum(covariance, 0) if row == column else covariance)
+        return np.stack([values.ravel() for values in columns], axis=1)
     out = np.empty((len(pixels), n_channels + 1), dtype=pixels.dtype)
     square = average(np.einsum("...d,...d->...", grid, grid))
     for d in range(grid.shape[-1]):
@@ -243,6 +243,7 @@ class SECM(EvidentialClusterer):
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
     _auto_params = explain_auto_params
+    _model: PrototypeModel
 
     def __init__(
         self,

@@ -284,7 +284,9 @@ class SubsetModel(PrototypeModel):
         apply(write, row_blocks(len(X)))
         return out
 
-    def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
+    def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
+        assert weights is not None
+
         def sums(start: int, stop: int) -> Statistics:
             rows, w = X[start:stop], weights[start:stop] if len(weights) else np.ones(stop - start)
             costs, powers = self._weigh(self.squared_distances(rows).astype(float))
@@ -344,6 +346,7 @@ class PossibilisticModel(SubsetModel):
         return np.hstack([np.zeros_like(codes[:, :1]), codes]), nested
 
     def _weigh(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert self.scales is not None
         typicalities = self._typicalities(squares)
         powers = typicalities**self.step.beta
         return (powers * squares + self.scales * (1 - typicalities) ** self.step.beta).sum(axis=1), powers

@@ -952,7 +952,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _convert_training(self, source: DissimilaritySource | SparseSource) -> DissimilaritySource | SparseSource:
         """Return the source, with ranks instead of dissimilarities if ``target_conflict="ordinal"``."""
-        vars(self).pop("_transform", None)
+        self.__dict__.pop("_transform", None)
         if self.target_conflict == "exponential":
             return source
         if not isinstance(source, MatrixSource):

@@ -648,8 +648,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 return objective.streamed_losses(network, streamed.iterate_epoch(seed, epoch))
             return objective.mini_batch_losses(network, training.batch_size, np.random.default_rng([seed, epoch]))
 
-        settings = {"learning_rate": training.learning_rate, "rmsprop": training.solver == "rmsprop"}
-        return mini_batch_rounds(progress, batches, epochs=epochs, **settings), epochs
+        rate, rmsprop = training.learning_rate, training.solver == "rmsprop"
+        return mini_batch_rounds(progress, batches, epochs=epochs, learning_rate=rate, rmsprop=rmsprop), epochs
 
     # ---- results --------------------------------------------------------------------------------------------------
 
