@@ -28,7 +28,19 @@ from dempster.classify import (
     EvidentialNeuralNetworkClassifier,
     EvidentialRBFClassifier,
 )
-from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, BeliefPeaks
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    CECM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    NNEVCLUS,
+    BeliefPeaks,
+    FuzzyCMeans,
+    NoiseClustering,
+)
 from dempster.constraints import Constraints
 from dempster.onnx import to_onnx
 from dempster.persistence import load, save
@@ -97,6 +109,8 @@ SETTINGS = {
     "CCM, all sets": (CCM, {"focal_sets": "full", "gamma": 3.0}),
     "CECM": (CECM, {}),
     "BPEC": (BPEC, {}),
+    "FuzzyCMeans": (FuzzyCMeans, {}),
+    "NoiseClustering": (NoiseClustering, {}),
     "EGMM": (EGMM, {}),
     "EGMM, pairs": (EGMM, {"focal_sets": "pairs"}),
     "EGMM, own": (EGMM, {"covariance": "own", "reg_covar": 1e-3}),

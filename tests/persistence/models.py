@@ -15,7 +15,7 @@ from sklearn.svm import OneClassSVM
 
 from dempster import FocalSets, MassFunctions, classify, metric
 from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
-from dempster.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
+from dempster.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, SECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
 from dempster.constraints import Constraints
 from dempster.dissimilarity import DissimilarityPCA
 from dempster.explain import CautiousTree
@@ -85,6 +85,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "ECM, own sets": _clusterer(ECM, n_clusters=3, focal_sets=FocalSets.full(3)),
     "ECM, generators": _clusterer(ECM, n_clusters=2, random_state=np.random.RandomState(3)),
     "ECM, missing values": _clusterer(ECM, MIXED[["a", "b", "c"]], missing="partial"),
+    "SECM, adaptive": _clusterer(SECM, X.reshape(5, 10, 4), metric="adaptive"),
     "WMVEC, several tables": _clusterer(WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}),
     "WMVEC, matrices": _clusterer(WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"),
     "CECM, constrained": _fitted(CECM(2, n_init=2, random_state=0), X, constraints=LINKS),
@@ -92,6 +93,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "RECM, mixed": _clusterer(RECM, MIXED, metric="gower", symmetrize=True),
     "EVCLUS, mixed": _clusterer(EVCLUS, MIXED, metric="gower"),
     "EVCLUS, matrix": _clusterer(EVCLUS, DISTANCES, metric="precomputed"),
+    "EVCLUS, ordinal": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="ordinal"),
+    "EVCLUS, linear": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="linear"),
     "EVCLUS, sparse": _clusterer(EVCLUS, SOME, metric="precomputed"),
     "EVCLUS, cosine": _clusterer(EVCLUS, metric="cosine"),
     "EVCLUS, mahalanobis": _clusterer(EVCLUS, metric="mahalanobis"),

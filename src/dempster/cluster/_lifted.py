@@ -8,6 +8,7 @@ a nonzero additional coordinate; in spatial evidential c-means the objects have 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,6 +25,11 @@ from dempster.optimize.blocks import Apply
 def lift(X: Array) -> Array:
     """Append the additional coordinate, a column of zeros, to X."""
     return library_of(X).concatenate([X, zeros((len(X), 1), X)], 1)
+
+
+def pad(X: np.ndarray, width: int) -> np.ndarray:
+    """Append columns of zeros to X."""
+    return np.hstack([X, np.zeros((len(X), width - X.shape[1]), X.dtype)])
 
 
 def lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
@@ -74,4 +80,89 @@ class SpatialMethod(LiftedMethod):
         c, weights = self.n_clusters, self.sample_weights
         squares, which = k_means_distances(self.sample[:, :-1], weights, c, self.rng)
         squares += np.square(self.sample[which, -1], dtype=float)
+        return outlier_distance(np.sqrt(squares), weights[which])
+
+
+@dataclass(frozen=True)
+class AdaptiveSpatialModel(PrototypeModel):
+    """Prototypes of spatial evidential c-means with adaptive metrics.
+
+    With the metric S, the mean squared distance from a pixel and its neighbors to a prototype v is the squared distance
+    from their mean to v plus tr(S C), where C is their covariance matrix. The additional coordinates of a pixel are the
+    entries of the lower triangle of C. The additional coordinates of a prototype are zero.
+    """
+
+    @property
+    def n_channels(self) -> int:
+        """Number p of channels; the number of columns is p (p + 3) / 2."""
+        return round((np.sqrt(8 * self.centers.shape[1] + 9) - 3) / 2)
+
+    @property
+    def core(self) -> PrototypeModel:
+        """Model without the additional coordinates."""
+        return PrototypeModel(self.step, self.centers[:, : self.n_channels], self.metrics)
+
+    def squared_distances(self, X: np.ndarray) -> np.ndarray:
+        p = self.n_channels
+        metrics = np.broadcast_to(np.eye(p), (len(self.centers), p, p)) if self.metrics is None else self.metrics
+        row, column = np.tril_indices(p)
+        factors = np.einsum("jk,kde->dej", self.step.averages, metrics)[row, column]
+        factors *= np.where(row == column, 1, 2)[:, None]  # An entry beside the diagonal represents two entries.
+        return self.core.squared_distances(np.ascontiguousarray(X[:, :p])) + X[:, p:].astype(float) @ factors
+
+    def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+        return self.step.masses(self.squared_distances(X).astype(float), np.empty(0), apply)[1].astype(X.dtype)
+
+    def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
+        assert weights is not None
+        p = self.n_channels
+        objective, masses, _ = self.step.nonempty_masses(self.squared_distances(X).astype(float), weights, apply)
+        powers = masses**self.step.beta * (weights[:, None] if len(weights) else 1.0)
+        means, (row, column) = X[:, :p].astype(float), np.tril_indices(p)
+        second = np.zeros((p, p, powers.shape[1]))
+        second[row, column] = (means[:, row] * means[:, column] + X[:, p:]).T @ powers
+        return Statistics(objective, powers.sum(axis=0), means.T @ powers, second)
+
+    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+        moved = self.core.update(statistics)
+        return replace(self, centers=pad(moved.centers, self.centers.shape[1]), metrics=moved.metrics)
+
+    def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
+        return pad(self.core.fit_centers(masses, family, X[:, : self.n_channels]), X.shape[1])
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        return self.core.evidence(X[:, : self.n_channels], itself)
+
+
+class AdaptiveSpatialMethod(PrototypeMethod):
+    """Spatial evidential c-means with adaptive metrics; the estimator stores the number of channels."""
+
+    def __init__(self, *arguments: Any, **keywords: Any):
+        super().__init__(*arguments, **keywords)
+        self.points = self.points[:, : self.n_channels]
+
+    @property
+    def n_channels(self) -> int:
+        return self.estimator.n_features_in_
+
+    def _find_origin(self) -> np.ndarray:
+        origin = self.rows.mean().copy()
+        origin[self.n_channels :] = 0  # The covariances do not depend on the origin.
+        return origin
+
+    def _identity_metrics(self) -> np.ndarray:
+        return np.stack([np.eye(self.n_channels)] * self.n_clusters)
+
+    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> AdaptiveSpatialModel:
+        centers = pad(np.asarray(centers, float), self.data.shape[1])
+        return AdaptiveSpatialModel(self._mass_step(family), centers, metrics)
+
+    def _validate_centers(self, init: ArrayLike) -> np.ndarray:
+        return pad(_starts.validate_centers(init, (self.n_clusters, self.n_channels)), self.data.shape[1])
+
+    def _outlier_distance(self) -> float:
+        weights, p = self.sample_weights, self.n_channels
+        squares, which = k_means_distances(self.points, weights, self.n_clusters, self.rng)
+        row, column = np.tril_indices(p)
+        squares += self.sample[which, p:][:, row == column].sum(axis=1)  # traces of the covariance matrices
         return outlier_distance(np.sqrt(squares), weights[which])

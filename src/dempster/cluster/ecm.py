@@ -184,7 +184,7 @@ class PrototypeModel:
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Return the prototypes that minimize the Euclidean objective for given masses on any family of sets."""
-        weight = project_masses(masses, family, self.family)
+        weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
             return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))
@@ -351,8 +351,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.rng = as_random_state(estimator.random_state)
         self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
         self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
-        # The adaptive metric needs second moments, which are inaccurate far from the mean.
-        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
+        origin = self._find_origin()
         self.origin = None if origin is None else origin.astype(precision_of(self.values))
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
@@ -370,6 +369,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._delta
 
     # ---- overridden by variants -----------------------------------------------------------------------------------
+
+    def _find_origin(self) -> np.ndarray | None:
+        """Return the point that is subtracted from the objects, or None."""
+        # The adaptive metric needs second moments, which are inaccurate far from the mean.
+        return self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
+
+    def _identity_metrics(self) -> np.ndarray:
+        return np.stack([np.eye(self.data.shape[1])] * self.n_clusters)
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
         return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
@@ -453,7 +460,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         step, max_iter, tol = partial(self._step, on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
-            start = replace(start, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
+            start = replace(start, metrics=self._identity_metrics())
         return descend(step, start, max_iter=max_iter, tol=tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
@@ -470,7 +477,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
         """Return the initial prototypes of `partial_fit`."""
         if self.is_adaptive and model.metrics is None:
-            model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
+            model = replace(model, metrics=self._identity_metrics())
         if neighbors:
             self.add_neighbor_pairs(Run(model))  # This call sets the distance to the empty set.
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import as_labels
+from dempster._validation import as_labels, reorder_like
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._search import FitResult, Method, Sample
@@ -23,7 +24,7 @@ from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, make_finder
 from dempster.dissimilarity.sources import DissimilaritySource, References, SparseSource
-from dempster.optimize.blocks import Apply, row_blocks
+from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
@@ -775,6 +776,39 @@ class EKNNClus(EvidentialClusterer):
         y : ignored
         """
         return self._fit(X)
+
+    def log_plausibility(self, X: TableLike, labels: ArrayLike) -> float:
+        """Return the log-plausibility of a given partition of the rows of X, which need not be the fitted partition.
+
+        The value is minus the sum of the weights w_ij over the pairs of neighbors in different clusters. It is 0 for a
+        single cluster. For the same X and parameters, it differs from the log-plausibility in ``objective_`` by a
+        constant, the sum of all weights. The estimator need not be fitted; the neighbors and the scale are computed
+        from X.
+
+        Parameters
+        ----------
+        X : array-like
+            Objects or dissimilarities, as in `fit`.
+        labels : array-like of shape (n_samples,)
+            Clusters of the objects.
+
+        Examples
+        --------
+        >>> from dempster.cluster import EKNNClus
+        >>> X = [[0.0], [1.0], [5.0], [6.0]]
+        >>> model = EKNNClus(n_neighbors=2)
+        >>> [round(model.log_plausibility(X, labels), 2) for labels in ([0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0])]
+        [-1.67, -7.39, 0.0]
+        """
+        reader = clone(self)  # Reading X sets attributes.
+        reader._check_parameters()
+        source = reader._read(X, reset=True)
+        clusters = renumber(as_labels(reorder_like(labels, self._row_names(X)), "labels"))
+        if len(clusters) != len(source):
+            raise InvalidParameterError("labels", must=f"contain {len(source)} labels, got {len(clusters)}")
+        with block_map(self.n_jobs) as apply:
+            graph = reader._make_method(Sample(source), FitRequest(1, None, None, apply)).graph
+        return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:

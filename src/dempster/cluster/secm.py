@@ -16,9 +16,10 @@ from dempster._validation import as_reals, check_scale, check_size, row_mean, va
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
-from dempster.cluster._lifted import SpatialMethod, SpatialModel, lift
+from dempster.cluster._lifted import AdaptiveSpatialMethod, AdaptiveSpatialModel, SpatialMethod, pad
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import default_beta, explain_auto_params
+from dempster.cluster.ecm import PrototypeMethod, PrototypeModel
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
@@ -83,12 +84,15 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
     return weights
 
 
-def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
+def smooth(
+    pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float, *, covariances: bool = False
+) -> np.ndarray:
     """Return the weighted mean and the spread of each pixel and its neighbors, shape (n, channels + 1).
 
     The last column contains the spread. A pixel has the weight 1 - smoothing, and its neighbors share the weight
     smoothing. A pixel without neighbors has the weight 1. The mean squared distance from a pixel and its neighbors to
-    any point v is the squared distance from their mean to v, plus the squared spread.
+    any point v is the squared distance from their mean to v, plus the squared spread. If ``covariances`` is True, the
+    columns after the means contain the lower triangle of the covariance matrix instead of the spread.
     """
     from scipy.ndimage import convolve
 
@@ -101,7 +105,16 @@ def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoo
     def average(values: np.ndarray) -> np.ndarray:
         return own * values + share * convolve(values, weights.astype(values.dtype), mode="constant")
 
-    out = np.empty((len(pixels), pixels.shape[1] + 1), dtype=pixels.dtype)
+    n_channels = pixels.shape[1]
+    if covariances:
+        channels = [np.ascontiguousarray(grid[..., d]) for d in range(n_channels)]
+        means = [average(channel) for channel in channels]
+        columns = [mean + center for mean, center in zip(means, middle, strict=True)]
+        for row, column in zip(*np.tril_indices(n_channels), strict=True):
+            covariance = average(channels[row] * channels[column]) - means[row] * means[column]
+            columns.append(np.maximum(covariance, 0) if row == column else covariance)
+        return np.stack([values.ravel() for values in columns], axis=1)
+    out = np.empty((len(pixels), n_channels + 1), dtype=pixels.dtype)
     square = average(np.einsum("...d,...d->...", grid, grid))
     for d in range(grid.shape[-1]):
         mean = average(np.ascontiguousarray(grid[..., d]))
@@ -137,6 +150,9 @@ class SECM(EvidentialClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
         pairs of neighboring clusters without moving the prototypes.
+    metric : {"euclidean", "adaptive"}, default="euclidean"
+        "adaptive" learns a metric matrix of determinant one for each cluster, as in `ECM`, for correlated channels or
+        channels with different noise. It needs p (p + 3) / 2 numbers per pixel for p channels.
     smoothing : float in [0, 1), default=0.5
         Weight of the neighbors in the cost of a pixel. With 0, the method is equal to `ECM`.
     radius : int, default=1
@@ -182,6 +198,8 @@ class SECM(EvidentialClusterer):
         Shape of the image, without channels.
     cluster_centers_ : ndarray of shape (n_clusters, n_channels)
         Prototypes of the clusters.
+    metric_matrices_ : ndarray of shape (n_clusters, n_channels, n_channels)
+        Metric matrices of the clusters; only with the adaptive metric.
     focal_sets_ : FocalSets
     beta_, delta_ : float
         Values of ``beta`` and ``delta`` that were used.
@@ -213,6 +231,7 @@ class SECM(EvidentialClusterer):
 
     _rules = {
         **COMMON_RULES,
+        "metric": rule.choice("euclidean", "adaptive"),
         "smoothing": rule.real(0, 1, open_high=True),
         "radius": rule.integer(1),
         "weighting": rule.choice("uniform", "distance"),
@@ -224,12 +243,14 @@ class SECM(EvidentialClusterer):
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
     _auto_params = explain_auto_params
+    _model: PrototypeModel
 
     def __init__(
         self,
         n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
+        metric: str = "euclidean",
         smoothing: float = 0.5,
         radius: int = 1,
         weighting: str = "uniform",
@@ -248,6 +269,7 @@ class SECM(EvidentialClusterer):
         verbose: int = 0,
     ):
         super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        self.metric = metric
         self.smoothing = smoothing
         self.radius = radius
         self.weighting = weighting
@@ -290,7 +312,7 @@ class SECM(EvidentialClusterer):
         return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
-        """Return the mean and the spread of each pixel and its neighbors (see `smooth`)."""
+        """Return the mean and the spread or the covariances of each pixel and its neighbors (see `smooth`)."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
@@ -306,17 +328,19 @@ class SECM(EvidentialClusterer):
                 f"got {len(shape)} axes and {pixels.shape[1]} channels",
             )
         radius, weighting, spacing, smoothing = self._smoothing  # The parameters may have changed since the last fit.
-        return smooth(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
+        is_adaptive = self.metric == "adaptive" if reset else isinstance(self._model, AdaptiveSpatialModel)
+        weights = neighborhood(shape, radius, weighting, spacing)
+        return smooth(pixels, shape, weights, smoothing, covariances=is_adaptive)
 
     def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
         """Return the weighted mean of each pixel and its neighbors."""
-        return self._read(X, reset=False)[:, :-1]
+        return self._read(X, reset=False)[:, : self.n_features_in_]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
         """Validate attributes of pixels, and append the spread of the pixel ``like`` (zero if ``like`` is None)."""
-        values = lift(self._validate_attributes(attributes, reset=False))
+        values = pad(self._validate_attributes(attributes, reset=False), self._model.centers.shape[1])
         if like is not None:
-            values[:, -1] = like[0, -1]
+            values[:, self.n_features_in_ :] = like[0, self.n_features_in_ :]
         return values
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
@@ -335,19 +359,21 @@ class SECM(EvidentialClusterer):
         """Return None, because pixels have no names, even if the image is a DataFrame."""
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
-        return AttributeSource(values[:, :-1])
+        return AttributeSource(values[:, : self.n_features_in_])
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> SpatialMethod:
-        beta = default_beta(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
-        return SpatialMethod(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
+        beta = default_beta(self.n_features_in_) if self.beta == "auto" else float(self.beta)
+        method = AdaptiveSpatialMethod if self.metric == "adaptive" else SpatialMethod
+        return method(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
 
-    def _fitted_attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
-        return {
+    def _fitted_attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+        attributes = {
             "labels_": self.labels_.reshape(self.image_shape_),
-            "cluster_centers_": model.centers[:, :-1].astype(method.values.dtype),
+            "cluster_centers_": model.centers[:, : self.n_features_in_].astype(method.values.dtype),
             "delta_": method.delta,
             "beta_": method.beta,
         }
+        return attributes if model.metrics is None else {**attributes, "metric_matrices_": model.metrics}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

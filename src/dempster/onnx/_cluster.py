@@ -23,6 +23,7 @@ from dempster.cluster.evclus._model import DoubtModel
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
+from dempster.cluster.soft import FuzzyCMeans, NoiseClustering
 from dempster.dissimilarity.sources import References
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
@@ -268,7 +269,7 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
-    **dict.fromkeys((BPEC, CCM, ECM), _export_prototypes),
+    **dict.fromkeys((BPEC, CCM, ECM, FuzzyCMeans, NoiseClustering), _export_prototypes),
     CECM: _export_linked_prototypes,
     EGMM: _export_mixture,
     EVCLUS: _export_references,

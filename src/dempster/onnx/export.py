@@ -28,10 +28,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     Parameters
     ----------
     estimator : estimator, Pipeline or TableModel
-        A fitted `ECM`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`, `EKNNClassifier`,
-        `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`. A scikit-learn
-        pipeline of scalers or principal components and one of these estimators is also accepted, and so is a
-        `TableModel` of one of these estimators, whose standardization is included.
+        A fitted `ECM`, `FuzzyCMeans`, `NoiseClustering`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`,
+        `EKNNClassifier`, `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`. A
+        scikit-learn pipeline of scalers or principal components and one of these estimators is also accepted, and so is
+        a `TableModel` of one of these estimators, whose standardization is included.
     path : path, optional
         File to write, with the extension ``.onnx``. It is written atomically.
     dtype : {"float32", "float64"}, default="float32"

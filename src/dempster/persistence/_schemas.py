@@ -130,7 +130,7 @@ def _cluster() -> tuple[Schema, ...]:
 
 
 def _prototype_methods() -> tuple[Schema, ...]:
-    from dempster.cluster._lifted import SpatialModel
+    from dempster.cluster._lifted import AdaptiveSpatialModel, SpatialModel
     from dempster.cluster._mass_step import MassStep
     from dempster.cluster.bpec import BPEC
     from dempster.cluster.catecm import CatECM, CategoricalModel, CategoryEncoder
@@ -138,22 +138,35 @@ def _prototype_methods() -> tuple[Schema, ...]:
     from dempster.cluster.cecm import CECM, ConstrainedModel, LinkedPrototypes
     from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeModel, Statistics
     from dempster.cluster.secm import SECM
+    from dempster.cluster.soft import (
+        FuzzyCMeans,
+        NoiseClustering,
+        PossibilisticCMeans,
+        PossibilisticModel,
+        RoughKMeans,
+        RoughModel,
+    )
     from dempster.dissimilarity.gower import GowerEncoder
 
     prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
     image = {"cluster_centers_": "n_clusters n_channels", "labels_": "* *", "_smoothing": tuple}
+    image["metric_matrices_"] = "n_clusters n_channels n_channels?"
     categories = {"cluster_centers_": "n_clusters n_features:any", "_encoder": CategoryEncoder}
     categories |= {"_encoder.offsets": "n_features+1:int"}
     encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     return (
         _clusterer(ECM, PrototypeModel),
-        _clusterer(BPEC, PrototypeModel),
+        *(_clusterer(kind, PrototypeModel) for kind in (BPEC, FuzzyCMeans, NoiseClustering)),
+        _clusterer(PossibilisticCMeans, PossibilisticModel),
+        _clusterer(RoughKMeans, RoughModel),
         _clusterer(CCM, CredalModel),
         _clusterer(CECM, ConstrainedModel),
-        _clusterer(SECM, SpatialModel, **image),
+        _clusterer(SECM, SpatialModel | AdaptiveSpatialModel, **image),
         _clusterer(CatECM, CategoricalModel, **categories),
         Schema.from_fields(MassStep),
-        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
+        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel, RoughModel)),
+        Schema.from_fields(PossibilisticModel, **prototypes, scales="c"),
+        Schema.from_fields(AdaptiveSpatialModel, centers="c w", metrics="c p p?", within="w?"),
         Schema.from_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
         Schema.from_fields(ConstrainedModel, linked_masses="q f"),
         Schema.from_fields(OnlinePrototypes, origin="p?"),
@@ -205,19 +218,24 @@ def _evclus_methods() -> tuple[Schema, ...]:
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel, ShepardData, Surroundings
     from dempster.cluster.evclus._network import FeedForward, MassLayer
     from dempster.cluster.evclus._pairs import Scale, ScaleTrial
+    from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
     from dempster.cluster.evclus.evclus import EVCLUS
     from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
     from dempster.dissimilarity.input import DissimilarityInput
 
+    def check_transform(estimator: Any) -> None:
+        check_parts({"_transform": estimator._transform}, {"_transform": LinearTransform | RankTransform | None})
+
     data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     return (
-        _clusterer(EVCLUS, EvclusModel | DoubtModel, **data, _shepard=ShepardData),
+        _clusterer(EVCLUS, EvclusModel | DoubtModel, check_transform, **data, _shepard=ShepardData),
         _clusterer(NNEVCLUS, NetworkModel, _check_network, evclus_=EVCLUS, _shepard=ShepardData),
         Schema.from_fields(EvclusModel, reference_masses="r f", counts="r?"),
         Schema.from_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
         Schema.from_fields(Surroundings, weights="r", scales="r"),
         Schema.from_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
-        *map(Schema.from_fields, (Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
+        Schema.from_fields(RankTransform, values="u", counts="u+1"),
+        *map(Schema.from_fields, (LinearTransform, Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
         Schema.from_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
     )
 

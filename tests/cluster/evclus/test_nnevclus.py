@@ -3,6 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
@@ -17,6 +18,8 @@ from dempster.cluster.evclus._network import (
 )
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
+from dempster.dissimilarity import to_conflict
+from dempster.metric import PCCA
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 
@@ -165,6 +168,35 @@ def test_mini_batches():
     assert model.credal_partition_.masses.dtype == np.float32
     assert adjusted_rand_score(y, model.labels_) > 0.8
     assert len(model.validation_history_) == model.n_iter_
+
+
+def test_rmsprop(blobs):
+    """The loss decreases as with Adam, and the learning rate is constant."""
+    training = Training(solver="rmsprop", batch_size=40, learning_rate=0.01)
+    model = quick(3, training=training, init="random", max_iter=300).fit(blobs[0])
+    assert model.converged_
+    assert model.history_[-1] < 0.3 * model.history_[0]
+    assert model.n_iter_ <= 30
+
+
+def test_score_of_held_out_pairs(blobs):
+    X = blobs[0]
+    model = quick(3, focal_sets="simple", d0=5.0).fit(X[::2])
+    new = X[1::2]
+    masses = model.predict_mass(new).masses
+    i, j = np.triu_indices(len(new), 1)
+    conflicts = (masses @ model.focal_sets_.conflict @ masses.T)[i, j]
+    delta = to_conflict(np.linalg.norm(new[i] - new[j], axis=1), 5.0)
+    assert model.score(new) == pytest.approx(-np.mean((conflicts - delta) ** 2), rel=1e-5)
+    assert model.score(X[::2]) == pytest.approx(-model.loss_, rel=1e-5)
+    with pytest.raises(ValueError, match="metric must be the name of a metric"):
+        model.set_params(metric=PCCA()).score(new)
+
+
+def test_grid_search_of_the_penalty(blobs):
+    """A huge penalty gives equal masses to all rows, which the score detects."""
+    search = GridSearchCV(quick(3, focal_sets="simple", d0=5.0, network=5), {"regularization": [1e-5, 100.0]}, cv=2)
+    assert search.fit(blobs[0]).best_params_ == {"regularization": 1e-5}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -24,7 +24,8 @@ def network_of_torch():
 
 @pytest.mark.parametrize("network", ["auto", pytest.param(network_of_torch, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "solver", ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch"))]
+    "solver",
+    ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch", "rmsprop"))],
 )
 def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
     network = network if isinstance(network, str) else network()

@@ -124,7 +124,7 @@ def test_mini_batches(reference, name):
     case.assert_equal("d0", np.quantile(distances, p["alpha0"]))  # with the zero diagonal
     network = network_of([case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None)
     conflict, trace, kept = np.array(family.conflict), [], network.weights
-    squares = np.zeros_like(network.weights)
+    optimizer = losses.RMSprop(network, DOUBLE)
     for batches in case["batch"]:
         of_epoch = []
         for number in range(p["nbatch"]):
@@ -135,8 +135,7 @@ def test_mini_batches(reference, name):
             value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
             size = losses.weight_penalty(network.weights, network.shares)
             value, gradient = added((1, (value, back(of_masses))), (p["lambda"], size))
-            squares = p["rho"] * squares + (1 - p["rho"]) * gradient**2
-            network.weights = network.weights - p["epsi"] * gradient / (np.sqrt(squares) + p["delta"])
+            optimizer.step(gradient, p["epsi"])
             of_epoch.append(float(value))
         trace.append(np.mean(of_epoch))
         if trace[-1] == min(trace):

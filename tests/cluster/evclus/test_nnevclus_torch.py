@@ -104,7 +104,7 @@ def test_frozen_parameters(torch, blobs):
     network = layers(torch, 2, 20, 5)
     for parameter in network[0].parameters():
         parameter.requires_grad_(False)
-    model = quick(3, network=network, max_iter=100).fit(blobs[0])
+    model = quick(3, network=network, max_iter=100, regularization=0.1).fit(blobs[0])
     assert torch.equal(model.network_.body[0].weight, network[0].weight)
     assert not torch.equal(model.network_.body[2].weight, network[2].weight)
 

@@ -1,10 +1,14 @@
 """EK-NNclus: reference values, monotone plausibility, starts, prediction."""
 
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import LinearConstraint, milp
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
@@ -319,3 +323,50 @@ def test_a_million_objects():
     assert 10 <= model.n_clusters_ <= 20
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert np.all(np.diff(model.history_) <= 0)
+
+
+def most_plausible_partition(weights):
+    """Maximize the sum of w_ij r_ij over all equivalence relations r by integer linear programming."""
+    n = len(weights)
+    number = {pair: p for p, pair in enumerate(combinations(range(n), 2))}
+    rows = []
+    for i, j, k in combinations(range(n), 3):  # Transitivity: if two of three pairs are together, so is the third.
+        ends = number[i, j], number[j, k], number[i, k]
+        for third in range(3):
+            row = np.zeros(len(number))
+            row[list(ends)] = 1
+            row[ends[third]] = -1
+            rows.append(row)
+    gains = np.array([weights[pair] or -1e-3 for pair in number])  # A small cost selects the finest solution.
+    found = milp(-gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1))
+    joined = [pair for pair, x in zip(number, found.x, strict=True) if x > 0.5]
+    together = sparse.coo_matrix((np.ones(len(joined)), np.transpose(joined)), (n, n))
+    return sparse.csgraph.connected_components(together, directed=False)[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_log_plausibility_of_given_partitions(seed):
+    """The most plausible partition by integer programming, and the log-plausibility of any partition by loops."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(5, 2)), rng.normal(size=(5, 2)) + 50])
+    model = EKNNClus(n_neighbors=4, random_state=0).fit(X)
+    D = pairwise_distances(X) + np.diag(np.full(10, np.inf))
+    near = np.sort(D, axis=1)[:, 3:4] >= D
+    w = np.where(near | near.T, -np.log1p(-np.exp(-((D / model.scale_) ** 2)).clip(1e-6, 1 - 1e-9)), 0)
+    for labels in (rng.integers(3, size=10), model.labels_, np.arange(10)):
+        apart = sum(w[i, j] for i, j in combinations(range(10), 2) if labels[i] != labels[j])
+        assert model.log_plausibility(X, labels) == pytest.approx(-apart)
+    assert -model.objective_ - w.sum() / 2 == pytest.approx(model.log_plausibility(X, model.labels_), abs=1e-9)
+    best = most_plausible_partition(w)
+    assert model.log_plausibility(X, best) == pytest.approx(0, abs=1e-9)  # No pair of neighbors is separated.
+    assert adjusted_rand_score(best, model.labels_) == 1
+
+
+def test_log_plausibility_matches_names_and_lengths(blobs):
+    X = pd.DataFrame(blobs[0][:30], index=[f"object {i}" for i in range(30)])
+    labels = pd.Series(np.arange(30) // 7, index=X.index)
+    model = EKNNClus(n_neighbors=5)
+    expected = model.log_plausibility(X.to_numpy(), labels.to_numpy())
+    assert model.log_plausibility(X, labels[::-1]) == expected < -1
+    with pytest.raises(ValueError, match="labels must contain 30 labels, got 29"):
+        model.log_plausibility(X, labels.to_numpy()[1:])

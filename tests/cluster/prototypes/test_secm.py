@@ -71,6 +71,62 @@ def test_the_objective_is_that_of_the_definition(shape):
     assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
+def correlated(seed=0):
+    """Two regions whose channels have the same noise, so that their difference shows the regions."""
+    rng = np.random.default_rng(seed)
+    regions = np.arange(24)[None] // 12 + np.zeros((20, 1), int)
+    own, common = rng.normal(scale=0.3, size=(20, 24, 2)), rng.normal(scale=3.0, size=(20, 24, 1))
+    return regions, own + common + regions[..., None] * [1.0, -1.0]
+
+
+def test_adaptive_metrics_against_the_definition():
+    """The costs by loops, the objective, and metrics that are better than all others of determinant one."""
+    image = correlated()[1][:8, 8:16]
+    model = SECM(2, metric="adaptive", focal_sets="pairs", beta=2.0, delta=3, random_state=0, tol=1e-13).fit(image)
+    family, S = list(model.focal_sets_), model.metric_matrices_
+    np.testing.assert_allclose(np.linalg.det(S), 1)
+
+    def objective(metrics):
+        total = 9 * (masses[:, 0] ** 2).sum()
+        for column, clusters in enumerate(family[1:], 1):
+            root = np.linalg.cholesky(metrics[list(clusters)].mean(axis=0))
+            center = model.cluster_centers_[list(clusters)].mean(axis=0) @ root
+            costs = naive_costs(image @ root, center[None], [(0,)], 0.5, 1, "uniform")[:, 0]
+            total += len(clusters) * (masses[:, column] ** 2 * costs).sum()
+        return total
+
+    masses = model.credal_partition_.masses
+    assert model.objective_ == pytest.approx(objective(S), rel=1e-9)
+    assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()
+    for angle in (0.1, -0.1):
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        assert objective(turn @ S @ turn.T) > model.objective_
+    for stretch in (np.diag([1.1, 1 / 1.1]), np.diag([1 / 1.1, 1.1])):
+        assert objective(stretch @ S @ stretch) > model.objective_
+    np.testing.assert_allclose(model.predict_mass(image).masses, masses, atol=1e-9)
+
+
+def test_adaptive_metrics_of_correlated_channels():
+    regions, image = correlated(1)
+    scores = []
+    for metric in ("euclidean", "adaptive"):
+        model = SECM(2, metric=metric, random_state=0).fit(image.astype(np.float32))
+        assert model.labels_.shape == regions.shape
+        scores.append(adjusted_rand_score(regions.ravel(), model.labels_.ravel()))
+    assert scores[1] > 0.9 > 0.5 > scores[0]
+
+
+def test_adaptive_metrics_without_neighbors_are_those_of_ecm():
+    image = correlated()[1]
+    pixels = image.reshape(-1, 2)
+    settings = {"metric": "adaptive", "focal_sets": "simple", "delta": 5.0, "init": pixels[[0, 20]]}
+    ours, theirs = SECM(2, smoothing=0.0, **settings).fit(image), ECM(2, **settings).fit(pixels)
+    np.testing.assert_allclose(ours.credal_partition_.masses, theirs.credal_partition_.masses, atol=1e-6)
+    start = CredalPartition.from_hard(np.arange(len(pixels)) % 24 // 12)
+    given = SECM(2, metric="adaptive", init=start, focal_sets="selected").fit(image)
+    assert given.metric_matrices_.shape == (2, 2, 2)
+
+
 @pytest.mark.parametrize("family", ["simple", pytest.param("pairs", marks=pytest.mark.long)])
 @pytest.mark.parametrize("sigma", [0.3, pytest.param(0.5, marks=pytest.mark.long)])
 def test_better_than_ecm_on_a_noisy_phantom(sigma, family):

@@ -692,6 +692,7 @@ _MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # limits on t
 _GRADIENT_TOLERANCE = 1e-12
 _GAIN_DECAY = 0.9  # factor by which earlier gains are multiplied in the running mean of the gain
 _ADAM_BETA1, _ADAM_BETA2, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # values recommended by Kingma and Ba (2015)
+_RMSPROP_RHO, _RMSPROP_DELTA = 0.9, 1e-8  # values of the paper
 _SAVED = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
 
 Loss = Callable[[], ValueAndGradient]
@@ -837,27 +838,28 @@ def mini_batch_rounds(
     *,
     epochs: int,
     learning_rate: float,
+    rmsprop: bool = False,
 ) -> Iterator[Round]:
     """Minimize the loss by Adam, with a learning rate that decreases to zero along a cosine.
 
-    ``batches(epoch)`` yields the loss and its gradient for each batch of an epoch. The training has converged after
-    the last epoch.
+    If ``rmsprop`` is True, use RMSprop with a constant learning rate instead. ``batches(epoch)`` yields the loss and
+    its gradient for each batch of an epoch. The training has converged after the last epoch.
     """
     network = progress.network
-    adam = Adam(network, progress.arrays)
+    optimizer: Adam | RMSprop = (RMSprop if rmsprop else Adam)(network, progress.arrays)
     if progress.optimizer:
-        adam.restore(progress.optimizer)
+        optimizer.restore(progress.optimizer)
     for epoch in range(len(progress.history), epochs):
-        rate = cosine_rate(learning_rate, epoch, epochs)
+        rate = learning_rate if rmsprop else cosine_rate(learning_rate, epoch, epochs)
         total, count = 0.0, 0
         network.train()
         for value, gradient in batches(epoch):
-            adam.step(gradient, rate)
+            optimizer.step(gradient, rate)
             total += value
             count += 1
         network.eval()
         is_last = epoch + 1 == epochs
-        yield Round(float(total) / max(count, 1), is_last, is_last, adam.get_state())
+        yield Round(float(total) / max(count, 1), is_last, is_last, optimizer.get_state())
 
 
 class Adam:
@@ -882,6 +884,24 @@ class Adam:
     def restore(self, state: dict[str, Any]) -> None:
         self.steps = state["steps"]
         self.mean, self.square = self.arrays.array(state["mean"]), self.arrays.array(state["square"])
+
+
+class RMSprop:
+    """Optimizer RMSprop with the constants of the published program."""
+
+    def __init__(self, network: Network, arrays: Arrays):
+        self.network, self.arrays = network, arrays
+        self.square = arrays.array(np.zeros(len(network.weights)))
+
+    def step(self, gradient: Array, rate: float) -> None:
+        self.square = _RMSPROP_RHO * self.square + (1 - _RMSPROP_RHO) * gradient * gradient
+        self.network.weights = self.network.weights - rate * gradient / (self.square**0.5 + _RMSPROP_DELTA)
+
+    def get_state(self) -> dict[str, Any]:
+        return {"square": to_host(self.square).copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.square = self.arrays.array(state["square"])
 
 
 def cosine_rate(initial: float, step: int, steps: int) -> float:

@@ -130,10 +130,13 @@ class TorchNetwork(nn.Module):
 
     @property
     def shares(self) -> Tensor:
-        """Vector with one divided by the number of weights in the layer of each weight; zero for the outlier unit."""
+        """Vector with one divided by the number of trained weights in the layer of each weight.
+
+        It is zero for the outlier unit and for frozen weights, which the penalty must not change.
+        """
         shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
         for layer in self.body.modules():
-            own = list(layer.parameters(recurse=False))
+            own = [p for p in layer.parameters(recurse=False) if p.requires_grad]
             for parameter in own:
                 shares[id(parameter)] += 1 / sum(p.numel() for p in own)
         return nn.utils.parameters_to_vector(shares.values())

@@ -6,6 +6,7 @@ objects, and `EVCLUS` is the estimator.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -52,6 +53,7 @@ from dempster.cluster.evclus._pairs import (
     likelihood_of_clusters,
     link_form,
 )
+from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.constraints import Constraints
 from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -68,6 +70,7 @@ from dempster.dissimilarity.sources import (
 from dempster.dissimilarity.transform import (
     choose_landmarks,
     conflicts_at,
+    default_quantile,
     intrinsic_dimension,
     pairs_of_sparse,
     random_pairs,
@@ -309,6 +312,7 @@ _TRIAL_SHARE, _MIN_TRIAL_LANDMARKS = 1 / 2, 300  # share and minimum number of l
 _TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
 _SETTLING = 50, 1e-6  # maximum number of sweeps over constrained objects that are not fitted, and tolerance
+_MAX_AFFINE_FITS, _AFFINE_TOLERANCE = 20, 0.01  # number of fits, and relative decrease of the error at which they stop
 _MAX_SETS = 256  # With this number of focal sets, the fit of 40 objects takes a minute.
 
 
@@ -734,11 +738,18 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         objects depend on the dissimilarities themselves. Needs ``focal_sets="auto"`` and no constraints.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+    target_conflict : {"exponential", "linear", "affine", "ordinal"}, default="exponential"
+        Target conflict of two objects at dissimilarity d. "exponential" is 1 - exp(-gamma d^2), with the value 0.95 at
+        ``d0``. "linear" is d / ``d0``, at most 1. "affine" is (d - b) / a, limited to [0, 1], where a and b minimize
+        the sum of (a conflict + b - d)^2 over the pairs of objects (Denoeux and Masson, 2004, but they divide the
+        squares by d). The fit and the regression alternate, starting from "linear". "ordinal" replaces dissimilarities
+        by their ranks, divided by the number of pairs, before the exponential transformation; only the order of the
+        dissimilarities matters. All except "exponential" need ``metric="precomputed"`` and a dense matrix.
     d0 : float > 0 or "auto", default="auto"
         Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds clusters with
         several values and selects the value whose clusters, modeled as spherical Gaussians, have the largest likelihood
         (see ``scale_``). The starts are divided among the values. With landmarks, the value is selected on half of the
-        landmarks first.
+        landmarks first. For "linear" and "affine", "auto" is the quantile 0.8 (2.5 / c for c > 4 clusters).
     d0_quantile : float in (0, 1], optional
         Quantile of the dissimilarities that is used as ``d0``.
     xi : float >= 0, default=0.5
@@ -793,7 +804,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     sampling_ : str
         Value of ``sampling`` that was used.
     d0_ : float
-        Value of ``d0`` that was used.
+        Value of ``d0`` that was used; for ``target_conflict="affine"``, the dissimilarity a + b with target conflict 1.
     scale_ : Scale or None
         Candidate values for ``d0="auto"``, with the log-likelihoods of their clusters; ``scale_.best`` was selected.
     stress_, loss_ : float
@@ -839,6 +850,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "metric": METRIC_RULE,
         "shape": rule.choice("compact", "connected"),
         "symmetrize": rule.flag,
+        "target_conflict": rule.choice("exponential", "linear", "affine", "ordinal"),
         "d0": rule.choice("auto") | rule.real(0, open_low=True),
         "d0_quantile": rule.choice(None) | rule.real(0, 1, open_low=True),
         "xi": rule.real(0),
@@ -852,6 +864,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     }
 
     _model: EvclusModel | DoubtModel
+    _transform: LinearTransform | RankTransform | None = None
     _support = Support(blocks=True, block_weights=True, tensors=True)
 
     def __init__(
@@ -862,6 +875,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         metric: Metric = "euclidean",
         shape: str = "compact",
         symmetrize: bool = False,
+        target_conflict: str = "exponential",
         d0: float | str = "auto",
         d0_quantile: float | None = None,
         xi: float = 0.5,
@@ -884,6 +898,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.metric = metric
         self.shape = shape
         self.symmetrize = symmetrize
+        self.target_conflict = target_conflict
         self.d0 = d0
         self.d0_quantile = d0_quantile
         self.xi = xi
@@ -930,9 +945,23 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             values = validate_tensor(self, X, reset=reset, fewest=2 if reset else 1)
             return TensorSource(values) if reset else values
         if reset:
-            return self._input.training(self, X)
+            return self._convert_training(self._input.training(self, X))
         few = None if sparse.issparse(X) else len(self._model.references)
-        return self._input.new(self, X, or_width=few)
+        values = self._input.new(self, X, or_width=few)
+        return values if self._transform is None else self._transform(values)
+
+    def _convert_training(self, source: DissimilaritySource | SparseSource) -> DissimilaritySource | SparseSource:
+        """Return the source, with ranks instead of dissimilarities if ``target_conflict="ordinal"``."""
+        self.__dict__.pop("_transform", None)
+        if self.target_conflict == "exponential":
+            return source
+        if not isinstance(source, MatrixSource):
+            expected = "'exponential' unless metric='precomputed' and X is a dense matrix"
+            raise InvalidParameterError("target_conflict", expected, self.target_conflict)
+        if self.target_conflict != "ordinal":
+            return source
+        self._transform = RankTransform.from_matrix(source.matrix)
+        return MatrixSource(self._transform(source.matrix))
 
     def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
@@ -978,22 +1007,55 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return families
 
     def _run_search(self, search: Search, sample: Sample[Any], request: FitRequest) -> tuple[EvclusMethod, Run[Any]]:
+        if self.target_conflict in ("linear", "affine"):
+            return self._run_linear(search, sample, request)
         method = self._make_method(sample, request)
         return method, search.run(method, self._resolve_families(request.n_clusters), method.pairs.counts)
+
+    def _run_linear(self, search: Search, sample: Sample[Any], request: FitRequest) -> tuple[EvclusMethod, Run[Any]]:
+        """Fit converted dissimilarities, whose exponential transformation is linear; for "affine", repeatedly."""
+        D, c = sample.values.matrix, request.n_clusters
+        plain, families, least = copy.copy(self), self._resolve_families(c), np.inf
+        plain.d0, plain.d0_quantile = 1.0, None
+        quantile = default_quantile(c) if self.d0_quantile is None else float(self.d0_quantile)
+        d0 = scale_at(D[np.triu_indices(len(D), 1)], quantile) if isinstance(self.d0, str) else float(self.d0)
+        following = LinearTransform(d0)
+        for _ in range(_MAX_AFFINE_FITS):
+            converted = replace(sample, values=MatrixSource(following(D)))
+            method = plain._make_method(converted, request)
+            run = search.run(method, families, method.pairs.counts)
+            self._transform = following
+            if self.target_conflict == "linear":
+                break
+            i, j = np.triu_indices(len(method.pairs.fitted), 1)
+            conflicts = (run.model.masses @ run.model.family.conflict @ run.model.masses.T)[i, j]
+            d = sample.values.block(method.pairs.fitted, method.pairs.fitted)[i, j]
+            following, error = following.fit(d, conflicts)
+            if error > (1 - _AFFINE_TOLERANCE) * least:
+                break
+            least = error
+            result = method.result(run)
+            labels = CredalPartition.unchecked(result.masses, result.model.family).labels
+            plain.init = CredalPartition(np.eye(c)[labels], FocalSets.simple(c, empty=False, omega=False))
+        return method, run
 
     def _auto_params(self, method: EvclusMethod) -> dict[str, str]:
         return {"d0": method.scale.reasons()} if len(method.scale.trials) > 1 else {}
 
     def _fitted_attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         assessment = method.assess(model, self.credal_partition_.masses)
+        d0, shepard = method.scale.best.d0, assessment.shepard
+        if isinstance(self._transform, LinearTransform):
+            d0 = self._transform.slope + self._transform.offset
+            shepard = shepard._replace(dissimilarity=self._transform.slope * shepard.delta + self._transform.offset)
         return {
-            "d0_": method.scale.best.d0,
+            "d0_": d0,
             "scale_": method.scale if len(method.scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
             "landmark_indices_": method.training.original_positions(np.sort(method.pairs.references)),
             "stress_": assessment.stress,
             "loss_": assessment.loss,
-            "_shepard": assessment.shepard,
+            "_shepard": shepard,
         }
 
     def __sklearn_tags__(self) -> Any:

@@ -73,7 +73,7 @@ from dempster.constraints import Constraints
 from dempster.data.device import import_torch
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
-from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import choose_landmarks, default_quantile, scale_at
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 _RULES = {
-    "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch"),
+    "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch", "rmsprop"),
     "batch_size": rule.integer(2),
     "learning_rate": rule.real(0, open_low=True),
     "early_stopping": rule.flag,
@@ -98,14 +98,15 @@ class Training:
 
     Parameters
     ----------
-    solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch"}, default="auto"
+    solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch", "rmsprop"}, default="auto"
         Optimization algorithm. "lbfgs" is L-BFGS on all pairs. "adaptive-steps" is gradient descent on all pairs with
         one step size per weight, which the papers use. "mini-batch" is Adam on the pairs inside random batches, with a
-        learning rate that decreases to zero. "auto" selects L-BFGS up to 1,000 rows, and mini-batches for more rows.
+        learning rate that decreases to zero. "rmsprop" is RMSprop on random batches with a constant learning rate,
+        which is 0.001 in the paper. "auto" selects L-BFGS up to 1,000 rows, and "mini-batch" for more rows.
     batch_size : int, default=512
         Number of rows in a mini-batch.
     learning_rate : float > 0, default=0.005
-        Initial learning rate of the mini-batch solver.
+        Initial learning rate of the mini-batch solver, or learning rate of RMSprop.
     early_stopping : bool, default=False
         Stop when the error on validation pairs does not decrease. A tenth of all pairs is held out of the training as
         validation pairs. (Even without early stopping, the mini-batch solver keeps the weights of the epoch with the
@@ -647,7 +648,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 return objective.streamed_losses(network, streamed.iterate_epoch(seed, epoch))
             return objective.mini_batch_losses(network, training.batch_size, np.random.default_rng([seed, epoch]))
 
-        return mini_batch_rounds(progress, batches, epochs=epochs, learning_rate=training.learning_rate), epochs
+        rate, rmsprop = training.learning_rate, training.solver == "rmsprop"
+        return mini_batch_rounds(progress, batches, epochs=epochs, learning_rate=rate, rmsprop=rmsprop), epochs
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -716,8 +718,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Weight of the penalty on squared network weights.
     convention : {"program", "paper"}, default="program"
         Meaning of ``xi`` and of the outlier unit. With "paper", ``xi`` is divided by twice the number of constraints;
-        with "program", the constraints have four times this weight (see `EVCLUS`). The conventions also differ in
-        the mass on the empty set for a decision value; "program" gives little mass inside the region of the data.
+        with "program", the constraints have four times this weight, as in `EVCLUS`. The conventions also differ in the
+        mass on the empty set for a decision value; "program" gives little mass inside the region of the data. The
+        function nnevclus of the R package evclust has the outlier unit of "program", but the constraints have the
+        weight of "paper"; divide its ``xi`` by 4 and use "program".
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
         Sizes of the ReLU hidden layers. "auto" is one layer with 3 units per focal set (at least 20). A torch module
         must have one output (before the softmax) per focal set, and X may have any shape (n_samples, ...), such as
@@ -910,6 +914,30 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             Dissimilarities that replace the distances between the rows of X.
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
+
+    def score(self, X: TableLike, y: None = None) -> float:
+        """Return minus the mean of (conflict - delta)^2 over pairs of rows of X, such as rows held out of the fit.
+
+        The targets delta are computed with ``metric`` and ``d0_``. The pairs are all pairs up to 1,000 rows, and
+        200,000 random pairs for more rows. With this score, `sklearn.model_selection.GridSearchCV` can select
+        ``regularization`` or ``network``. Use a fixed ``d0``, so that all fits are compared with the same targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            At least two rows.
+        y : ignored
+        """
+        check_is_fitted(self, "focal_sets_")
+        if hasattr(self.metric, "transform"):
+            raise InvalidParameterError("metric", "the name of a metric or a function for score", self.metric)
+        rows = to_host(self._read(X, reset=False))
+        masses = to_host(self.predict_mass(X).masses)
+        source = AttributeSource(rows.reshape(len(rows), -1), self.metric)
+        rng = np.random.default_rng(0)
+        i, j, d = NetworkTargets(source, np.full(len(rows), -1), None).draw_pairs(_ASSESSMENT_PAIRS, rng)
+        pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
+        return -assess(masses, self.focal_sets_, pairs, self.d0_, rng).loss
 
     def _accepts_tensors(self) -> bool:
         return super()._accepts_tensors() and self.outlier_detector is None  # Detectors run on the CPU.
