@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, starmap
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, unit_log_likelihood
+from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, refit_em
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (
@@ -339,45 +340,48 @@ class Bootstraps:
         return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
 
 
-def _refit_sample(
+def _refit_samples(
     data: np.ndarray,
-    fitted: GaussianParameters,
     posterior: np.ndarray,
     settings: dict[str, Any],
-    seed: np.random.SeedSequence,
-) -> tuple[Any, ...]:
-    """Fit the mixture to a bootstrap sample; draw another sample if the fit loses a component.
+    fitted: GaussianParameters,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[tuple[Any, ...]]:
+    """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
 
-    Return the proportions, means, covariances and log-likelihood, and the number of redraws.
+    Return the proportions, means, covariances, log-likelihood and number of redraws of each sample.
     """
-    n, rng = len(data), np.random.default_rng(seed)
+    n, rngs = len(data), [np.random.default_rng(seed) for seed in seeds]
+    fits: list[Any] = [None] * len(seeds)
+    left = list(range(len(seeds)))
     for redraws in range(_MAX_REDRAWS + 1):
-        weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        weights = np.stack([np.bincount(rngs[b].integers(n, size=n), minlength=n).astype(float) for b in left])
         if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
             settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
-        result = fit_em(data, weights, fitted, fitted.model, **settings)
-        if result.problem is None:
-            p = result.parameters
-            assert p is not None
-            assert result.responsibilities is not None
-            order = _match_components(result.responsibilities, posterior)
-            return p.proportions[order], p.means[order], p.covariances[order], result.log_likelihood, redraws
+        refits = refit_em(data, weights, fitted, posterior, **settings)
+        for i, b in enumerate(left):
+            if refits.problems[i] is None:
+                order = _match_components(refits.overlaps[i])
+                parameters = (refits.proportions[i][order], refits.means[i][order], refits.covariances[i][order])
+                fits[b] = *parameters, refits.log_likelihood[i], redraws
+        left = [b for b in left if fits[b] is None]
+        if not left:
+            return fits
     raise InvalidInputError(
         f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
-        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
+        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {refits.problems[-1]}); "
         "use fewer clusters or a simpler mixture"
     )
 
 
-def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
+def _match_components(overlaps: np.ndarray) -> np.ndarray:
     """Return the component of the refitted mixture that matches each component of the original mixture best."""
-    shared = posterior.T @ responsibilities
-    best = shared.argmax(axis=1)
+    best = overlaps.argmax(axis=1)
     if np.array_equal(np.sort(best), np.arange(len(best))):
         return best
     from scipy.optimize import linear_sum_assignment
 
-    return linear_sum_assignment(shared, maximize=True)[1]
+    return linear_sum_assignment(overlaps, maximize=True)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,10 +450,10 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # tolerance of EM, and the number of rows above which it is reduced
-# On a bootstrap sample, EM stops when the log-likelihood changes by less than this absolute value. The sampling error
-# of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
-_MAX_CHANGE = 0.01
+# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value times the number of parameters.
+# The sampling error of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is
+# negligible.
+_MAX_CHANGE = 0.001
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
@@ -481,7 +485,6 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         mixture = ParsimoniousGaussianMixture(
             "auto" if n_clusters is None else n_clusters,
             model="auto" if params.mixture is None else params.mixture,
-            tol=_TOLERANCE * min(1.0, _TOLERANCE_UP_TO / len(data)),
             n_jobs=params.n_jobs,
         )
     if mixture.random_state is None:
@@ -495,27 +498,45 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         with report_progress_to(report_progress):
             mixture.fit(data)
     posterior = mixture.predict_proba(data)
-    scaled = mixture.convention == "scaled"
-    likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
     settings = {
-        "tol": min(mixture.tol, _MAX_CHANGE / (1 + abs(likelihood))),
+        "max_change": _MAX_CHANGE * mixture.n_parameters_,
         "max_iter": mixture.max_iter,
         "regularization": mixture.reg_covar,
-        "scaled": scaled,
     }
-    bootstraps = _fit_bootstraps(params, data, mixture.parameters_, posterior, settings, for_samples)
+    refit = partial(_refit_samples, data, posterior, settings)
+    bootstraps = _fit_bootstraps(params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples)
     return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
+
+
+def _weigh_models(
+    mixture: ParsimoniousGaussianMixture, data: np.ndarray, n: int
+) -> list[tuple[GaussianParameters, int]]:
+    """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
+
+    The numbers are proportional to the Akaike weights of the models. The intervals then include the uncertainty about
+    the model; with the selected model alone they are too short. All fits start from the selected mixture.
+    """
+    table = mixture.bic_table_.loc[mixture.n_components_]
+    aic = 2 * (table["log_likelihood"] - table["n_parameters"])
+    shares = np.cumsum(np.exp((aic - aic.max()) / 2))
+    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares.iloc[-1])]
+    settings = {"tol": mixture.tol, "max_iter": mixture.max_iter, "regularization": mixture.reg_covar}
+    fits = []
+    for name, count in models.value_counts(sort=False).items():
+        fitted = mixture.parameters_
+        if name != mixture.model_:
+            fitted = fit_em(data, None, fitted, name, **settings).parameters or fitted
+        fits.append((fitted, int(count)))
+    return fits
 
 
 def _fit_bootstraps(
     params: BootClus,
-    data: np.ndarray,
-    fitted: GaussianParameters,
-    posterior: np.ndarray,
-    settings: dict[str, Any],
+    models: list[tuple[GaussianParameters, int]],
+    refit: Callable[..., list[tuple[Any, ...]]],
     seed: np.random.SeedSequence,
 ) -> Bootstraps:
-    """Fit the mixture to bootstrap samples; each fit starts from the mixture fitted to all data.
+    """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
 
     Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
     threads by default, or in processes or on a Dask cluster if `joblib.parallel_config` selects them.
@@ -523,18 +544,21 @@ def _fit_bootstraps(
     from joblib import Parallel, delayed
 
     n = params.n_bootstraps
-    check_memory(n * fitted.covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
-    refit = partial(_refit_sample, data, fitted, posterior, settings)
-    seeds = seed.spawn(n)
-    n_workers = min(n_threads(params.n_jobs), int(np.ceil(n / _SAMPLES_PER_TASK)))
-    results: Iterable[tuple[Any, ...]] = map(refit, seeds)
+    check_memory(n * models[0][0].covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    seeds = iter(seed.spawn(n))
+    tasks = []
+    for fitted, count in models:
+        blocks = row_blocks(count, _SAMPLES_PER_TASK, most=None)
+        tasks += [(fitted, [next(seeds) for _ in range(start, stop)]) for start, stop in blocks]
+    n_workers = min(n_threads(params.n_jobs), len(tasks))
+    results: Iterable[list[tuple[Any, ...]]] = starmap(refit, tasks)
     if n_workers > 1:
-        workers = Parallel(n_workers, prefer="threads", return_as="generator", batch_size=_SAMPLES_PER_TASK)
-        results = workers(delayed(refit)(each) for each in seeds)
+        workers = Parallel(n_workers, prefer="threads", return_as="generator")
+        results = workers(delayed(refit)(*each) for each in tasks)
     fits = []
     n_redrawn = 0
     with params._open_progress(n, "samples") as advance:
-        for fit in results:
+        for fit in chain.from_iterable(results):
             fits.append(fit)
             n_redrawn += fit[-1]
             advance(f"{n_redrawn} redrawn" if n_redrawn else "")
