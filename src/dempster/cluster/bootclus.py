@@ -450,9 +450,8 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value times the number of parameters.
-# The sampling error of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is
-# negligible.
+# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per parameter. The sampling
+# error of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.001
 
 
@@ -513,12 +512,14 @@ def _weigh_models(
 ) -> list[tuple[GaussianParameters, int]]:
     """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
 
-    The numbers are proportional to the Akaike weights of the models. The intervals then include the uncertainty about
-    the model; with the selected model alone they are too short. All fits start from the selected mixture.
+    The numbers are proportional to exp(L - p / 2), where L is the log-likelihood and p the number of parameters of a
+    model. A superfluous parameter increases L by 1/2 on average, so that models that contain the true distribution have
+    similar weights. The intervals then include the uncertainty about the model; with the selected model alone they are
+    too short. All fits start from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
-    aic = 2 * (table["log_likelihood"] - table["n_parameters"])
-    shares = np.cumsum(np.exp((aic - aic.max()) / 2))
+    gain = table["log_likelihood"] - table["n_parameters"] / 2
+    shares = np.cumsum(np.exp(gain - gain.max()))
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares.iloc[-1])]
     settings = {"tol": mixture.tol, "max_iter": mixture.max_iter, "regularization": mixture.reg_covar}
     fits = []
@@ -568,6 +569,8 @@ def _fit_bootstraps(
     )
 
 
+# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair decreases the coverage.
+_ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
 _ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
 _N_REFERENCES = 500  # number of reference rows if not all pairs are used
 _N_COMPARED = 150  # number of reference rows that other rows are compared with; more do not change the results
@@ -616,9 +619,11 @@ class BootClus(EvidentialClusterer):
     """Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
 
     1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
-    2. Refit the same model to samples drawn with replacement (bootstrap samples). Under each fit, the probability that
-       objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of cluster k
-       for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
+    2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
+       covariance model, each sample is fitted with one of the models; the number of samples of a model with p
+       parameters and log-likelihood L is proportional to exp(L - p / 2). Under each fit, the probability that objects i
+       and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of cluster k for object
+       i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
            sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2,
@@ -626,9 +631,10 @@ class BootClus(EvidentialClusterer):
        where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the same cluster.
 
     If the mixture model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence``
-    of the pairs. The partition is then called *calibrated*. A model that is too simple gives intervals that are short
-    and wrong. When in doubt, use a more general model (``mixture="VVV"``). The empty set has no mass, because every
-    object belongs to a cluster.
+    of the pairs. The partition is then called *calibrated*. A covariance model that is too simple gives intervals that
+    are short and wrong. Denoeux (2020) uses the model with the largest BIC for all samples, which often is too simple;
+    ``mixture=ParsimoniousGaussianMixture(n_clusters).fit(X).model_`` gives this variant. The empty set has no mass,
+    because every object belongs to a cluster.
 
     A new object is compared with the reference objects, whose masses are fixed. The refitted mixtures give intervals
     for the probability that the new object and each reference object are in the same cluster, and the masses of the new
@@ -641,14 +647,15 @@ class BootClus(EvidentialClusterer):
         the number of clusters of ``focal_sets`` if it is a FocalSets; otherwise, BIC selects a number from 1 to 9 along
         with the covariance model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto": single clusters and the pairs of neighboring clusters (with no
-        third mean between their means). "pairs": single clusters and all pairs. "selected": single clusters and the
-        pairs of mutually most similar clusters, where the similarity of clusters k and l is sum_i pi_ik pi_il.
+        Sets of clusters that may carry mass. "auto": single clusters and all pairs for up to four clusters; for more
+        clusters, only the pairs of neighboring clusters (with no third mean between their means). "pairs": single
+        clusters and all pairs. "selected": single clusters and the pairs of mutually most similar clusters, where the
+        similarity of clusters k and l is sum_i pi_ik pi_il.
         "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
-        Covariance model. None selects the best of fourteen models by BIC. A name ("EII", "VEV", "VVV", ...) selects one
-        model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it keeps its number of
-        components.
+        Covariance model. None selects the best of fourteen models by BIC for ``mixture_`` and weighs all of them in the
+        bootstrap. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
+        components; if ``n_clusters=None``, it keeps its number of components.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
@@ -802,14 +809,15 @@ class BootClus(EvidentialClusterer):
         if isinstance(self.focal_sets, FocalSets):
             require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
             family = self.focal_sets
-        elif self.focal_sets == "auto":
+        elif self.focal_sets == "auto" and n_clusters > _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
             family = neighbor_family(mixture.means_, within)
         elif self.focal_sets == "selected":
             similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
             family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
         else:
-            family = named_family(self.focal_sets, n_clusters, empty=False, omega=False)
+            name = "pairs" if self.focal_sets == "auto" else self.focal_sets
+            family = named_family(name, n_clusters, empty=False, omega=False)
         return Families(family)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
