@@ -512,13 +512,12 @@ def _weigh_models(
 ) -> list[tuple[GaussianParameters, int]]:
     """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
 
-    The numbers are proportional to exp(L - p / 2), where L is the log-likelihood and p the number of parameters of a
-    model. A superfluous parameter increases L by 1/2 on average, so that models that contain the true distribution have
-    similar weights. The intervals then include the uncertainty about the model; with the selected model alone they are
-    too short. All fits start from the selected mixture.
+    The numbers are proportional to the Akaike weights exp(L - p), where L is the log-likelihood and p the number of
+    parameters of a model. The intervals then include the uncertainty about the model; with the selected model alone
+    they are too short. All fits start from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
-    gain = table["log_likelihood"] - table["n_parameters"] / 2
+    gain = table["log_likelihood"] - table["n_parameters"]
     shares = np.cumsum(np.exp(gain - gain.max()))
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares.iloc[-1])]
     settings = {"tol": mixture.tol, "max_iter": mixture.max_iter, "regularization": mixture.reg_covar}
@@ -620,10 +619,10 @@ class BootClus(EvidentialClusterer):
 
     1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
     2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
-       covariance model, each sample is fitted with one of the models; the number of samples of a model with p
-       parameters and log-likelihood L is proportional to exp(L - p / 2). Under each fit, the probability that objects i
-       and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of cluster k for object
-       i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
+       covariance model, each sample is fitted with one of the models, and the number of samples of a model is
+       proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
+       that objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of
+       cluster k for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
            sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2,
@@ -718,6 +717,7 @@ class BootClus(EvidentialClusterer):
     References
     ----------
     T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
+    K. P. Burnham and D. R. Anderson (2002). Model selection and multimodel inference (Akaike weights). Springer.
 
     Examples
     --------
