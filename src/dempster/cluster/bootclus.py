@@ -517,10 +517,15 @@ def _weigh_models(
     they are too short. All fits start from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
-    gain = table["log_likelihood"] - table["n_parameters"]
+    gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
     shares = np.cumsum(np.exp(gain - gain.max()))
-    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares.iloc[-1])]
-    settings = {"tol": mixture.tol, "max_iter": mixture.max_iter, "regularization": mixture.reg_covar}
+    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
+    settings: dict[str, Any] = {
+        "tol": mixture.tol,
+        "max_iter": mixture.max_iter,
+        "regularization": mixture.reg_covar,
+        "scaled": mixture.convention == "scaled",
+    }
     fits = []
     for name, count in models.value_counts(sort=False).items():
         fitted = mixture.parameters_
