@@ -65,7 +65,7 @@ PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
 def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str, Any]:
     """Return coverage and length at both levels for one data set, computed from the same bootstrap samples."""
     sample = make_gaussian_mixture(mixture, 300, as_bunch=True, random_state=seed)
-    covariances = None if model == "Auto" else model
+    covariances = ParsimoniousGaussianMixture(3, n_jobs=1).fit(sample.data).model_ if model == "Auto" else model
     settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
     method = BootClus(3, mixture=covariances, warm_start=True, **settings)
     found: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, EVCLUS, BootClus
+from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.partition import nearest_pairs
 from dempster.plot import CredalPartitionDisplay
 from reproduce import data
@@ -43,7 +44,9 @@ TABLE_12 = {
 def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
     """Fit raw data with number of clusters and covariance model selected by BIC and 90 % intervals."""
     X, y = data.table("Diabetes", standardise=False)
-    model = BootClus(None, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
+    selected = ParsimoniousGaussianMixture(n_jobs=1).fit(X)
+    settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
+    model = BootClus(selected.n_components_, mixture=selected.model_, **settings).fit(X)
     hard = model.mixture_.predict(X)
     stands_for = class_of_each_cluster(hard, y)
     of_mixture: dict[str, list[int]] = {}

@@ -281,7 +281,7 @@ _CLUSTER = (
         Parameter("n_clusters", 2, "int or None", ("auto",), _SHARED["n_clusters"][2]),
         *_shared(focal_sets="auto"),
         Parameter("mixture", None, "None, a name such as VEV, or ParsimoniousGaussianMixture", (),
-            "Covariance model; None selects one of fourteen by BIC."),
+            "Covariance model; None weighs fourteen models."),
         Parameter("confidence", 0.9, "float in (0, 1)", (), "Confidence level of the intervals."),
         Parameter("n_bootstraps", 500, "int", (), "Number of bootstrap samples."),
         Parameter("n_partners", "auto", "int", ("all", "auto"),

@@ -15,6 +15,7 @@ from dempster.mixture.em import (
     count_parameters,
     fit_em,
     log_densities,
+    refit_em,
     resolve_model,
 )
 
@@ -363,3 +364,31 @@ def test_objects_in_a_plane_are_reported(model):
     X[:, 2] = X[:, 0] - 2 * X[:, 1]
     assert "singular" in fit_em(X, None, Z, model).problem
     assert fit_em(X, None, Z, model, regularization=1e-6).problem is None
+
+
+@pytest.mark.parametrize("model", ["EII", "VVE", "VEV", "VVV"])
+def test_refits_equal_single_fits(iris, model):
+    rng = np.random.default_rng(0)
+    first = fit_em(iris, None, np.eye(3)[load_iris().target], model)
+    weights = np.stack([np.bincount(rng.integers(150, size=150), minlength=150) for _ in range(3)]).astype(float)
+    settings = {"max_iter": 4, "regularization": 1e-3}
+    refits = refit_em(iris, weights, first.parameters, first.responsibilities, max_change=0.0, **settings)
+    for b, w in enumerate(weights):
+        single = fit_em(iris, w, first.parameters, model, tol=0.0, **settings)
+        np.testing.assert_allclose(refits.proportions[b], single.parameters.proportions)
+        np.testing.assert_allclose(refits.means[b], single.parameters.means)
+        np.testing.assert_allclose(refits.covariances[b], single.parameters.covariances, atol=1e-12)
+        assert refits.log_likelihood[b] == pytest.approx(single.log_likelihood)
+        expected = (w[:, None] * first.responsibilities).T @ single.responsibilities
+        np.testing.assert_allclose(refits.overlaps[b], expected, atol=1e-9)
+    assert refits.problems == [None] * 3
+
+
+def test_refits_report_a_collapse(iris):
+    first = fit_em(iris, None, np.eye(3)[load_iris().target], "VVV")
+    weights = np.ones((2, 150))
+    weights[1, 3:50] = 0
+    refits = refit_em(iris, weights, first.parameters, first.responsibilities, max_change=0.01)
+    assert refits.problems[0] is None
+    assert refits.problems[1] == fit_em(iris, weights[1], first.parameters, "VVV").problem
+    assert refits.log_likelihood[1] == -np.inf

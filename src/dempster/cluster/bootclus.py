@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, starmap
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, unit_log_likelihood
+from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, refit_em
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (
@@ -339,45 +340,48 @@ class Bootstraps:
         return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
 
 
-def _refit_sample(
+def _refit_samples(
     data: np.ndarray,
-    fitted: GaussianParameters,
     posterior: np.ndarray,
     settings: dict[str, Any],
-    seed: np.random.SeedSequence,
-) -> tuple[Any, ...]:
-    """Fit the mixture to a bootstrap sample; draw another sample if the fit loses a component.
+    fitted: GaussianParameters,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[tuple[Any, ...]]:
+    """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
 
-    Return the proportions, means, covariances and log-likelihood, and the number of redraws.
+    Return the proportions, means, covariances, log-likelihood and number of redraws of each sample.
     """
-    n, rng = len(data), np.random.default_rng(seed)
+    n, rngs = len(data), [np.random.default_rng(seed) for seed in seeds]
+    fits: list[Any] = [None] * len(seeds)
+    left = list(range(len(seeds)))
     for redraws in range(_MAX_REDRAWS + 1):
-        weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        weights = np.stack([np.bincount(rngs[b].integers(n, size=n), minlength=n).astype(float) for b in left])
         if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
             settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
-        result = fit_em(data, weights, fitted, fitted.model, **settings)
-        if result.problem is None:
-            p = result.parameters
-            assert p is not None
-            assert result.responsibilities is not None
-            order = _match_components(result.responsibilities, posterior)
-            return p.proportions[order], p.means[order], p.covariances[order], result.log_likelihood, redraws
+        refits = refit_em(data, weights, fitted, posterior, **settings)
+        for i, b in enumerate(left):
+            if refits.problems[i] is None:
+                order = _match_components(refits.overlaps[i])
+                parameters = (refits.proportions[i][order], refits.means[i][order], refits.covariances[i][order])
+                fits[b] = *parameters, refits.log_likelihood[i], redraws
+        left = [b for b in left if fits[b] is None]
+        if not left:
+            return fits
     raise InvalidInputError(
         f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
-        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
+        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {refits.problems[-1]}); "
         "use fewer clusters or a simpler mixture"
     )
 
 
-def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
+def _match_components(overlaps: np.ndarray) -> np.ndarray:
     """Return the component of the refitted mixture that matches each component of the original mixture best."""
-    shared = posterior.T @ responsibilities
-    best = shared.argmax(axis=1)
+    best = overlaps.argmax(axis=1)
     if np.array_equal(np.sort(best), np.arange(len(best))):
         return best
     from scipy.optimize import linear_sum_assignment
 
-    return linear_sum_assignment(shared, maximize=True)[1]
+    return linear_sum_assignment(overlaps, maximize=True)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,10 +450,9 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # tolerance of EM, and the number of rows above which it is reduced
-# On a bootstrap sample, EM stops when the log-likelihood changes by less than this absolute value. The sampling error
-# of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
-_MAX_CHANGE = 0.01
+# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per parameter. The sampling
+# error of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
+_MAX_CHANGE = 0.001
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
@@ -481,7 +484,6 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         mixture = ParsimoniousGaussianMixture(
             "auto" if n_clusters is None else n_clusters,
             model="auto" if params.mixture is None else params.mixture,
-            tol=_TOLERANCE * min(1.0, _TOLERANCE_UP_TO / len(data)),
             n_jobs=params.n_jobs,
         )
     if mixture.random_state is None:
@@ -495,27 +497,51 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         with report_progress_to(report_progress):
             mixture.fit(data)
     posterior = mixture.predict_proba(data)
-    scaled = mixture.convention == "scaled"
-    likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
     settings = {
-        "tol": min(mixture.tol, _MAX_CHANGE / (1 + abs(likelihood))),
+        "max_change": _MAX_CHANGE * mixture.n_parameters_,
         "max_iter": mixture.max_iter,
         "regularization": mixture.reg_covar,
-        "scaled": scaled,
     }
-    bootstraps = _fit_bootstraps(params, data, mixture.parameters_, posterior, settings, for_samples)
+    refit = partial(_refit_samples, data, posterior, settings)
+    bootstraps = _fit_bootstraps(params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples)
     return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
+
+
+def _weigh_models(
+    mixture: ParsimoniousGaussianMixture, data: np.ndarray, n: int
+) -> list[tuple[GaussianParameters, int]]:
+    """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
+
+    The numbers are proportional to the Akaike weights exp(L - p), where L is the log-likelihood and p the number of
+    parameters of a model. The intervals then include the uncertainty about the model; with the selected model alone
+    they are too short. All fits start from the selected mixture.
+    """
+    table = mixture.bic_table_.loc[mixture.n_components_]
+    gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
+    shares = np.cumsum(np.exp(gain - gain.max()))
+    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
+    settings: dict[str, Any] = {
+        "tol": mixture.tol,
+        "max_iter": mixture.max_iter,
+        "regularization": mixture.reg_covar,
+        "scaled": mixture.convention == "scaled",
+    }
+    fits = []
+    for name, count in models.value_counts(sort=False).items():
+        fitted = mixture.parameters_
+        if name != mixture.model_:
+            fitted = fit_em(data, None, fitted, name, **settings).parameters or fitted
+        fits.append((fitted, int(count)))
+    return fits
 
 
 def _fit_bootstraps(
     params: BootClus,
-    data: np.ndarray,
-    fitted: GaussianParameters,
-    posterior: np.ndarray,
-    settings: dict[str, Any],
+    models: list[tuple[GaussianParameters, int]],
+    refit: Callable[..., list[tuple[Any, ...]]],
     seed: np.random.SeedSequence,
 ) -> Bootstraps:
-    """Fit the mixture to bootstrap samples; each fit starts from the mixture fitted to all data.
+    """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
 
     Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
     threads by default, or in processes or on a Dask cluster if `joblib.parallel_config` selects them.
@@ -523,18 +549,21 @@ def _fit_bootstraps(
     from joblib import Parallel, delayed
 
     n = params.n_bootstraps
-    check_memory(n * fitted.covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
-    refit = partial(_refit_sample, data, fitted, posterior, settings)
-    seeds = seed.spawn(n)
-    n_workers = min(n_threads(params.n_jobs), int(np.ceil(n / _SAMPLES_PER_TASK)))
-    results: Iterable[tuple[Any, ...]] = map(refit, seeds)
+    check_memory(n * models[0][0].covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    seeds = iter(seed.spawn(n))
+    tasks = []
+    for fitted, count in models:
+        blocks = row_blocks(count, _SAMPLES_PER_TASK, most=None)
+        tasks += [(fitted, [next(seeds) for _ in range(start, stop)]) for start, stop in blocks]
+    n_workers = min(n_threads(params.n_jobs), len(tasks))
+    results: Iterable[list[tuple[Any, ...]]] = starmap(refit, tasks)
     if n_workers > 1:
-        workers = Parallel(n_workers, prefer="threads", return_as="generator", batch_size=_SAMPLES_PER_TASK)
-        results = workers(delayed(refit)(each) for each in seeds)
+        workers = Parallel(n_workers, prefer="threads", return_as="generator")
+        results = workers(delayed(refit)(*each) for each in tasks)
     fits = []
     n_redrawn = 0
     with params._open_progress(n, "samples") as advance:
-        for fit in results:
+        for fit in chain.from_iterable(results):
             fits.append(fit)
             n_redrawn += fit[-1]
             advance(f"{n_redrawn} redrawn" if n_redrawn else "")
@@ -544,6 +573,8 @@ def _fit_bootstraps(
     )
 
 
+# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair decreases the coverage.
+_ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
 _ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
 _N_REFERENCES = 500  # number of reference rows if not all pairs are used
 _N_COMPARED = 150  # number of reference rows that other rows are compared with; more do not change the results
@@ -592,9 +623,11 @@ class BootClus(EvidentialClusterer):
     """Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
 
     1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
-    2. Refit the same model to samples drawn with replacement (bootstrap samples). Under each fit, the probability that
-       objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of cluster k
-       for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
+    2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
+       covariance model, each sample is fitted with one of the models, and the number of samples of a model is
+       proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
+       that objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of
+       cluster k for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
            sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2,
@@ -602,9 +635,10 @@ class BootClus(EvidentialClusterer):
        where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the same cluster.
 
     If the mixture model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence``
-    of the pairs. The partition is then called *calibrated*. A model that is too simple gives intervals that are short
-    and wrong. When in doubt, use a more general model (``mixture="VVV"``). The empty set has no mass, because every
-    object belongs to a cluster.
+    of the pairs. The partition is then called *calibrated*. A covariance model that is too simple gives intervals that
+    are short and wrong. Denoeux (2020) uses the model with the largest BIC for all samples, which often is too simple;
+    ``mixture=ParsimoniousGaussianMixture(n_clusters).fit(X).model_`` gives this variant. The empty set has no mass,
+    because every object belongs to a cluster.
 
     A new object is compared with the reference objects, whose masses are fixed. The refitted mixtures give intervals
     for the probability that the new object and each reference object are in the same cluster, and the masses of the new
@@ -617,14 +651,15 @@ class BootClus(EvidentialClusterer):
         the number of clusters of ``focal_sets`` if it is a FocalSets; otherwise, BIC selects a number from 1 to 9 along
         with the covariance model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto": single clusters and the pairs of neighboring clusters (with no
-        third mean between their means). "pairs": single clusters and all pairs. "selected": single clusters and the
-        pairs of mutually most similar clusters, where the similarity of clusters k and l is sum_i pi_ik pi_il.
+        Sets of clusters that may carry mass. "auto": single clusters and all pairs for up to four clusters; for more
+        clusters, only the pairs of neighboring clusters (with no third mean between their means). "pairs": single
+        clusters and all pairs. "selected": single clusters and the pairs of mutually most similar clusters, where the
+        similarity of clusters k and l is sum_i pi_ik pi_il.
         "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
-        Covariance model. None selects the best of fourteen models by BIC. A name ("EII", "VEV", "VVV", ...) selects one
-        model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it keeps its number of
-        components.
+        Covariance model. None selects the best of fourteen models by BIC for ``mixture_`` and weighs all of them in the
+        bootstrap. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
+        components; if ``n_clusters=None``, it keeps its number of components.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
@@ -687,6 +722,7 @@ class BootClus(EvidentialClusterer):
     References
     ----------
     T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
+    K. P. Burnham and D. R. Anderson (2002). Model selection and multimodel inference (Akaike weights). Springer.
 
     Examples
     --------
@@ -778,14 +814,15 @@ class BootClus(EvidentialClusterer):
         if isinstance(self.focal_sets, FocalSets):
             require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
             family = self.focal_sets
-        elif self.focal_sets == "auto":
+        elif self.focal_sets == "auto" and n_clusters > _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
             family = neighbor_family(mixture.means_, within)
         elif self.focal_sets == "selected":
             similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
             family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
         else:
-            family = named_family(self.focal_sets, n_clusters, empty=False, omega=False)
+            name = "pairs" if self.focal_sets == "auto" else self.focal_sets
+            family = named_family(name, n_clusters, empty=False, omega=False)
         return Families(family)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:

@@ -280,9 +280,9 @@ static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, 
 
 /* Run EM from initial responsibilities Z (g, n) or parameters, which are overwritten. See `dempster.mixture.em`. */
 KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
-              double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
-              double reference, index_t max_iter, double regularization, double share, double *history,
-              index_t *outcome) {
+              double *proportions, double *means, double *covariances, double *axes, index_t model, double absolute,
+              double relative, double reference, index_t max_iter, double regularization, double share,
+              double *history, index_t *outcome) {
     Scratch scratch = {0};
     Buffers buffers = new_buffers(&scratch, d);
     Sums sums = {numbers(&scratch, g), numbers(&scratch, g * d), numbers(&scratch, g * d * d)};
@@ -330,9 +330,47 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
         double likelihood = expect(&data, &densities, Z, buffers, &sums);
         history[iteration] = likelihood;
         const double change = likelihood - history[iteration > 0 ? iteration - 1 : 0];
-        if (iteration > 0 && fabs(change) <= tol * (1.0 + fabs(likelihood - reference))) {
+        if (iteration > 0 && fabs(change) <= absolute + relative * fabs(likelihood - reference)) {
             end(outcome, iteration + 1, true, FINE, -1);
             break;
+        }
+    }
+    return release(&scratch);
+}
+
+/* Run EM on several samples of the rows, which are given by the weights (samples, n) of the rows, with the same initial
+ * parameters for all samples. See `dempster.mixture.em`. */
+KERNEL refit_em(index_t d, index_t n, index_t samples, index_t g, const double *X, const double *weights,
+                const double *posterior, double *proportions, double *means, double *covariances, double *axes,
+                index_t model, double absolute, index_t max_iter, double regularization, double share,
+                double *overlaps, double *likelihoods, index_t *outcomes) {
+    Scratch scratch = {0};
+    double *rows = numbers(&scratch, d * n), *used = numbers(&scratch, n), *Z = numbers(&scratch, g * n);
+    double *history = numbers(&scratch, max_iter);
+    index_t *which = take(&scratch, n, sizeof *which);
+    for (index_t b = 0; b < samples && !scratch.failed; b++) {
+        index_t m = 0, *outcome = outcomes + b * (COMPONENT + 1);
+        for (index_t i = 0; i < n; i++) {
+            if (weights[b * n + i] > 0.0) {
+                used[m] = weights[b * n + i];
+                which[m++] = i;
+            }
+        }
+        for (index_t j = 0; j < d; j++)
+            for (index_t i = 0; i < m; i++) rows[j * m + i] = X[j * n + which[i]];
+        if (run_em(d, m, g, rows, used, Z, true, proportions + b * g, means + b * g * d, covariances + b * g * d * d,
+                   axes + b * d * d, model, absolute, 0.0, 0.0, max_iter, regularization, share, history,
+                   outcome) != DONE) {
+            scratch.failed = true;
+            break;
+        }
+        likelihoods[b] = outcome[FLAW] == FINE ? history[outcome[N_ITER] - 1] : -INFINITY;
+        for (index_t k = 0; k < g; k++) {
+            for (index_t l = 0; l < g; l++) {
+                double sum = 0.0;
+                for (index_t i = 0; i < m; i++) sum += used[i] * posterior[k * n + which[i]] * Z[l * m + i];
+                overlaps[(b * g + k) * g + l] = sum;
+            }
         }
     }
     return release(&scratch);

@@ -27,15 +27,22 @@ _densities = kernel("""mixture_densities(
     X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
     diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
 # Run EM with the initial responsibilities Z or, if given_parameters is true, with the initial parameters. Both are
-# overwritten. EM stops when the log-likelihood L changes by at most tol (1 + |L - reference|). `regularization` times
-# the variances of the data is added to the variances within components. Variances below `share` times the variances of
-# the data are considered zero. `outcome` contains the number of iterations, whether EM converged, the code of the
-# problem, and the component with the problem.
+# overwritten. EM stops when the log-likelihood L changes by at most absolute + relative |L - reference|.
+# `regularization` times the variances of the data is added to the variances within components. Variances below `share`
+# times the variances of the data are considered zero. `outcome` contains the number of iterations, whether EM
+# converged, the code of the problem, and the component with the problem.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
-    model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
+    model: int, absolute: float, relative: float, reference: float, max_iter: int, regularization: float, share: float,
     history: float64[max_iter] out, outcome: int64[4] out)""")
+# Run EM on samples of the rows, from the initial parameters of each sample, which are overwritten. `overlaps` contains
+# the sum over the rows of weight times `posterior` times responsibility, for each pair of components.
+_refit_em = kernel("""refit_em(
+    X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n], proportions: float64[samples, g] out,
+    means: float64[samples, g, d] out, covariances: float64[samples, g, d, d] out, axes: float64[samples, d, d] out,
+    model: int, absolute: float, max_iter: int, regularization: float, share: float,
+    overlaps: float64[samples, g, g] out, log_likelihood: float64[samples] out, outcomes: int64[samples, 4] out)""")
 # A covariance matrix is singular if the variance of a column, given the previous columns, is below this share of the
 # variance of the column in the data.
 SINGULAR_SHARE = 1e-10
@@ -170,18 +177,92 @@ def fit_em(
     reference = unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit)
     interruptible(_run_em,
         X, w, Z, isinstance(start, GaussianParameters), proportions, means, covariances, axes, MODELS.index(model), tol,
-        reference, max_iter, regularization, SINGULAR_SHARE, history, outcome,
+        tol, reference, max_iter, regularization, SINGULAR_SHARE, history, outcome,
     )  # fmt: skip
     n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
     if code != _NO_PROBLEM:
-        what = "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
-        problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
+        problem = _describe_problem(n_iter, code, component)
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
     orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
     responsibilities = Z.T if used is None else _evaluate_components(parameters, data, normalized=True)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Result of `refit_em` for B samples; the parameters are not meaningful if there is a problem."""
+
+    proportions: np.ndarray  # (B, g)
+    means: np.ndarray  # (B, g, d)
+    covariances: np.ndarray  # (B, g, d, d)
+    log_likelihood: np.ndarray  # (B,), -inf if a component collapsed
+    overlaps: np.ndarray  # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    problems: list[str | None]  # messages about components that collapsed
+
+
+def refit_em(
+    data: np.ndarray,
+    weights: np.ndarray,
+    start: GaussianParameters,
+    posterior: np.ndarray,
+    *,
+    max_change: float,
+    max_iter: int = 1000,
+    regularization: float = 0.0,
+) -> Refits:
+    """Fit a Gaussian mixture to several samples of the rows by EM. One call takes less time than many of `fit_em`.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, d), float64
+        Rows.
+    weights : ndarray of shape (B, n), float64
+        Weights of the rows in each of the B samples.
+    start : GaussianParameters
+        Initial parameters and covariance model of all fits.
+    posterior : ndarray of shape (n, g)
+        Probabilities of g components for each row, with which the fitted components are compared.
+    max_change : float
+        EM stops when the log-likelihood changes by at most this value.
+    max_iter, regularization
+        See `fit_em`.
+
+    Returns
+    -------
+    Refits
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [0.2], [0.3], [5.0], [5.1], [5.4]])
+    >>> first = fit_em(x, None, np.repeat(np.eye(2), 3, axis=0), "EII")
+    >>> weights = np.array([[2.0, 1.0, 0.0, 0.0, 3.0, 0.0], [1.0, 1.0, 1.0, 0.0, 1.0, 2.0]])
+    >>> refit_em(x, weights, first.parameters, first.responsibilities, max_change=0.01).means.round(2).tolist()
+    [[[0.07], [5.1]], [[0.17], [5.3]]]
+    """
+    B, g, d = len(weights), *start.means.shape
+    unit = binary_unit(data.var(axis=0).mean())
+    initial = (start.proportions, start.means / unit, start.covariances / unit**2, _common_axes(start, start.model))
+    proportions, means, covariances, axes = (np.repeat(np.asarray(a, np.float64)[None], B, axis=0) for a in initial)
+    overlaps, log_likelihood, outcomes = np.empty((B, g, g)), np.empty(B), np.empty((B, 4), np.int64)
+    columns, posterior = (np.ascontiguousarray(a.T, dtype=np.float64) for a in (data / unit, posterior))
+    interruptible(_refit_em,
+        columns, weights, posterior, proportions, means, covariances, axes, MODELS.index(start.model), max_change,
+        max_iter, regularization, SINGULAR_SHARE, overlaps, log_likelihood, outcomes,
+    )  # fmt: skip
+    problems = [
+        None if code == _NO_PROBLEM else _describe_problem(n_iter, code, component)
+        for n_iter, _, code, component in outcomes.tolist()
+    ]
+    log_likelihood -= weights.sum(axis=1) * d * np.log(unit)
+    return Refits(proportions, means * unit, covariances * unit**2, log_likelihood, overlaps, problems)
+
+
+def _describe_problem(n_iter: int, code: int, component: int) -> str:
+    what = "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
+    return f"component {component} collapsed: {what} (iteration {n_iter + 1})"
 
 
 def binary_unit(variance: float) -> float:

@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
 from dempster.cluster import BootClus
 from dempster.datasets import load_iris, make_gaussian_mixture
+from dempster.mixture import ParsimoniousGaussianMixture
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def iris():
 # ---- calibration -----------------------------------------------------------------------------------------------------
 
 
-def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
+def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0, focal_sets="pairs"):
     """Return the mean coverage of both intervals over simulated datasets of 300 objects."""
     found = {}
     for seed in range(first_seed, first_seed + n_datasets):
@@ -26,8 +27,8 @@ def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
             for level in levels:
                 e = BootClus(
                     3,
-                    focal_sets="pairs",
-                    mixture=None if model == "Auto" else model,
+                    focal_sets=focal_sets,
+                    mixture=ParsimoniousGaussianMixture(3).fit(sample.data).model_ if model == "Auto" else model,
                     n_bootstraps=n_bootstraps,
                     confidence=level,
                     random_state=seed,
@@ -54,6 +55,19 @@ def test_calibration_of_the_paper(mixture, model):
         assert found[model, level][1] == pytest.approx(expected, abs=0.04)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("mixture", [1, 2, 3])
+def test_calibration_with_default_parameters(mixture):
+    """100 datasets of 300 objects, 200 samples each, with other seeds than those on which the weights were chosen."""
+    levels = [0.5, 0.9, 0.95]
+    found = coverages(mixture, [None], 100, 200, levels, first_seed=1000, focal_sets="auto")
+    for level in levels:
+        confidence, belief = found[None, level][:2]
+        assert confidence == pytest.approx(level, abs=0.09 if level == 0.5 else 0.05)
+        # For pairs that are nearly certain, [Bel, Pl] is longer than the short interval of a low level.
+        assert -0.05 < belief - level < (0.2 if level == 0.5 else 0.06)
+
+
 # ---- the real data of the paper --------------------------------------------------------------------------------------
 
 
@@ -67,8 +81,9 @@ def by_species(partition, y, classes):
 def test_iris(iris):
     """Section 4.2, tables 5 and 6: of five misclassified versicolor, four are ambiguous."""
     X, y = iris
-    model = BootClus(3, focal_sets="pairs", n_bootstraps=500, random_state=0).fit(X)
-    assert model.mixture_.model_ == "VEV"
+    selected = ParsimoniousGaussianMixture(3).fit(X).model_
+    assert selected == "VEV"
+    model = BootClus(3, focal_sets="pairs", mixture=selected, n_bootstraps=500, random_state=0).fit(X)
     hard = model.mixture_.predict(X)
     assert adjusted_rand_score(y, hard) == pytest.approx(0.90, abs=0.005)
     assert adjusted_rand_score(y, model.labels_) > 0.88
