@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from operator import add
+from operator import add, methodcaller
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
 from dempster.cluster._starts import (
     default_beta,
     explain_auto_params,
@@ -371,6 +372,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- overridden by variants -----------------------------------------------------------------------------------
 
+    @property
+    def n_attributes(self) -> int:
+        return self.data.shape[1]
+
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
         return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
 
@@ -433,6 +438,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
+
+    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+        runs = list(runs)
+        if len(runs) > 1 and getattr(self.estimator, "focal_sets", None) == "auto":
+            costs = methodcaller("squared_distances", self.sample)
+            runs = most_likely_runs(runs, costs, self.sample_weights, self.n_attributes)
+        return super().select_run(runs, tol)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
@@ -517,8 +529,10 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
+        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
+        With more than 20,000 objects the starts are compared on a sample of that size, and the best one is continued
+        with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
