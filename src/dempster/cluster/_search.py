@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-
 from scipy.special import entr
 
 from dempster._arrays import is_tensor

@@ -235,19 +235,21 @@ class PrototypeModel:
         )
 
 
-# Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive metric. With 1e-6, a
-# prototype can fit a few objects in a thin layer, and the metric then ignores all other directions. On halves of the
-# public data sets of at most 1,000 objects, the mean adjusted Rand index of ECM and CECM was 0.571 and 0.369 with 1e-6,
-# 0.586 and 0.364 with 1e-3, 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with 0.1.
+# Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive metric. With
+# 1e-6, a prototype can fit a few objects in a thin layer, and the metric then ignores all other directions. On halves
+# of the public data sets of at most 1,000 objects, the mean adjusted Rand index of ECM and CECM was 0.571 and 0.369
+# with 1e-6, 0.586 and 0.364 with 1e-3, 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with
+# 0.1.
 _MIN_VARIANCE = 0.03
 
 
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
     """Return, for each scatter matrix Sigma_k, the metric S_k of determinant one that minimizes tr(S_k Sigma_k).
 
-    ``size`` contains the traces of the second moments about the origin. A direction with little variance would get almost
-    all weight, so the variances of a cluster are at least `_MIN_VARIANCE` times their mean. The ``old`` metric is kept if it gives a
-    smaller trace, so that the objective never increases, and if Sigma_k contains only rounding errors.
+    ``size`` contains the traces of the second moments about the origin. A direction with little variance would get
+    almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE` times their mean. The ``old`` metric
+    is kept if it gives a smaller trace, so that the objective never increases, and if Sigma_k contains only rounding
+    errors.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)

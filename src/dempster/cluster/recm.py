@@ -665,4 +665,9 @@ class RECM(RelationalClusterer):
             yield share * sufficient, share < 1
 
     def _fitted_attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
-        return {"prototype_weights_": model.means.weights, "shift_": method.shift, "delta_": method.delta, "beta_": method.beta}
+        return {
+            "prototype_weights_": model.means.weights,
+            "shift_": method.shift,
+            "delta_": method.delta,
+            "beta_": method.beta,
+        }

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster import ECM
+from dempster.cluster import CCM, ECM
 from dempster.datasets import load_butterfly
 from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
 from tests.cluster.prototypes.models import one_thread, prototypes
@@ -321,3 +321,16 @@ def test_duplicates_and_as_many_clusters_as_objects():
     assert sorted(few.labels_.tolist()) == [0, 1, 2]
     one = ECM(1, random_state=0).fit(X)
     assert (one.labels_ == 0).all()
+
+
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_large_cluster_is_not_divided(method):
+    """The objective is smaller if the large cluster is divided and two small clusters are merged."""
+    rng = np.random.default_rng(0)
+    sizes = [1500, 40, 40]
+    y = np.repeat(np.arange(3), sizes)
+    X = np.array([[0.0, 0.0], [7.0, 0.0], [7.0, 5.0]])[y] + rng.normal(size=(len(y), 2))
+    model = method(3, random_state=0).fit(X)
+    explicit = method(3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0).fit(X)
+    assert explicit.objective_ < model.objective_
+    assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, explicit.labels_)
