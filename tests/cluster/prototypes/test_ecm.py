@@ -325,12 +325,11 @@ def test_duplicates_and_as_many_clusters_as_objects():
 
 @pytest.mark.parametrize("method", [ECM, CCM])
 def test_large_cluster_is_not_divided(method):
-    """The objective is smaller if the large cluster is divided and two small clusters are merged."""
-    rng = np.random.default_rng(0)
-    sizes = [1500, 40, 40]
-    y = np.repeat(np.arange(3), sizes)
-    X = np.array([[0.0, 0.0], [7.0, 0.0], [7.0, 5.0]])[y] + rng.normal(size=(len(y), 2))
-    model = method(3, random_state=0).fit(X)
-    explicit = method(3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0).fit(X)
-    assert explicit.objective_ < model.objective_
-    assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, explicit.labels_)
+    """The objective is smaller if the large cluster is divided and small clusters are merged."""
+    rng = np.random.default_rng(2)
+    y = np.repeat(np.arange(6), [900, 250, 150, 80, 40, 30])
+    X = rng.uniform(-11, 11, (6, 2))[y] + rng.normal(size=(len(y), 2))
+    model = method(6, random_state=0).fit(X)
+    smallest = method(6, focal_sets=FocalSets.simple(6, empty=False, omega=False), random_state=0).fit(X)
+    assert smallest.objective_ < model.objective_
+    assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, smallest.labels_)
