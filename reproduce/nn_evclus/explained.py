@@ -57,7 +57,7 @@ def explanations(run: Run) -> None:
         table.add("Protein", shown, result["clusters"], ours=result["ari"])
     seeds = run.seeds(5)
     one = {"method": "NN-EVCLUS", "settings": "trained to the end", "starts": 1, "svm": False}
-    cases = [("hidden units", {"units": u}) for u in (20, 45, 60)]
+    cases: list[tuple[str, dict[str, Any]]] = [("hidden units", {"units": u}) for u in (20, 45, 60)]
     cases += [("λ", {"units": 50, "weight": w}) for w in (0, 1e-5, 1e-3)]
     flat = run.each(fit, [{**one, **case, "seed": s} for _, case in cases for s in seeds])
     table = run.table("varied", "value", "starts with a high loss", "all starts", quantity="test loss of the others",
