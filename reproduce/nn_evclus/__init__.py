@@ -1,4 +1,13 @@
 """T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information Sciences 572."""
 
 ORDER = 0
-MODULES = ["butterfly", "fourclass", "circles", "attribute_data", "dissimilarity_data", "all_methods", "constrained"]
+MODULES = [
+    "butterfly",
+    "fourclass",
+    "circles",
+    "attribute_data",
+    "dissimilarity_data",
+    "all_methods",
+    "constrained",
+    "explained",
+]

@@ -45,6 +45,10 @@ def drop_last_part(evidence: ClusterEvidence) -> ClusterEvidence:
 class LiftedMethod(PrototypeMethod):
     """Evidential c-means with an additional last coordinate, which is zero for prototypes."""
 
+    @property
+    def n_attributes(self) -> int:
+        return super().n_attributes - 1
+
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
         return lift(_starts.validate_centers(init, (self.n_clusters, self.data.shape[1] - 1)))
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from scipy.special import entr
 
 from dempster._arrays import is_tensor
 from dempster._errors import InvalidParameterError
@@ -91,6 +92,7 @@ ModelValues = TypeVar("ModelValues", contravariant=True)
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
+_TIED_LIKELIHOODS = 1e-4  # difference of log-likelihoods per object below which two runs are tied
 _TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two runs are tied
 
 
@@ -147,6 +149,29 @@ class FitResult:
     model: Any  # `MassModel` that computes the masses of new rows
     masses: Any  # (n, f) array or tensor, masses of the rows of the fit
     warnings: tuple[str, ...] = ()  # warnings for the user
+
+
+def most_likely_runs(
+    runs: list[Run[Model]], costs: Callable[[Model], np.ndarray], weights: np.ndarray, dimension: float
+) -> list[Run[Model]]:
+    """Return the runs with almost the largest classification likelihood, for prototypes of single clusters.
+
+    The objective of c-means prefers clusters of equal sizes. If the sizes are very different, it can be smaller for
+    prototypes that divide a large cluster and merge small ones. The runs are therefore compared by the likelihood of
+    spherical Gaussian clusters with a common variance and different proportions (Symons, 1981, Biometrics 37), in
+    which each object belongs to the nearest prototype. Minus its logarithm, per object and up to a constant, is
+    d / 2 log(mean squared distance) plus the entropy of the proportions.
+
+    ``costs`` returns the squared distances, shape (n, c), of objects with the given weights. ``dimension`` is the
+    number d of attributes.
+    """
+    losses = []
+    for run in runs:
+        squares = costs(run.model)
+        shares = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1]) / weights.sum()
+        error = max(float(np.average(squares.min(axis=1), weights=weights)), np.finfo(float).tiny)
+        losses.append(dimension / 2 * np.log(error) + entr(shares).sum())
+    return [run for run, loss in zip(runs, losses, strict=True) if loss <= min(losses) + _TIED_LIKELIHOODS]
 
 
 class Method(ABC, Generic[Start, Model]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._search import FitResult, Sample
+from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
 from dempster.cluster.evidence import ClusterEvidence
@@ -195,6 +196,10 @@ class ConstrainedMethod(PrototypeMethod):
         objective += self.linked.constraint_cost(linked, link_costs)
         return objective, replace(model, linked_masses=linked).update(statistics)
 
+    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+        """Return the run with the smallest objective, which includes the constraints, if there are constraints."""
+        return Method.select_run(self, runs, tol) if len(self.linked) else super().select_run(runs, tol)
+
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         """Add the pairs of neighboring clusters, and convert the masses of the linked objects to the larger family."""
         wider = super().add_neighbor_pairs(run)
@@ -326,8 +331,9 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size plus all linked objects, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. Without constraints the starts are compared as
+        in `ECM`. With more than 20,000 objects the starts are compared on a sample of that size plus all linked
+        objects, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

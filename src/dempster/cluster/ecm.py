@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from operator import add
+from operator import add, methodcaller
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
 from dempster.cluster._starts import (
     default_beta,
     explain_auto_params,
@@ -234,12 +235,21 @@ class PrototypeModel:
         )
 
 
+# Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive metric. With
+# 1e-6, a prototype can fit a few objects in a thin layer, and the metric then ignores all other directions. On halves
+# of the public data sets of at most 1,000 objects, the mean adjusted Rand index of ECM and CECM was 0.571 and 0.369
+# with 1e-6, 0.586 and 0.364 with 1e-3, 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with
+# 0.1.
+_MIN_VARIANCE = 0.03
+
+
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
     """Return, for each scatter matrix Sigma_k, the metric S_k of determinant one that minimizes tr(S_k Sigma_k).
 
-    ``size`` contains the traces of the second moments about the origin. A direction without variance would get infinite
-    weight, so the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept if it gives a
-    smaller trace, so that the objective never increases, and if Sigma_k contains only rounding errors.
+    ``size`` contains the traces of the second moments about the origin. A direction with little variance would get
+    almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE` times their mean. The ``old`` metric
+    is kept if it gives a smaller trace, so that the objective never increases, and if Sigma_k contains only rounding
+    errors.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)
@@ -247,7 +257,7 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
     # Dividing by a power of two makes the result independent of the units of X up to the last bit.
     unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
     values, vectors = np.linalg.eigh(np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1])))
-    floor = 1e-6 * values.mean(axis=1, keepdims=True)
+    floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
     values = np.maximum(values, floor)
     scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
@@ -378,6 +388,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.data.shape[1])] * self.n_clusters)
 
+    @property
+    def n_attributes(self) -> int:
+        return self.data.shape[1]
+
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
         return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
 
@@ -440,6 +454,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
+
+    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+        runs = list(runs)
+        if len(runs) > 1 and getattr(self.estimator, "focal_sets", None) == "auto":
+            costs = methodcaller("squared_distances", self.sample)
+            runs = most_likely_runs(runs, costs, self.sample_weights, self.n_attributes)
+        return super().select_run(runs, tol)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
@@ -524,8 +545,10 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
+        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
+        With more than 20,000 objects the starts are compared on a sample of that size, and the best one is continued
+        with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -19,8 +19,8 @@ from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoids import RELATIONAL_RULES, RelationalClusterer, check_distinct_objects, pair_quantile
-from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
-from dempster.cluster._starts import find_isolated_by_distances, outlier_distance
+from dempster.cluster._search import FitResult, Method, Sample, Search, most_likely_runs, require_singletons
+from dempster.cluster._starts import default_beta, find_isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
@@ -292,6 +292,20 @@ class RelationalObjects:
         """Quantile 0.95 of the squared distances between different objects."""
         return pair_quantile(self.distances, self.weights, _DELTA_SHARE, self.zero)
 
+    @cached_property
+    def dimension(self) -> float:
+        """Effective number of dimensions, (sum of l)^2 / (sum of l^2) for the eigenvalues l of the Gram matrix G.
+
+        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum of squares of G,
+        where m is the mean squared distance. The matrix G = -Q D Q' / 2 itself is not needed.
+        """
+        weights = self.all_weights / self.all_weights.sum()
+        rows = np.einsum("ij,j->i", self.distances, weights, dtype=float)
+        mean = float(weights @ rows)
+        squares = float(np.einsum("i,ij,ij,j->", weights, self.distances, self.distances, weights, dtype=float))
+        scatter = squares - 2 * float(weights @ rows**2) + mean**2
+        return mean**2 / scatter if scatter > 0 else 1.0
+
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Return the indices of a random sample of objects, and the sampled objects.
 
@@ -330,6 +344,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.shift, self.checked = shift, checked
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
         check_distinct_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
+        self.beta = default_beta(objects.dimension) if isinstance(params.beta, str) else float(params.beta)
         delta = params.delta
         self._delta = None if isinstance(delta, str) else float(np.sqrt(float(delta) ** 2 + shift / 2))
         self.part = objects
@@ -346,7 +361,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
         delta2 = np.inf if family.empty_index is None else self.delta**2
-        step = MassStep(family, self.params.alpha, self.params.beta, delta2, self.objects.zero)
+        step = MassStep(family, self.params.alpha, self.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_from_objects(self, family: FocalSets, which: np.ndarray, n: int) -> WeightedMeans:
@@ -413,6 +428,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
         return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
+
+    def select_run(self, runs: Iterable[Run[WeightedMeans]], tol: float) -> Run[WeightedMeans]:
+        runs = list(runs)
+        if len(runs) > 1 and self.params.focal_sets == "auto":
+            runs = most_likely_runs(runs, self._sample_costs, self.part.all_weights, self.objects.dimension)
+        return super().select_run(runs, tol)
+
+    def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
+        return means.costs(self.part.distances, means.weights.T, self.apply)[0]
 
     def refine(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
@@ -481,8 +505,10 @@ class RECM(RelationalClusterer):
         matrix.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
-    beta : float > 1, default=1.5
-        Fuzziness; values near 1 give nearly certain masses.
+    beta : float > 1 or "auto", default="auto"
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five dimensions, else smaller. The
+        number of dimensions is estimated from the dissimilarities as (sum of l)^2 / (sum of l^2), where l are the
+        eigenvalues of the Gram matrix.
     delta : float > 0 or "auto", default="auto"
         Distance (not squared) to the empty set; smaller values give more outliers. With ``focal_sets="auto"``, "auto"
         is the upper fence of a box plot of the distances to the nearest prototype, computed after the fit. Otherwise,
@@ -503,8 +529,10 @@ class RECM(RelationalClusterer):
         or a `BeliefPeaks` uses its peaks, without weights. An array contains the indices of ``n_clusters`` objects, or
         masses with one column per focal set. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 1,000 objects the starts are
-        compared on a sample of 500, and the best one is continued with all objects.
+        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
+        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
+        With more than 1,000 objects the starts are compared on a sample of 500, and the best one is continued with all
+        objects.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
@@ -530,6 +558,8 @@ class RECM(RelationalClusterer):
     delta_ : float
         Distance to the empty set that was used. If the squared dissimilarities were shifted, a number ``delta`` is
         increased as well, by ``delta_**2 = delta**2 + shift_ / 2``.
+    beta_ : float
+        Value of ``beta`` that was used.
     focal_sets_ : FocalSets
     objective_ : float
     history_ : ndarray
@@ -560,6 +590,7 @@ class RECM(RelationalClusterer):
 
     _rules = {
         **RELATIONAL_RULES,
+        "beta": rule.choice("auto") | RELATIONAL_RULES["beta"],
         "square": rule.choice("auto") | rule.flag,
         "correction": rule.choice("auto", "shift", "clip"),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
@@ -574,7 +605,7 @@ class RECM(RelationalClusterer):
         symmetrize: bool = False,
         square: bool | str = "auto",
         alpha: float = 1.0,
-        beta: float = 1.5,
+        beta: float | str = "auto",
         delta: float | str = "auto",
         correction: str = "auto",
         missing: str = "refuse",
@@ -634,4 +665,9 @@ class RECM(RelationalClusterer):
             yield share * sufficient, share < 1
 
     def _fitted_attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
-        return {"prototype_weights_": model.means.weights, "shift_": method.shift, "delta_": method.delta}
+        return {
+            "prototype_weights_": model.means.weights,
+            "shift_": method.shift,
+            "delta_": method.delta,
+            "beta_": method.beta,
+        }

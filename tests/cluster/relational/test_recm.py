@@ -15,7 +15,7 @@ from dempster.cluster import ECM, RECM, BeliefPeaks, recm
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import pair_quantile
 from dempster.cluster._starts import draw_distant_objects
-from dempster.cluster.recm import WeightedMeans, smallest_eigenvalue
+from dempster.cluster.recm import RelationalObjects, WeightedMeans, smallest_eigenvalue
 from dempster.partition import credal_rand_index
 
 
@@ -334,3 +334,25 @@ def test_small_and_degenerate_data():
     assert np.isfinite(repeated.credal_partition_.masses).all()
     with pytest.raises(InvalidInputError, match="n_clusters=3"):
         RECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+
+
+def test_default_beta_depends_on_the_number_of_dimensions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 40))
+    D = squared(X)
+    weights = np.where(np.arange(150) < 30, 2.0, 1.0)
+    order = np.arange(150)
+    Q = np.eye(150) - 1 / 150
+    values = np.linalg.eigvalsh(-0.5 * Q @ D @ Q)
+    assert RelationalObjects(D, np.empty(0), order).dimension == pytest.approx(values.sum() ** 2 / (values**2).sum())
+    twice = np.r_[0:150, 0:30]
+    repeated = RelationalObjects(D[np.ix_(twice, twice)], np.empty(0), np.arange(180))
+    assert RelationalObjects(D, weights, order).dimension == pytest.approx(repeated.dimension)
+    assert RECM(2, random_state=0).fit(X[:, :2]).beta_ == 1.5
+    assert RECM(2, random_state=0).fit(X).beta_ < 1.1
+
+
+def test_defaults_on_protein(reference):
+    case = reference("recm_protein_simple")
+    model = RECM(4, metric="precomputed", random_state=0).fit(case["D"])
+    assert len(np.unique(model.labels_)) == 4  # With beta=1.5, prototypes coincide, and two clusters are empty.
