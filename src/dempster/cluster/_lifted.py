@@ -16,6 +16,7 @@ from dempster._arrays import Array, library_of, zeros
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
+from dempster.cluster._search import Sample
 from dempster.cluster._starts import k_means_distances, outlier_distance
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
@@ -45,9 +46,7 @@ def drop_last_part(evidence: ClusterEvidence) -> ClusterEvidence:
 class LiftedMethod(PrototypeMethod):
     """Evidential c-means with an additional last coordinate, which is zero for prototypes."""
 
-    @property
-    def n_attributes(self) -> int:
-        return super().n_attributes - 1
+    n_added = 1
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
         return lift(_starts.validate_centers(init, (self.n_clusters, self.data.shape[1] - 1)))
@@ -141,18 +140,14 @@ class AdaptiveSpatialModel(PrototypeModel):
 class AdaptiveSpatialMethod(PrototypeMethod):
     """Spatial evidential c-means with adaptive metrics; the estimator stores the number of channels."""
 
-    def __init__(self, *arguments: Any, **keywords: Any):
-        super().__init__(*arguments, **keywords)
+    def __init__(self, estimator: Any, sample: Sample[Any], *arguments: Any, **keywords: Any):
+        self.n_added = sample.values.shape[1] - estimator.n_features_in_  # covariances
+        super().__init__(estimator, sample, *arguments, **keywords)
         self.points = self.points[:, : self.n_channels]
 
     @property
     def n_channels(self) -> int:
         return self.estimator.n_features_in_
-
-    def _find_origin(self) -> np.ndarray:
-        origin = self.rows.mean().copy()
-        origin[self.n_channels :] = 0  # The covariances do not depend on the origin.
-        return origin
 
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.n_channels)] * self.n_clusters)

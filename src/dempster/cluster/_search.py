@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -165,19 +166,20 @@ def most_likely_runs(
     ``costs`` returns the squared distances, shape (n, c), of objects with the given weights. ``dimension`` is the
     number d of attributes.
     """
-    losses = []
-    for run in runs:
+    losses = np.empty(len(runs))
+    for i, run in enumerate(runs):
         squares = costs(run.model)
         shares = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1]) / weights.sum()
         error = max(float(np.average(squares.min(axis=1), weights=weights)), np.finfo(float).tiny)
-        losses.append(dimension / 2 * np.log(error) + entr(shares).sum())
-    return [run for run, loss in zip(runs, losses, strict=True) if loss <= min(losses) + _TIED_LIKELIHOODS]
+        losses[i] = dimension / 2 * np.log(error) + entr(shares).sum()
+    return list(compress(runs, losses <= losses.min() + _TIED_LIKELIHOODS))
 
 
 class Method(ABC, Generic[Start, Model]):
     """Algorithm with its parameters and the rows to fit, for any family of focal sets."""
 
     starts_in_threads = False  # whether the runs from several starts are parallel; each run then uses one thread
+    select_likely: Callable[[list[Run[Model]]], list[Run[Model]]] | None = None  # returns the most likely runs
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
@@ -188,12 +190,14 @@ class Method(ABC, Generic[Start, Model]):
         """Run the algorithm from one initial state, possibly on a subset of the rows or without full convergence."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
-        """Return the run with the smallest objective, the first one in case of ties.
+        """Return the run with the smallest objective (among the most likely runs), the first one in case of ties.
 
         Objectives whose relative difference is below ``tol`` are tied. Several starts often converge to the same
         solution up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters
         depends on the run.
         """
+        if self.select_likely is not None:
+            runs = self.select_likely(list(runs))
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
         for run in runs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._search import FitResult, Method, Sample
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
 from dempster.cluster.evidence import ClusterEvidence
@@ -162,6 +161,8 @@ class ConstrainedMethod(PrototypeMethod):
         self.constraints = constraints if w is None else _select_weighted(constraints, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
+        if len(self.linked):
+            self.select_likely = None  # The objective includes the constraints.
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
         free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
@@ -195,10 +196,6 @@ class ConstrainedMethod(PrototypeMethod):
         objective = self._share(family) * statistics.objective + float(np.sum(squared_costs * linked**2))
         objective += self.linked.constraint_cost(linked, link_costs)
         return objective, replace(model, linked_masses=linked).update(statistics)
-
-    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
-        """Return the run with the smallest objective, which includes the constraints, if there are constraints."""
-        return Method.select_run(self, runs, tol) if len(self.linked) else super().select_run(runs, tol)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         """Add the pairs of neighboring clusters, and convert the masses of the linked objects to the larger family."""

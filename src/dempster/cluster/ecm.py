@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add, methodcaller
@@ -345,6 +344,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     ``tol`` and ``random_state``, and optionally ``metric`` and ``device``.
     """
 
+    n_added = 0  # number of coordinates that a variant appends to the attributes
+
     def __init__(
         self,
         estimator: Any,
@@ -361,7 +362,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.rng = as_random_state(estimator.random_state)
         self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
         self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
-        origin = self._find_origin()
+        # The adaptive metric needs second moments, which are inaccurate far from the mean.
+        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
+        if origin is not None and self.is_adaptive and self.n_added:
+            origin = np.append(origin[: -self.n_added], np.zeros(self.n_added))
         self.origin = None if origin is None else origin.astype(precision_of(self.values))
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
@@ -370,6 +374,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
+        if getattr(estimator, "focal_sets", None) == "auto":
+            costs, dimension = methodcaller("squared_distances", self.sample), self.data.shape[1] - self.n_added
+            self.select_likely = partial(
+                most_likely_runs, costs=costs, weights=self.sample_weights, dimension=dimension
+            )
 
     @property
     def delta(self) -> float:
@@ -380,17 +389,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- overridden by variants -----------------------------------------------------------------------------------
 
-    def _find_origin(self) -> np.ndarray | None:
-        """Return the point that is subtracted from the objects, or None."""
-        # The adaptive metric needs second moments, which are inaccurate far from the mean.
-        return self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
-
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.data.shape[1])] * self.n_clusters)
-
-    @property
-    def n_attributes(self) -> int:
-        return self.data.shape[1]
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
         return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
@@ -422,7 +422,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if self.has_user_start:
             return [self._user_start(family)]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return [self._draw(family, seed) for seed in seeds]
+        return list(map(partial(self._draw, family), seeds))
 
     def _user_start(self, family: FocalSets) -> PrototypeModel:
         if isinstance(self.init, CredalPartition):
@@ -454,13 +454,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
-
-    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
-        runs = list(runs)
-        if len(runs) > 1 and getattr(self.estimator, "focal_sets", None) == "auto":
-            costs = methodcaller("squared_distances", self.sample)
-            runs = most_likely_runs(runs, costs, self.sample_weights, self.n_attributes)
-        return super().select_run(runs, tol)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
