@@ -158,6 +158,11 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
     return find_method(name, package).parameters
 
 
+def default_method(*, constrained: bool) -> str:
+    """Return the method that is used if none is given; not all methods can use constraints or labels."""
+    return "evclus" if constrained else "credal"
+
+
 def find_method(name: str, package: str = "cluster") -> MethodInfo:
     """Return the entry of a method in the registry."""
     methods = _methods(package)

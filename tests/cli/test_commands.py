@@ -67,13 +67,13 @@ def test_help_shows_options_of_the_method():
     shown = run("cluster", "--method", "ecm", "--help").stdout
     for words in ("Parameters of --method ecm", "--delta X", "--metric euclidean|adaptive", "[default: auto]"):
         assert words in shown
-    assert "--d0" in run("cluster", "--help").stdout
+    assert "--shape" in run("cluster", "--help").stdout
     assert "--n-prototypes" in run("classify", "--method", "rbf", "--help").stdout
 
 
 def test_choices_and_truth(folder):  # noqa: F811
     shown = run("cluster", "flowers.csv", "--truth", "color").stdout
-    assert "chosen: n_clusters = 3; silhouette" in shown
+    assert "chosen: n_clusters = 3; score" in shown
     assert "compared with color" in shown
     assert "1.000" in shown
 
@@ -100,7 +100,7 @@ def test_sparse_dissimilarities(folder):  # noqa: F811
     rng = np.random.default_rng(0)
     kept = np.triu(rng.random(D.shape) < 0.5, 1)
     mmwrite("some.mtx", sparse.coo_matrix(np.where(kept | kept.T, D, 0)))
-    run("cluster", "some.mtx", "--dissimilarities", "-c", 3, "-o", "out.npz")
+    run("cluster", "some.mtx", "--dissimilarities", "-c", 3, "--method", "evclus", "-o", "out.npz")
     labels = read_partition("out.npz").labels
     assert len({(a, b) for a, b in zip(labels, np.arange(60) % 3, strict=True)}) == 3
 
@@ -261,7 +261,7 @@ def test_completion_scripts(shell):
         (["cluster", "--meth"], {"--method"}),
         (["cluster", "--method", "ecm"], {"ecm", "ecmdd"}),
         (["cluster", "--method", "ecm", "--del"], {"--delta"}),
-        (["cluster", "--focal-sets", "s"], {"simple", "selected"}),
+        (["cluster", "--shape", "co"], {"compact", "connected"}),
         (["cluster", "flowers.csv", "--columns", "width,de"], {"width,depth"}),
     ],
 )

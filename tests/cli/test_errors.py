@@ -121,7 +121,7 @@ WRONG_USE = {
     "cluster t.csv -c 61": "-c must be at most the number of rows, 60, got 61",
     "cluster t.csv --seed -1": "integer of at least 0",
     "cluster t.csv -c 3 --n-jobs 0": "nonzero",
-    "cluster t.csv -c 3 --n-init 0": "at least 1",
+    "cluster t.csv -c 3 --method evclus --n-init 0": "at least 1",
     "cluster t.csv -c 3 --method ecm -p beta=1": "a number above 1 and at most 50",
     "cluster t.csv -c 3 --method ecm -p delta=1e200": "delta",
     f"cluster t.csv -c 3 --method ecm -p delta={'[' * 9000}": "delta",
@@ -133,8 +133,8 @@ WRONG_USE = {
     "cluster same.csv -c 3 --method ecm": "different objects",
     # methods and their parameters
     "cluster t.csv --method magic": "must be one of bootclus",
-    "cluster t.csv -c 3 --focal-sets some": "--focal-sets must be 'auto'",
-    "cluster t.csv -c 3 --delta 3": "method evclus has no option --delta; bpec",
+    "cluster t.csv -c 3 --method evclus --focal-sets some": "--focal-sets must be 'auto'",
+    "cluster t.csv -c 3 --delta 3": "method credal has no option --delta; bpec",
     "cluster t.csv -c 3 --method eknnclus": "-c: method eknnclus selects the number of clusters itself; use -c auto",
     "cluster t.csv --method ecm --constraints p.csv": "--constraints: method ecm cannot use constraints",
     "cluster t.csv -p delta": "-p must have the form name=value",
@@ -142,7 +142,7 @@ WRONG_USE = {
     "cluster t.csv --method ecm -p gamma=1": "no such parameter; it has n_clusters, focal_sets",
     "cluster t.csv -p random_state=1": "use the option --seed",
     "cluster t.csv -p missing=partial": "use the option --missing",
-    "cluster t.csv -p n_init=1 --n-init 2": "n_init is given twice",
+    "cluster t.csv --method evclus -p n_init=1 --n-init 2": "n_init is given twice",
     # columns
     "cluster t.csv --columns a,height": "--columns: there is no column 'height'; the columns are 'a'",
     "cluster t.csv --columns a\nb": "--columns: there is no column 'a b'",

@@ -36,7 +36,14 @@ def folder(tmp_path, monkeypatch):
 RECIPES = {
     "default": {"clusters": "auto"},
     "columns": {"columns": ["length, cm", "width"], "clusters": 3, "method": "ecm", "parameters": {"delta": 4}},
-    "unscaled": {"exclude": ["width"], "scale": False, "clusters": 3, "seed": 5, "parameters": {"n_init": 2}},
+    "unscaled": {
+        "exclude": ["width"],
+        "scale": False,
+        "clusters": 3,
+        "seed": 5,
+        "method": "evclus",
+        "parameters": {"n_init": 2},
+    },
     "names": {"index": "name", "truth": "color", "clusters": 3, "method": "ccm"},
     "categories": {"index": "name", "categories": ["color"], "clusters": 3},
     "only categories": {"columns": ["color"], "method": "catecm", "clusters": 3},
@@ -120,7 +127,8 @@ def test_invalid_toml():
 
 def test_toml_keeps_any_text():
     odd = 'a "b" \\ \t \n \x7f \u2028 é'
-    recipe = Recipe([odd], columns=[odd, "-1"], parameters={"d0": 0.1, "n_jobs": None, "symmetrize": True})
+    parameters = {"d0": 0.1, "n_jobs": None, "symmetrize": True}
+    recipe = Recipe([odd], columns=[odd, "-1"], method="evclus", parameters=parameters)
     assert Recipe.from_toml(recipe.to_toml()) == recipe
 
 

@@ -55,6 +55,7 @@ _MIN_OPEN_RATIO, _MIN_BALANCE, _MAX_SCORE = 2.0, 0.85, 1.33
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
+_CLOSE = 0.05  # difference of the scores of two numbers that are almost equally plausible
 _MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller weight are left out
 
 
@@ -264,6 +265,16 @@ class Comparison:
             best[k] = self._best_shape(self.compare_shapes(k))
             self.scores[k] = support + _WEIGHT_OF_AGREEMENT * self.consensus[k]
         return best[max(self.scores, key=lambda k: self.scores[k])]
+
+    def explain_number(self, best: Candidate) -> str:
+        """Return a text with the selected number of clusters and the other plausible numbers."""
+        scores = sorted(self.scores.items(), key=lambda one: -one[1])
+        others = ", ".join(f"{k} ({score:.2f})" for k, score in scores if k != best.n_clusters)
+        if best.n_clusters not in self.scores:
+            return f"{best.n_clusters}; clearly separated in the density tree"
+        text = f"{best.n_clusters}; score {self.scores[best.n_clusters]:.2f}" + (f"; next {others}" if others else "")
+        is_close = len(scores) > 1 and scores[0][1] - scores[1][1] < _CLOSE
+        return f"{text}; {scores[1][0]} clusters are almost as plausible" if is_close else text
 
     def pooled(self, best: Candidate) -> list[Candidate]:
         """Return the candidates whose masses are averaged, and set their weights.
@@ -514,7 +525,7 @@ class CredalClustering(EvidentialClusterer):
             for name in ("objective_", "history_", "n_iter_", "converged_"):
                 setattr(self, name, getattr(members[chosen], name))
             self.focal_sets_, self.n_clusters_ = self._model.family, self._model.family.n_clusters
-            choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+            choices = {"n_clusters": comparison.explain_number(best)} if "number_" in vars(self) else {}
             metadata = self._make_metadata(choices | {"shape": self.reason()})
             if sample.blocks is not None:
                 self.credal_partition_ = self._make_lazy_partition(sample.blocks.source, metadata)

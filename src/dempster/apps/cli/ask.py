@@ -58,7 +58,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """
     from dempster.io import write_partition
 
-    recipe = build_recipe(ctx, options)
+    recipe = build_recipe(ctx, options, constrained=True)
     if "constraints" not in find_method(recipe.method).capabilities:
         raise WrongUse(f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}")
     outputs = Outputs(list_input_files(recipe))

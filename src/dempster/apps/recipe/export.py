@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster.registry import find_method
+from dempster.registry import default_method, find_method
 
 _MAX_LINE_CHARACTERS = 100
 
@@ -21,7 +21,7 @@ def to_command(recipe: Any) -> str:
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
         words += ["-c", str(recipe.clusters)]
-    if recipe.method != "evclus":
+    if recipe.method != default_method(constrained=bool(recipe.constraints or recipe.labels)):
         words += ["--method", recipe.method]
     for name in ("columns", "exclude", "categories"):
         if getattr(recipe, name):

@@ -13,7 +13,7 @@ from dempster.apps.recipe.attributes import MISSING
 from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
 from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
-from dempster.registry import MethodInfo, find_method, method_names, methods_that, methods_with
+from dempster.registry import MethodInfo, default_method, find_method, method_names, methods_that, methods_with
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
@@ -47,8 +47,8 @@ class Recipe:
     columns, exclude, categories, scale, missing
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and ``truth`` are always
         excluded.
-    method : str, default="evclus"
-        One of `method_names`.
+    method : str, default="auto"
+        One of `method_names`. "auto" is "credal", or "evclus" with constraints or labels.
     clusters : int or "auto", default="auto"
         Number of clusters.
     seed : int, default=0
@@ -95,7 +95,7 @@ class Recipe:
     categories: Sequence[str] = ()
     scale: bool = True
     missing: str = "refuse"
-    method: str = "evclus"
+    method: str = "auto"
     clusters: int | str = "auto"
     seed: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -127,6 +127,8 @@ class Recipe:
         rule.check(self.clusters, "clusters", rule.choice("auto") | rule.integer(1))
         rule.check(self.seed, "seed", rule.integer(0))
         rule.check_flags(scale=self.scale)
+        if isinstance(self.method, str) and self.method == "auto":
+            self._set("method", default_method(constrained=bool(self.constraints or self.labels)))
         self._check_method()
 
     def _set(self, name: str, value: Any) -> None:

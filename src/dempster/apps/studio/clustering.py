@@ -79,7 +79,7 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
         raise InvalidInputError("select at least one column to cluster by")
     if unknown := [name for name in [*columns, *categories] if name not in set(source.table.columns)]:
         raise InvalidInputError(f"there is no column '{unknown[0]}'")
-    method, options = str(params.get("method") or "evclus"), source.options
+    method, options = str(params.get("method") or "auto"), source.options
     is_auto = params.get("clusters") in (None, "", "auto")
     recipe = Recipe(
         files=(str(source.path),),
@@ -98,8 +98,8 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
     )
     answers = _select_answers(session, rows) if params.get("learn") else []
     if answers:
-        if "constraints" not in find_method(method).capabilities:
-            raise InvalidInputError(f"{method} does not use answers about pairs; select evclus or cecm")
+        if "constraints" not in find_method(recipe.method).capabilities:
+            raise InvalidInputError(f"{recipe.method} does not use answers about pairs; select evclus or cecm")
         path = session.new_file("answers.csv")
         # Without a column of names, the selected rows are numbered from zero.
         is_renumbered = rows is not None and recipe.index is None

@@ -38,7 +38,7 @@ _FIELDS = (
 )
 _LISTS = ("columns", "exclude", "categories")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
-_DEFAULT_METHODS = {"cluster": "evclus", "classify": "eknn"}
+_DEFAULT_METHODS = {"cluster": "credal", "classify": "eknn"}
 MAX_SEED = 2**31 - 1
 
 # ---- options --------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ recipe_options = _combine(
         default="auto",
         help="Number of clusters; auto selects it and prints the reason.",
     ),
-    click.option("--method", type=MethodName("cluster"), default="evclus", help="Clustering method; see below."),
+    click.option("--method", type=MethodName("cluster"), default="credal", help="Clustering method; see below."),
     column_options,
     click.option(
         "--categories",
@@ -177,7 +177,11 @@ class RecipeCommand(Command):
             except (OSError, UserError):
                 method = None  # The command will read the file again and raise the error.
         method = method.lower() if isinstance(method, str) else ""
-        return method if method in registry.method_names(self.package) else _DEFAULT_METHODS[self.package]
+        if method not in registry.method_names(self.package):
+            is_constrained = self.name == "ask" or any(word.startswith(("--constraints", "--labels")) for word in args)
+            default = registry.default_method(constrained=is_constrained)
+            method = default if self.package == "cluster" else _DEFAULT_METHODS[self.package]
+        return method
 
     def _info(self, ctx: click.Context) -> registry.MethodInfo:
         return registry.find_method(ctx.meta.get("method", _DEFAULT_METHODS[self.package]), self.package)
@@ -269,7 +273,7 @@ def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict
     return {key: parameters[key] for key in names if key in parameters}
 
 
-def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
+def build_recipe(ctx: click.Context, options: dict[str, Any], *, constrained: bool = False) -> Recipe:
     """Return the recipe in the file of --config, updated with the options on the command line."""
     from dempster.apps.recipe import Recipe
 
@@ -291,7 +295,8 @@ def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
     values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
-    method = values.get("method", _DEFAULT_METHODS["cluster"])
+    constrained |= bool(values.get("constraints") or values.get("labels"))
+    method = values.setdefault("method", registry.default_method(constrained=constrained))
     previous = values.get("parameters", {}) if not is_given("method") else {}
     values["parameters"] = {**previous, **parse_parameters(options, "cluster", method)}
     return Recipe.from_dict(values)

@@ -8,10 +8,11 @@ import { chip, progressLine } from "./parts.js";
 import { choices, storeChoices, settings } from "./choices.js";
 
 const GROUPS = [
-  ["Start with", ["evclus", "ecm", "bpec"]],
+  ["Start with", ["credal", "evclus", "ecm", "bpec"]],
   ["Use answers about pairs", ["cecm", "nnevclus"]],
   ["Medoids and relations", ["ecmdd", "wecmdd", "mecm", "recm"]],
   ["Mixtures, neighbors, categories", ["bootclus", "egmm", "eknnclus", "ccm", "catecm"]],
+  ["Soft clustering", ["fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"]],
 ];
 
 function current() {
