@@ -80,17 +80,8 @@ def test_help_needs_no_heavy_imports():
 def test_progress_on_a_terminal(data):
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
-    command = [
-        EXECUTABLE,
-        "cluster",
-        data.name,
-        "-c",
-        "3",
-        "--method",
-        "evclus",
-        "--n-init",
-        "300",
-    ]  # long enough for progress to be shown
+    # This is long enough for progress to be shown.
+    command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--method", "evclus", "--n-init", "300"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True)
     os.close(terminal)
     shown = _read_terminal(master)
@@ -127,19 +118,7 @@ def restore_interrupts():
 def test_interrupt(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
-    command = [
-        EXECUTABLE,
-        "cluster",
-        "large.npy",
-        "-c",
-        "8",
-        "--method",
-        "evclus",
-        "--n-init",
-        "10000",
-        "--focal-sets",
-        "pairs",
-    ]
+    command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
     command += ["--labels", "labels.csv", "--save-model", "m.dempster", "--plot", "p.png", "--save-config", "r.toml"]
     (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
     process = subprocess.Popen(

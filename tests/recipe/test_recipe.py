@@ -36,14 +36,7 @@ def folder(tmp_path, monkeypatch):
 RECIPES = {
     "default": {"clusters": "auto"},
     "columns": {"columns": ["length, cm", "width"], "clusters": 3, "method": "ecm", "parameters": {"delta": 4}},
-    "unscaled": {
-        "exclude": ["width"],
-        "scale": False,
-        "clusters": 3,
-        "seed": 5,
-        "method": "evclus",
-        "parameters": {"n_init": 2},
-    },
+    "unscaled": {"exclude": ["width"], "scale": False, "clusters": 3, "seed": 5, "parameters": {"shape": "compact"}},
     "names": {"index": "name", "truth": "color", "clusters": 3, "method": "ccm"},
     "categories": {"index": "name", "categories": ["color"], "clusters": 3},
     "only categories": {"columns": ["color"], "method": "catecm", "clusters": 3},
