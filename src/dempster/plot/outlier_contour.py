@@ -109,9 +109,11 @@ class OutlierContourDisplay(canvas.Display):
         -------
         self
         """
+        from matplotlib.colors import TwoSlopeNorm
+
         self._open_axes(ax, (6.4, 5))
-        limit = float(np.abs(self.values).max()) or 1.0  # The colors are symmetric around zero.
-        style: dict[str, Any] = {"levels": N_LEVELS, "cmap": "RdBu", "vmin": -limit, "vmax": limit, "zorder": 1}
+        low, high = min(self.values.min(), -1e-12), max(self.values.max(), 1e-12)  # The norm needs both signs.
+        style: dict[str, Any] = {"levels": N_LEVELS, "cmap": "RdBu", "norm": TwoSlopeNorm(0, low, high), "zorder": 1}
         self.fill_ = self.ax_.contourf(self.xx, self.yy, self.values, **style)
         self.border_ = None
         if self.values.min() < 0 < self.values.max():

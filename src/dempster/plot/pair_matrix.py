@@ -18,12 +18,12 @@ MAX_NAME_CHARACTERS = 22
 
 
 def order_by_cluster(partition: CredalPartition) -> np.ndarray:
-    """Return the indices of the objects, sorted by cluster and by decreasing plausibility of it, with outliers last.
+    """Return the indices of the objects, sorted by cluster and by decreasing belief in it, with outliers last.
 
     If there are too many objects to draw, every k-th object is returned.
     """
     labels = partition.labels_with_outliers
-    order = np.lexsort((-partition.contour.max(axis=1), labels, labels < 0))
+    order = np.lexsort((-partition.singleton_belief.max(axis=1), labels, labels < 0))
     return order[:: -(-len(order) // MAX_OBJECTS) or 1]
 
 
@@ -76,7 +76,8 @@ class PairMatrixDisplay(canvas.Display):
         if shapes != {(m, m)} or m == 0:
             raise InvalidInputError(f"matrices must contain square matrices of the same size, got {sorted(shapes)}")
         self.labels = canvas.validate_names([""] * m if labels is None else labels, "labels", m)
-        self.objects = canvas.validate_sequence(np.arange(m) if objects is None else objects, "objects", m)
+        found = canvas.validate_sequence(np.arange(m) if objects is None else objects, "objects", m)
+        self.objects = found.astype(np.intp)
 
     @classmethod
     def from_partition(cls, partition: Any, **options: Any) -> Self:
