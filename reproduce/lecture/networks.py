@@ -73,7 +73,7 @@ def iris_network(run: Run) -> None:
     )
     settings = {"quantity": "plausibility", "grid_resolution": 80, "cluster_names": names, "n_columns": 3}
     plausible = MassContourDisplay.from_estimator(model, X, **settings)
-    run.figure("plausibilities", plausible.figure_, "Plausibilities of the species, which are one far from the data.")
+    run.figure("plausibilities", plausible.figure_, "Plausibilities of the three species.")
 
 
 def _network_of(name: str, seed: int) -> Any:
