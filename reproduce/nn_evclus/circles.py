@@ -20,15 +20,18 @@ from reproduce.runner import Run, experiment, summary
 GAMMA = 0.3  # inverse width of the Gaussian kernel
 
 
-def fit_circles(X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: float = 0.1) -> tuple[NNEVCLUS, Any]:
-    """Fit NN-EVCLUS to the original features with distances of the learned metric; return the model and the metric."""
+def fit_circles(X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: float = 0.1) -> tuple[NNEVCLUS, Any, dict]:
+    """Fit NN-EVCLUS to the original features with distances of a learned metric; return model, metric and knowledge."""
     known: dict[str, Any] = {}
     metric: Any = "euclidean"
     if knowledge == "pairs":
         pairs = Constraints.from_labels(y, 50, random_state=seed)
         metric, known = KPCCA(1, gamma=GAMMA, random_state=seed), {"constraints": pairs}
     elif knowledge == "labels":
-        metric, known = KFDA(1, gamma=GAMMA), {"y": some_labels(y, seed)}
+        labels = np.full(len(y), -1)
+        drawn = np.random.default_rng(seed).choice(len(y), 50, replace=False)
+        labels[drawn] = y[drawn]
+        metric, known = KFDA(1, gamma=GAMMA), {"y": labels}
     model = NNEVCLUS(
         2,
         focal_sets="pairs",
@@ -41,15 +44,7 @@ def fit_circles(X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: flo
         random_state=seed,
         n_jobs=1,
     ).fit(X, **known)
-    return model, metric if knowledge == "nothing" else metric.fit(X, **known)
-
-
-def some_labels(y: np.ndarray, seed: int) -> np.ndarray:
-    """Return the classes of 50 random objects, and -1 for the others."""
-    labels = np.full(len(y), -1)
-    drawn = np.random.default_rng(seed).choice(len(y), 50, replace=False)
-    labels[drawn] = y[drawn]
-    return labels
+    return model, metric, known
 
 
 def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
@@ -57,7 +52,7 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
     X, y = make_circles(500, random_state=seed)
     new, classes = make_circles(500, random_state=1000 + seed)
     began = time.process_time()
-    model, metric = fit_circles(X, y, knowledge, seed, xi)
+    model, metric, known = fit_circles(X, y, knowledge, seed, xi)
     result = {
         "ari": float(adjusted_rand_score(y, model.labels_)),
         "new": float(adjusted_rand_score(classes, model.predict(new))),
@@ -65,7 +60,7 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
         "seconds": time.process_time() - began,
     }
     if knowledge != "nothing":
-        area = roc_auc_score(y, metric.transform(X)[:, 0])
+        area = roc_auc_score(y, metric.fit(X, **known).transform(X)[:, 0])
         result["separable"] = float(max(area, 1 - area))
     return result
 
@@ -108,9 +103,10 @@ def figures_15_to_21(run: Run) -> None:
     import matplotlib.pyplot as plt
 
     X, y = make_circles(500, random_state=0)
-    pairs = Constraints.from_labels(y, 50, random_state=0)
-    model, metric = fit_circles(X, y, "pairs", 0)
+    model, metric, known = fit_circles(X, y, "pairs", 0)
+    metric.fit(X, **known)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    pairs = known["constraints"]
     ConstraintsDisplay.from_constraints(Constraints(pairs.must_link), X, labels=y, ax=axes[0])
     ConstraintsDisplay.from_constraints(Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1])
     run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
@@ -125,10 +121,10 @@ def figures_15_to_21(run: Run) -> None:
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
     run.figure("plausibilities", plausible.figure_, "Figure 19: plausibilities, and the border where they are equal.")
 
-    model, metric = fit_circles(X, y, "labels", 0)
+    model, metric, known = fit_circles(X, y, "labels", 0)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    ConstraintsDisplay.from_constraints(Constraints(), X, labels=some_labels(y, 0), ax=axes[0], title="50 labels")
-    FeatureBoxplotDisplay.from_estimator(metric, X, y, axes=[axes[1]], title="feature of KFDA")
+    ConstraintsDisplay.from_constraints(Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels")
+    FeatureBoxplotDisplay.from_estimator(metric.fit(X, **known), X, y, axes=[axes[1]], title="feature of KFDA")
     run.figure("labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them.")
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
     run.figure("plausibilities-labels", plausible.figure_, "Figure 21: plausibilities if labels are known.")
