@@ -146,7 +146,7 @@ def figures_3_and_7(run: Run) -> None:
     axes[0].set_title("Example 3")
     for mixture, ax in enumerate(axes[1:], 1):
         X, y = make_gaussian_mixture(mixture, 300, random_state=0)
-        style = {"lower": False, "upper": False, "legend": False}
+        style: dict[str, Any] = {"lower": False, "upper": False, "legend": False}
         CredalPartitionDisplay.from_partition(y, X, ax=ax, title=f"mixture {mixture}", **style)
     run.figure("data", figure, "Figures 3 and 7: data sets; the colors are the components.")
 

@@ -113,8 +113,6 @@ class ConstraintsDisplay(canvas.Display):
         -------
         self
         """
-        from matplotlib.collections import LineCollection
-
         n = len(self.points)
         is_label = np.array([str(name) != "-1" for name in self._names], dtype=bool)
         palette = canvas.cluster_colors(int(is_label.sum()), colors)
@@ -126,18 +124,8 @@ class ConstraintsDisplay(canvas.Display):
         for code, labeled in enumerate(is_label):
             ink = next(inks) if labeled else _UNLABELED_COLOR
             self.point_artists_.append(self.ax_.scatter(*self.points[self._codes == code].T, color=[ink], **style))
-        links = self.constraints
-        lines: dict[str, Any] = {"linewidths": 0.9, "zorder": 3}
-        self.must_link_artist_, self.cannot_link_artist_ = (
-            self.ax_.add_collection(LineCollection(self.points[pairs], **look, **lines))
-            for pairs, look in (
-                (links.must_link, {"colors": INK, "label": f"must-link ({len(links.must_link):,})"}),
-                (
-                    links.cannot_link,
-                    {"colors": PALETTE[1], "linestyles": "--", "label": f"cannot-link ({len(links.cannot_link):,})"},
-                ),
-            )
-        )
+        self.must_link_artist_ = self._draw_links("must-link", self.constraints.must_link, INK, "-")
+        self.cannot_link_artist_ = self._draw_links("cannot-link", self.constraints.cannot_link, PALETTE[1], "--")
         canvas.finish_axes(self.ax_, title=title)
         self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
         self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
@@ -146,3 +134,9 @@ class ConstraintsDisplay(canvas.Display):
             outside: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2}
             canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **outside)
         return self
+
+    def _draw_links(self, name: str, pairs: np.ndarray, color: str, style: str) -> Any:
+        from matplotlib.collections import LineCollection
+
+        look: dict[str, Any] = {"colors": color, "linestyles": style, "linewidths": 0.9, "zorder": 3}
+        return self.ax_.add_collection(LineCollection(self.points[pairs], label=f"{name} ({len(pairs):,})", **look))
