@@ -10,8 +10,9 @@ import numpy as np
 from dempster.cluster import BootClus
 from dempster.datasets import make_gaussian_mixture
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.plot import PairProbabilityDisplay
+from dempster.plot import CredalPartitionDisplay, PairProbabilityDisplay
 from reproduce.bootclus import PAPER
+from reproduce.bootclus.examples import thirty_objects
 from reproduce.bootclus.written import calibration, pairs_as_lists
 from reproduce.runner import Run, Summary, experiment, summary
 
@@ -132,6 +133,22 @@ def _standard_errors(paper: float, spread: float | None, ours: Summary) -> str:
         f"sets; the two means differ by {apart:.1f} standard errors of their difference, {chance}. See also the remark "
         "below on the initialization of EM"
     )
+
+
+@experiment(PAPER, "Figures 3 and 7", "data sets of the simulations")
+def figures_3_and_7(run: Run) -> None:
+    """Thirty objects of Example 3, and 300 objects from each of the three mixtures. The samples of the paper are not
+    given; these are drawn from the same distributions."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 4, figsize=(17, 4), layout="constrained")
+    axes[0].plot(*thirty_objects(0).T, "o", color="black", markersize=4)
+    axes[0].set_title("Example 3")
+    for mixture, ax in enumerate(axes[1:], 1):
+        X, y = make_gaussian_mixture(mixture, 300, random_state=0)
+        style: dict[str, Any] = {"lower": False, "upper": False, "legend": False}
+        CredalPartitionDisplay.from_partition(y, X, ax=ax, title=f"mixture {mixture}", **style)
+    run.figure("data", figure, "Figures 3 and 7: data sets; the colors are the components.")
 
 
 @experiment(PAPER, "Table 2", "coverage and length, Mixture 1 (true model EII)")

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, BootClus
 from dempster.datasets import load_butterfly
-from dempster.plot import CredalPartitionDisplay, PairProbabilityDisplay
+from dempster.plot import CredalPartitionDisplay, MassesDisplay, PairMatrixDisplay, PairProbabilityDisplay
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (
     calibration,
@@ -34,12 +34,29 @@ def relation(masses: list[list[float]]) -> dict[str, float]:
     return {"same": pair[1], "different": pair[2], "unknown": pair[3], "plausibility of same": pair[1] + pair[3]}
 
 
-def butterfly() -> dict[str, Any]:
-    """Return the ECM masses of objects 4 and 5, with their cluster as second cluster as in the paper."""
+def butterfly_partition() -> CredalPartition:
+    """Return the normalised ECM partition of eleven objects, with the cluster of object 4 as second cluster."""
     model = ECM(2, focal_sets="full", beta=2.0, delta=100, random_state=0, n_jobs=1)
     model.fit(load_butterfly().data[:11])
-    masses = model.credal_partition_.normalize().mass([(0,), (1,), (0, 1)])[[3, 4]]
-    return {"masses": masses[:, [0, 1, 2] if masses[0, 1] > masses[0, 0] else [1, 0, 2]].tolist()}
+    masses = model.credal_partition_.normalize().mass([(0,), (1,), (0, 1)])
+    order = [0, 1, 2] if masses[3, 1] > masses[3, 0] else [1, 0, 2]
+    return CredalPartition(masses[:, order], FocalSets.simple(2, empty=False), frame=NAMES[:2])
+
+
+def butterfly() -> dict[str, Any]:
+    """Return the ECM masses of objects 4 and 5."""
+    return {"masses": butterfly_partition().masses[[3, 4]].tolist()}
+
+
+@experiment(PAPER, "Figures 1 and 2", "the butterfly: masses and relational representation")
+def figures_1_and_2(run: Run) -> None:
+    """ECM with two clusters on eleven objects, normalised. Objects are numbered from zero in the first figure and
+    sorted by cluster in the second one (the paper: in the order of their numbers)."""
+    partition = butterfly_partition()
+    drawn = MassesDisplay.from_partition(partition)
+    run.figure("masses", drawn.figure_, "Figure 1b: the object in the middle has most of its mass on both clusters.")
+    pairs = PairMatrixDisplay.from_partition(partition)
+    run.figure("pairs", pairs.figure_, "Figure 2: masses of the pairs, and plausibility of the same cluster.")
 
 
 @experiment(PAPER, "Example 2", "do objects 4 and 5 of the butterfly belong together?")
@@ -57,10 +74,15 @@ def example_2(run: Run) -> None:
         table.add("from our masses", name, paper=RELATION[name], ours=value)
 
 
-def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Fit thirty objects from three close spherical clusters."""
+def thirty_objects(seed: int) -> np.ndarray:
+    """Draw thirty objects from three close spherical clusters."""
     rng = np.random.default_rng(seed)
-    X = MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(size=(30, 2))
+    return MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(size=(30, 2))
+
+
+def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
+    """Fit BootClus to thirty objects."""
+    X = thirty_objects(seed)
     truth = softmax(-((X[:, None] - MEANS) ** 2).sum(axis=2) / (2 * VARIANCE), axis=1)
     model = BootClus(3, focal_sets="pairs", mixture="EII", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(
         X

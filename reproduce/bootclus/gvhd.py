@@ -9,7 +9,7 @@ import numpy as np
 
 from dempster.cluster import BootClus
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.plot import CredalPartitionDisplay
+from dempster.plot import BICDisplay, CredalPartitionDisplay, MixtureDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import partition_as_lists, partition_of
@@ -70,19 +70,21 @@ def gvhd(run: Run) -> None:
     table.add("cells in doubt", ours=summary(fitted, "in doubt"), seconds=summary(fitted, "seconds").mean)
     like = next((k for k, f in enumerate(found) if (f["model"], f["n_clusters"]) == ("VVV", 7)), 0)
     caption = f"Figure 19: BIC against the number of clusters (sample {draws[like]}: {found[like]['model']} with "
-    run.figure("bic", _curves(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters).")
+    run.figure("bic", draw_bic(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters).")
+    words = f"Figure 20: seven components of model VVV (sample {draws[like]}), with 50 % and 95 % ellipses."
+    run.figure("mixture", draw_mixture(draws[like]), words)
     drawn = CredalPartitionDisplay.from_partition(partition_of(fitted[0]["partition"]), _cells(draws[0]))
     run.figure("partition", drawn.figure_, "Figure 21: the partition of sample 0, on two principal components.")
 
 
-def _curves(curves: dict[str, list[float | None]]) -> Any:
-    import matplotlib.pyplot as plt
+def draw_bic(curves: dict[str, list[float | None]]) -> Any:
+    """Draw the BIC of all models; None stands for a model that could not be fitted."""
+    bic = {model: [np.nan if value is None else value for value in values] for model, values in curves.items()}
+    return BICDisplay(n_clusters=range(1, 10), bic=bic).plot().figure_
 
-    figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    for number, (model, values) in enumerate(curves.items()):
-        heights = [np.nan if v is None else v for v in values]
-        style = {"color": "black", "linewidth": 2.2, "zorder": 3} if model == "VVV" else {"linewidth": 1.0}
-        ax.plot(range(1, len(heights) + 1), heights, ".-" if number % 2 else ".--", label=model, **style)
-    ax.set(xlabel="number of clusters", ylabel="BIC (larger is better)")
-    ax.legend(fontsize="x-small", ncols=2, frameon=False)
-    return figure
+
+def draw_mixture(draw: int) -> Any:
+    """Draw the mixture of seven components in all pairs of attributes."""
+    X = _cells(draw)
+    mixture = ParsimoniousGaussianMixture(7, model="VVV", convention="mclust", random_state=0, n_jobs=1).fit(X)
+    return MixtureDisplay.from_estimator(mixture, X).figure_

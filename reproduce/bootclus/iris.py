@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, EVCLUS, BootClus
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.partition import nearest_pairs
-from dempster.plot import CredalPartitionDisplay
+from dempster.plot import CredalPartitionDisplay, MixtureDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (
@@ -65,14 +66,19 @@ def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
     }
 
 
-def two_steps_of_ecm(seed: int, tol: float) -> dict[str, Any]:
+def fit_ecm(seed: int, tol: float) -> ECM:
     """Fit ECM with single clusters, then add the pair of mutually nearest clusters, without the frame."""
-    X, y = data.table("Iris", standardise=False)
+    X, _ = data.table("Iris", standardise=False)
     settings: dict[str, Any] = {"alpha": 1, "beta": 2, "delta": 100, "tol": tol, "random_state": seed, "n_jobs": 1}
     first = ECM(3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings).fit(X)
     family = FocalSets.with_pairs(3, nearest_pairs(first.credal_partition_), omega=False)
-    second = ECM(3, focal_sets=family, init=first.cluster_centers_, **settings).fit(X)
-    partition = second.credal_partition_
+    return ECM(3, focal_sets=family, init=first.cluster_centers_, **settings).fit(X)
+
+
+def two_steps_of_ecm(seed: int, tol: float) -> dict[str, Any]:
+    """Return the classes of the sets of ECM, and the difference between the two largest masses of each object."""
+    _, y = data.table("Iris", standardise=False)
+    partition = fit_ecm(seed, tol).credal_partition_
     sets = sets_of_classes(partition, y, SHORT)
     best = np.sort(partition.masses, axis=1)[:, -2:]
     return {
@@ -82,13 +88,37 @@ def two_steps_of_ecm(seed: int, tol: float) -> dict[str, Any]:
     }
 
 
-def k_evclus(seed: int) -> dict[str, Any]:
+def fit_k_evclus(seed: int) -> EVCLUS:
     """Fit single clusters with 50 random partners of each object, then add the selected pair."""
-    X, y = data.table("Iris")
-    model = EVCLUS(
+    X, _ = data.table("Iris")
+    return EVCLUS(
         3, focal_sets="selected", sampling="random", n_partners=50, d0_quantile=0.9, random_state=seed, n_jobs=1
     ).fit(X)
-    return {"counts": confusion(model.credal_partition_, y, SHORT)}
+
+
+def k_evclus(seed: int) -> dict[str, Any]:
+    """Return the classes of the sets of k-EVCLUS."""
+    _, y = data.table("Iris")
+    return {"counts": confusion(fit_k_evclus(seed).credal_partition_, y, SHORT)}
+
+
+@experiment(PAPER, "Figures 11, 14 and 15", "Iris: the mixture, ECM and k-EVCLUS")
+def figures_11_to_15(run: Run) -> None:
+    """The mixture of three components with model VEV, which BIC selects, and the partitions of Tables 7 and 8."""
+    import matplotlib.pyplot as plt
+
+    X, y = data.table("Iris", standardise=False)
+    columns = ["sepal length", "sepal width", "petal length", "petal width"]
+    table = pd.DataFrame(X, columns=columns)
+    mixture = ParsimoniousGaussianMixture(3, model="VEV", convention="mclust", n_jobs=1).fit(table)
+    drawn = MixtureDisplay.from_estimator(mixture, table)
+    run.figure("mixture", drawn.figure_, "Figure 11: the mixture; the ellipses contain 50 % and 95 % of a component.")
+    figure, axes = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
+    models = (("ECM", fit_ecm(0, 1e-6), X), ("k-EVCLUS", fit_k_evclus(0), data.table("Iris")[0]))
+    for ax, (title, model, rows) in zip(axes, models, strict=True):
+        names = [SHORT[j] for j in class_of_each_cluster(model.labels_, y)]
+        CredalPartitionDisplay.from_partition(model.credal_partition_, rows, cluster_names=names, ax=ax, title=title)
+    run.figure("partitions", figure, "Figures 14 and 15: partitions of ECM and of k-EVCLUS on principal components.")
 
 
 @experiment(PAPER, "Tables 5 and 6", "Iris by bootstrapping")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster.constraints import Constraints
+from dempster.plot import ConstraintsDisplay
 from reproduce.k_cevclus.settings import PAPER, fit, measures, objects
 from reproduce.runner import Run, experiment, summary
 
@@ -25,6 +26,20 @@ def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, An
     same = np.arange(len(pairs)) < len(known.must_link)
     wrong = np.mean((y[pairs[:, 0]] == y[pairs[:, 1]]) != same)
     return {**measures(model, y, began), "constraints": len(known), "wrong": float(wrong)}
+
+
+@experiment(PAPER, "Figures 1 and 2", "Banana_200 and the expansion of constraints")
+def figures_1_and_2(run: Run) -> None:
+    """Four random constraints, and the constraints that the expansion with K = 2 adds to each of
+    them. Figure 1 of the paper is a sketch of the same procedure."""
+    import matplotlib.pyplot as plt
+
+    X, y = objects("Banana_200")
+    given = Constraints.from_labels(y, 4, random_state=0)
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+    for ax, known, title in ((axes[0], given, "given"), (axes[1], given.expand(X, 2, metric="euclidean"), "K = 2")):
+        ConstraintsDisplay.from_constraints(known, X, labels=y, ax=ax).ax_.set_title(title, loc="left")
+    run.figure("expansion", figure, "Figures 1 and 2: Banana_200 with four constraints, and after the expansion.")
 
 
 @experiment(PAPER, "Figure 9", "expansion of the constraints")

@@ -71,6 +71,14 @@ def iris_network(run: Run) -> None:
     run.figure(
         "masses", display.figure_, "Masses on the three species and on the frame, which is large far from the data."
     )
+    settings: dict[str, Any] = {
+        "quantity": "plausibility",
+        "grid_resolution": 80,
+        "cluster_names": names,
+        "n_columns": 3,
+    }
+    plausible = MassContourDisplay.from_estimator(model, X, **settings)
+    run.figure("plausibilities", plausible.figure_, "Plausibilities of the three species.")
 
 
 def _network_of(name: str, seed: int) -> Any:

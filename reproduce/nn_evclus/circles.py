@@ -6,33 +6,32 @@ import time
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances, roc_auc_score
 
+from dempster import FocalSets
 from dempster.cluster import NNEVCLUS
 from dempster.constraints import Constraints
 from dempster.datasets import make_circles
 from dempster.metric import KFDA, KPCCA
+from dempster.plot import ConstraintsDisplay, FeatureBoxplotDisplay, MassContourDisplay, PairMatrixDisplay
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
 GAMMA = 0.3  # inverse width of the Gaussian kernel
 
 
-def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
-    """Fit NN-EVCLUS to the original features with distances of the learned metric, then predict new objects."""
-    X, y = make_circles(500, random_state=seed)
-    new, classes = make_circles(500, random_state=1000 + seed)
+def fit_circles(X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: float = 0.1) -> tuple[NNEVCLUS, Any, dict]:
+    """Fit NN-EVCLUS to the original features with distances of a learned metric; return model, metric and knowledge."""
     known: dict[str, Any] = {}
     metric: Any = "euclidean"
-    pairs = Constraints.from_labels(y, 50, random_state=seed)
     if knowledge == "pairs":
+        pairs = Constraints.from_labels(y, 50, random_state=seed)
         metric, known = KPCCA(1, gamma=GAMMA, random_state=seed), {"constraints": pairs}
     elif knowledge == "labels":
         labels = np.full(len(y), -1)
         drawn = np.random.default_rng(seed).choice(len(y), 50, replace=False)
         labels[drawn] = y[drawn]
         metric, known = KFDA(1, gamma=GAMMA), {"y": labels}
-    began = time.process_time()
     model = NNEVCLUS(
         2,
         focal_sets="pairs",
@@ -45,21 +44,25 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
         random_state=seed,
         n_jobs=1,
     ).fit(X, **known)
+    return model, metric, known
+
+
+def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
+    """Fit NN-EVCLUS, then predict new objects."""
+    X, y = make_circles(500, random_state=seed)
+    new, classes = make_circles(500, random_state=1000 + seed)
+    began = time.process_time()
+    model, metric, known = fit_circles(X, y, knowledge, seed, xi)
     result = {
         "ari": float(adjusted_rand_score(y, model.labels_)),
         "new": float(adjusted_rand_score(classes, model.predict(new))),
-        "must-links": len(pairs.must_link),
+        "must-links": len(Constraints.from_labels(y, 50, random_state=seed).must_link),
         "seconds": time.process_time() - began,
     }
     if knowledge != "nothing":
-        feature = _feature(metric, X, known)
-        result["separable"] = float(max(area := roc_auc_score(y, feature), 1 - area))
+        area = roc_auc_score(y, metric.fit(X, **known).transform(X)[:, 0])
+        result["separable"] = float(max(area, 1 - area))
     return result
-
-
-def _feature(metric: Any, X: np.ndarray, known: dict[str, Any]) -> np.ndarray:
-    """Return the discriminant feature of every object."""
-    return metric.fit(X, **known).transform(X)[:, 0]
 
 
 @experiment(PAPER, "Example 5", "a disc inside a ring")
@@ -91,3 +94,37 @@ def example_5(run: Run) -> None:
         if knowledge == "pairs" and xi:
             links = [result["must-links"] for result in results]
             run.text(f"The 50 pairs contain {min(links)} to {max(links)} must-links (22 in the paper).")
+
+
+@experiment(PAPER, "Figures 15 to 21", "a disc inside a ring: knowledge, learned feature and contours")
+def figures_15_to_21(run: Run) -> None:
+    """The models of Example 5 for the first seed. Objects of the same class are must-linked, objects of different
+    classes cannot-linked."""
+    import matplotlib.pyplot as plt
+
+    X, y = make_circles(500, random_state=0)
+    model, metric, known = fit_circles(X, y, "pairs", 0)
+    metric.fit(X, **known)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    pairs = known["constraints"]
+    ConstraintsDisplay.from_constraints(Constraints(pairs.must_link), X, labels=y, ax=axes[0])
+    ConstraintsDisplay.from_constraints(Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1])
+    run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
+    drawn = FeatureBoxplotDisplay.from_estimator(metric, X, y)
+    run.figure("feature", drawn.figure_, "Figure 16: the feature that KPCCA learns from the pairs.")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    for ax, rows, title in ((axes[0], X, "original space"), (axes[1], metric.transform(X), "transformed space")):
+        PairMatrixDisplay.from_dissimilarities(pairwise_distances(rows), y, axes=[ax], title=title)
+    run.figure("distances", figure, "Figure 17: distances before and after the transformation.")
+    masses = MassContourDisplay.from_estimator(model, X, sets=FocalSets.full(2), n_columns=4)
+    run.figure("masses", masses.figure_, "Figure 18: masses on the four sets.")
+    plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
+    run.figure("plausibilities", plausible.figure_, "Figure 19: plausibilities, and the border where they are equal.")
+
+    model, metric, known = fit_circles(X, y, "labels", 0)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    ConstraintsDisplay.from_constraints(Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels")
+    FeatureBoxplotDisplay.from_estimator(metric.fit(X, **known), X, y, axes=[axes[1]], title="feature of KFDA")
+    run.figure("labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them.")
+    plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
+    run.figure("plausibilities-labels", plausible.figure_, "Figure 21: plausibilities if labels are known.")

@@ -12,6 +12,15 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
 from dempster.datasets import make_fourclass
 from dempster.dissimilarity import to_conflict
+from dempster.partition import nearest_pairs
+from dempster.plot import (
+    ConvergenceDisplay,
+    CredalPartitionDisplay,
+    DeltaBelDisplay,
+    MassContourDisplay,
+    OutlierContourDisplay,
+    ShepardDisplay,
+)
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
@@ -42,13 +51,18 @@ def fit(method: str, **keywords: Any) -> dict[str, Any]:
     return {**result, "seconds": time.process_time() - began}
 
 
-def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
-    """Fit EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
-    X, y = fourclass()
+def make_evclus(settings: str, seed: int, starts: int) -> EVCLUS:
+    """Return EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
     paper: dict[str, Any] = (
         {"sampling": "random", "n_partners": 100, "init": "random", "n_init": starts} if settings == "paper" else {}
     )
-    model = EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper).fit(X)
+    return EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper)
+
+
+def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
+    """Fit EVCLUS and return its results."""
+    X, y = fourclass()
+    model = make_evclus(settings, seed, starts).fit(X)
     return {
         "loss": loss_of(model.credal_partition_, X, model.d0_),
         "ari": float(adjusted_rand_score(y, model.labels_)),
@@ -56,18 +70,16 @@ def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
     }
 
 
-def network(
+def make_network(
     settings: str, seed: int, units: int = 20, weight: float = 0.0, starts: int = 5, svm: bool = True
-) -> dict[str, Any]:
-    """Fit NN-EVCLUS as in Example 4, or from the EVCLUS solution, and predict a thousand new vectors."""
-    X, y = fourclass()
-    new, classes = make_fourclass(1000, random_state=1)
+) -> NNEVCLUS:
+    """Return NN-EVCLUS with the settings of Example 4, or starting from the EVCLUS solution."""
     own: dict[str, dict[str, Any]] = {
         "paper": {"init": "random", "training": Training("adaptive-steps"), "n_partners": 100, "n_init": starts},
         "trained to the end": {"init": "random", "training": Training("lbfgs"), "tol": 1e-5, "n_init": starts},
         "ours": {},
     }
-    model = NNEVCLUS(
+    return NNEVCLUS(
         4,
         focal_sets="pairs",
         d0_quantile=0.9,
@@ -77,7 +89,14 @@ def network(
         random_state=seed,
         n_jobs=1,
         **own[settings],
-    ).fit(X)
+    )
+
+
+def network(settings: str, seed: int, units: int = 20, **options: Any) -> dict[str, Any]:
+    """Fit NN-EVCLUS and predict a thousand new vectors."""
+    X, y = fourclass()
+    new, classes = make_fourclass(1000, random_state=1)
+    model = make_network(settings, seed, units, **options).fit(X)
     predicted = model.predict_mass(new)
     outlier = np.isin(np.arange(len(new)), predicted.outliers)
     far = pairwise_distances(new, CENTRES).min(axis=1)
@@ -138,8 +157,6 @@ def _claims(run: Run, found: BeliefPeaks, networks: list[dict[str, Any]]) -> Non
 def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
     import matplotlib.pyplot as plt
 
-    from dempster.plot import CredalPartitionDisplay, DeltaBelDisplay
-
     family = FocalSets.pairs(4)
     figure, axes = plt.subplots(1, 3, figsize=(16, 5))
     DeltaBelDisplay.from_estimator(found, ax=axes[0])
@@ -159,6 +176,35 @@ def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
         "it assigns vectors between them to sets of clusters and distant vectors to the outliers, also for new "
         "vectors.",
     )
+
+
+@experiment(PAPER, "Figures 2, 3, 8, 9, 12 and 13", "fourclass: fits, outliers, masses and plausibilities")
+def figures_2_to_13(run: Run) -> None:
+    """The models of Examples 3 and 4 with the settings of the paper, for the first seed."""
+    import matplotlib.pyplot as plt
+
+    X, _ = fourclass()
+    starts = run.choose(5, 1)
+    first, second = make_evclus("paper", 0, starts).fit(X), make_network("paper", 0, starts=starts).fit(X)
+    figure, axes = plt.subplots(1, 3, figsize=(16, 4.6), layout="constrained")
+    CredalPartitionDisplay.from_estimator(first, X, ax=axes[0], title="partition")
+    ConvergenceDisplay.from_estimator(first, ax=axes[1], title="objective")
+    ShepardDisplay.from_estimator(first, ax=axes[2], title="Shepard diagram")
+    run.figure("evclus", figure, f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations.")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+    OutlierContourDisplay.from_estimator(second, X, ax=axes[0], title="output of the one-class SVM")
+    MassContourDisplay.from_estimator(second, X, sets=[()], ax=axes[1], title="mass on the empty set")
+    run.figure("outliers", figure, "Figure 8: the mass on the empty set is large far from the data.")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+    histories, references = {"NN-EVCLUS": second.history_}, {"EVCLUS": first.loss_}
+    ConvergenceDisplay(histories=histories, references=references).plot(ax=axes[0], title="loss")
+    ShepardDisplay.from_estimator(second, ax=axes[1], title="Shepard diagram")
+    run.figure("network", figure, "Figure 9: the loss of the network approaches the loss of EVCLUS (dotted).")
+    sets = [(k,) for k in range(4)] + nearest_pairs(second.credal_partition_, 2)
+    masses = MassContourDisplay.from_estimator(second, X, sets=sets, grid_resolution=80, n_columns=4)
+    run.figure("masses", masses.figure_, "Figure 12: masses on single clusters and on pairs of neighboring clusters.")
+    plausible = MassContourDisplay.from_estimator(second, X, quantity="plausibility", grid_resolution=80, n_columns=4)
+    run.figure("plausibilities", plausible.figure_, "Figure 13: plausibilities of the four clusters.")
 
 
 @experiment(PAPER, "Figure 14", "fourclass: loss against hidden units and penalty")

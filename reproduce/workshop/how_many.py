@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score
 
-from dempster.cluster import ECM, EKNNClus
+from dempster.cluster import ECM, EVCLUS, EKNNClus
+from dempster.datasets import make_fourclass
 from dempster.model_selection import n_clusters_curve
-from dempster.plot import NonspecificityDisplay
+from dempster.plot import CredalPartitionDisplay, NonspecificityDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment, summary
 from reproduce.workshop import PAPER
@@ -46,6 +47,26 @@ def number_of_clusters(run: Run) -> None:
     shown = results[cases.index(("full", 2, sqrt(20)))]["nonspecificity"]
     drawn = NonspecificityDisplay(n_clusters=list(CANDIDATES), nonspecificity=shown).plot()
     run.figure("curve", drawn.figure_, "All sets, α = 2, δ² = 20: smallest N* for four clusters")
+
+
+@experiment(PAPER, "Four classes, pictures", "ECM, EVCLUS and EK-NNclus")
+def four_classes(run: Run) -> None:
+    """The slides show these partitions without numbers: ECM with the setting for which N* is smallest for four
+    clusters, EVCLUS on 2,000 new objects from the same distribution, and EK-NNclus with three times √n neighbours."""
+    import matplotlib.pyplot as plt
+
+    X, _ = load("Fourclass", standardise=False)
+    many, _ = make_fourclass(2000, random_state=0)
+    shared: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
+    models = {
+        "ECM": (ECM(4, focal_sets="full", alpha=2, beta=2.0, delta=sqrt(20), **shared), X),
+        "EVCLUS, 2,000 objects": (EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, **shared), many),
+        "EK-NNclus": (EKNNClus(n_neighbors=int(3 * sqrt(len(X))), q=0.9, **shared), X),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(17, 5), layout="constrained")
+    for ax, (title, (model, rows)) in zip(axes, models.items(), strict=True):
+        CredalPartitionDisplay.from_estimator(model.fit(rows), rows, ax=ax, title=title)
+    run.figure("partitions", figure, "ECM and EVCLUS assign objects between the clusters to several of them.")
 
 
 def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 
 from dempster import CredalPartition, FocalSets, plot
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
+from dempster.constraints import Constraints
 from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, retention_curve, stability
 from dempster.model_selection import n_clusters_curve, number_of_clusters
 from tests.limits import limited, refused_or_sensible
@@ -21,6 +22,8 @@ Y = np.repeat([0, 1, 2], 8)
 MODEL = ECM(3, n_init=1, random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
 BOUNDS = np.linspace(0, 0.5, 9)
+GRID = np.meshgrid(np.arange(4.0), np.arange(3.0))
+LINKS = Constraints([(0, 1), (2, 3)], [(0, 9)])
 
 
 def make_displays():
@@ -44,6 +47,14 @@ def make_displays():
     yield plot.RejectionCurveDisplay(curves={"a": curve})
     yield plot.CalibrationDisplay(lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2)
     yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
+    yield plot.MassesDisplay(masses=PARTITION.masses, sets=PARTITION.focal_sets)
+    yield plot.PairMatrixDisplay(matrices={"a": np.eye(24), "b": np.ones((24, 24))}, labels=Y)
+    yield plot.ConstraintsDisplay(points=X, constraints=LINKS, labels=Y)
+    yield plot.MixtureDisplay(points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3))
+    yield plot.BICDisplay(n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]})
+    yield plot.OutlierContourDisplay(xx=GRID[0], yy=GRID[1], values=GRID[0] - 1.5, points=X)
+    yield plot.FeatureBoxplotDisplay(features=X, labels=Y)
+    yield plot.CandidatesDisplay(points=X, labels=[Y, Y], names=["a", "b"], selected=[True, False])
     plt.close("all")
 
 
@@ -141,6 +152,15 @@ CONSTRUCTORS = {
     "PairProbabilityDisplay": {"values": np.ones((1, 5)), "pairs": [[0, 1]], "intervals": [[0.1, 0.9]]},
     "MassContourDisplay": {name: getattr(DISPLAYS["MassContourDisplay"], name)
                            for name in ("xx", "yy", "values", "sets", "plausibility", "points", "point_labels")},
+    "MassesDisplay": {"masses": PARTITION.masses, "sets": PARTITION.focal_sets, "cluster_names": ["a", "b", "c"]},
+    "PairMatrixDisplay": {"matrices": {"a": np.eye(9)}, "labels": ["a"] * 9, "objects": np.arange(9.0)},
+    "ConstraintsDisplay": {"points": X, "constraints": LINKS, "labels": Y, "axis_names": ("u", "v")},
+    "MixtureDisplay": {"points": X, "labels": Y, "means": X[:3], "covariances": np.stack([np.eye(2)] * 3),
+                       "attribute_names": ["u", "v"]},
+    "BICDisplay": {"n_clusters": [2, 3], "bic": {"EII": [-2.0, -1.0]}},
+    "OutlierContourDisplay": {"xx": GRID[0], "yy": GRID[1], "values": GRID[0] - 1.5, "points": X},
+    "FeatureBoxplotDisplay": {"features": X, "labels": Y, "feature_names": ["u", "v"]},
+    "CandidatesDisplay": {"points": X, "labels": [Y, Y], "names": ["a", "b"], "selected": [True, False]},
 }  # fmt: skip
 
 

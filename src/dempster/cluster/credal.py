@@ -153,6 +153,21 @@ class Comparison:
             rows = rng.permutation(len(self.D))
             self.halves += [np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])]
 
+    def coordinates(self) -> np.ndarray:
+        """Return the positions of the rows in the plane, which are two attributes or the result of classical scaling.
+
+        For Euclidean distances, classical scaling gives the first two principal components.
+        """
+        if self.is_euclidean and self.source.objects.shape[1] == 2:
+            return np.array(self.source.objects, dtype=float)
+        from scipy.linalg import eigh  # slow to import
+
+        n = len(self.D)
+        means = np.square(self.D).mean(axis=0)
+        products = (means + means[:, None] - means.mean() - np.square(self.D)) / 2
+        variances, axes = eigh(products, subset_by_index=[n - 2, n - 1])
+        return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
+
     # ---- candidates -----------------------------------------------------------------------------------------------
 
     def make_estimator(self, shape: str, n_clusters: int, covariance: str = "own") -> Any:
@@ -417,6 +432,11 @@ class CredalClustering(EvidentialClusterer):
         agreement (with the other partitions), neighbors (share of nearest neighbors with the same label, corrected for
         chance), adjusted Rand index with the selected candidate, weight in the mean of the plausibilities, whether it
         is selected, and time in seconds.
+    candidate_labels_ : ndarray of shape (n_candidates, n_rows)
+        Clusters of the sampled rows, if candidates were compared.
+    candidate_points_ : ndarray of shape (n_rows, 2)
+        Positions of the sampled rows in the plane: two attributes, two principal components or, for other
+        dissimilarities than the Euclidean distance, two coordinates by classical scaling.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
     focal_sets_ : FocalSets
@@ -522,6 +542,9 @@ class CredalClustering(EvidentialClusterer):
                 }
                 for one in comparison.candidates
             ]
+            if comparison.candidates:
+                self.candidate_labels_ = np.array([one.labels for one in comparison.candidates])
+                self.candidate_points_ = comparison.coordinates()
             for name in ("objective_", "history_", "n_iter_", "converged_"):
                 setattr(self, name, getattr(members[chosen], name))
             self.focal_sets_, self.n_clusters_ = self._model.family, self._model.family.n_clusters

@@ -270,6 +270,8 @@ def _other_methods() -> tuple[Schema, ...]:
             DoubtModel | EvclusModel | PooledModel,
             _input=DissimilarityInput,
             _candidates=list,
+            candidate_labels_="m n:int?",
+            candidate_points_="n 2?",
         ),
         Schema.from_fields(PooledModel, weights="m", orders="m c:int"),
         Schema.from_fields(EvidentialMixture, _check_components, **components),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_list, as_reals, format_value
+from dempster._validation import as_labels, as_list, as_reals, format_value
 from dempster.plot.palette import GREY, PALETTE
 
 # ---- axes -----------------------------------------------------------------------------------------------------------
@@ -145,6 +145,15 @@ def validate_points(values: Any, name: str, shape: tuple[int | str, int | str] =
         got = f"shape {array.shape}" if wrong else "NaN or infinite values"
         raise InvalidInputError(f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got {got}")
     return array
+
+
+def encode_labels(labels: Any, name: str, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Validate a label for each of ``length`` objects; return the distinct labels and the code of each object."""
+    array = as_labels(labels, name)
+    if array.shape != (length,):
+        raise InvalidInputError(f"{name} must contain {length} labels, got {len(array)}")
+    distinct, codes = np.unique(array, return_inverse=True)
+    return distinct, codes
 
 
 def validate_cluster_counts(n_clusters: Any) -> np.ndarray:

@@ -14,7 +14,7 @@ from dempster._validation import Rule, as_labels, as_reals, check, check_choice,
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot import _canvas as canvas
-from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, project_to_plane
+from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, Plane, project_to_plane
 from dempster.plot.palette import INK
 
 PANEL_LEVELS = np.linspace(0, 1, 11)
@@ -64,6 +64,33 @@ def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.nd
     return xx, yy
 
 
+def make_grid_table(
+    estimator: Any, X: Any, resolution: int, margin: float
+) -> tuple[Plane, np.ndarray, np.ndarray, Any]:
+    """Return the objects X, the grid around them, and the grid points as rows for an estimator of two attributes."""
+    n_features = getattr(estimator, "n_features_in_", 2)
+    if n_features != 2:
+        advice = "fit it to two columns or to two principal components"
+        raise InvalidInputError(f"estimator must be fitted to two attributes, got {n_features}; {advice}")
+    shape = np.shape(X)
+    if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+        raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
+    plane = project_to_plane(X)
+    xx, yy = make_grid(plane.points, resolution, margin)
+    grid = np.column_stack([xx.ravel(), yy.ravel()])
+    columns = getattr(X, "columns", None)  # An estimator that was fitted to a table expects its column names.
+    table = grid if columns is None else type(X)({name: grid[:, k] for k, name in enumerate(columns)})
+    return plane, xx, yy, table
+
+
+def validate_grid(xx: Any, yy: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Validate the coordinates of the grid points."""
+    xx, yy = (canvas.validate_points(a, name, ("rows", "columns")) for a, name in ((xx, "xx"), (yy, "yy")))
+    if min(xx.shape) < 2 or yy.shape != xx.shape:
+        raise InvalidInputError(f"xx and yy must have the same shape, got {xx.shape} and {yy.shape}")
+    return xx, yy
+
+
 def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     """Return the given sets; if ``sets`` is None, return the empty set, the single clusters and sets of large mass."""
     if sets is not None:
@@ -86,6 +113,13 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
 
 
 # ---- drawing --------------------------------------------------------------------------------------------------------
+
+
+def set_colors(sets: FocalSets, colors: np.ndarray) -> np.ndarray:
+    """Return the color of each set, which is the mean color of its clusters, and gray for the empty set."""
+    mixed = canvas.mix_colors(sets.membership, colors)
+    mixed[sets.cardinality == 0] = _EMPTY_COLOR
+    return mixed
 
 
 def shade_colormap(color: np.ndarray) -> Any:
@@ -252,10 +286,7 @@ class MassContourDisplay(canvas.Display):
         check_choice(quantity, "quantity", _SYMBOLS)
         self.quantity = str(quantity)
         self.sets = sets
-        self.xx = canvas.validate_points(xx, "xx", ("rows", "columns"))
-        self.yy = canvas.validate_points(yy, "yy", ("rows", "columns"))
-        if min(self.xx.shape) < 2 or self.yy.shape != self.xx.shape:
-            raise InvalidInputError(f"xx and yy must have the same shape, got {self.xx.shape} and {self.yy.shape}")
+        self.xx, self.yy = validate_grid(xx, yy)
         self.values = validate_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = validate_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
         self.points = canvas.validate_points(np.empty((0, 2)) if points is None else points, "points")
@@ -309,18 +340,7 @@ class MassContourDisplay(canvas.Display):
         """
         canvas.validate_estimator(estimator, "predict_mass")
         check_choice(quantity, "quantity", _SYMBOLS)
-        n_features = getattr(estimator, "n_features_in_", 2)
-        if n_features != 2:
-            advice = "fit it to two columns or to two principal components"
-            raise InvalidInputError(f"estimator must be fitted to two attributes, got {n_features}; {advice}")
-        shape = np.shape(X)
-        if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-            raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
-        plane = project_to_plane(X)
-        xx, yy = make_grid(plane.points, grid_resolution, margin)
-        grid = np.column_stack([xx.ravel(), yy.ravel()])
-        columns = getattr(X, "columns", None)  # An estimator that was fitted to a table expects its column names.
-        table = grid if columns is None else type(X)({name: grid[:, k] for k, name in enumerate(columns)})
+        plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution, margin)
         masses = estimator.predict_mass(table)
         family = select_sets(masses, sets, quantity)
         display = cls(
@@ -398,8 +418,7 @@ class MassContourDisplay(canvas.Display):
         together = self._is_together(ax, axes, layout)
         levels = validate_levels(levels, together)
         self.colors_ = canvas.cluster_colors(self.sets.n_clusters, colors)
-        self._set_colors = canvas.mix_colors(self.sets.membership, self.colors_)
-        self._set_colors[self.sets.cardinality == 0] = _EMPTY_COLOR
+        self._set_colors = set_colors(self.sets, self.colors_)
         new_figure = ax is None and axes is None
         if together:
             self._open_panels(None if ax is None else [ax], 1, 1, (6.4, 5))

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -938,6 +939,25 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         i, j, d = NetworkTargets(source, np.full(len(rows), -1), None).draw_pairs(_ASSESSMENT_PAIRS, rng)
         pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
         return -assess(masses, self.focal_sets_, pairs, self.d0_, rng).loss
+
+    @available_if(lambda self: self.outlier_detector is not None)
+    def decision_function(self, X: TableLike) -> np.ndarray:
+        """Return the decision values of the outlier detector, which are positive inside the region of the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Decision values, divided by their standard deviation on the training objects.
+        """
+        check_is_fitted(self, "focal_sets_")
+        preparation = self._model.preparation
+        values = preparation.decision_values(preparation.standardize(self._read(X, reset=False)))
+        assert values is not None
+        return values
 
     def _accepts_tensors(self) -> bool:
         return super()._accepts_tensors() and self.outlier_detector is None  # Detectors run on the CPU.
