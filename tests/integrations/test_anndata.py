@@ -1,4 +1,4 @@
-"""Results in `AnnData` objects: what is stored, and that it stays valid in parts, in files and after a concatenation."""
+"""Results that are stored in `AnnData` objects, in parts of them, in files, and after a concatenation."""
 
 import numpy as np
 import pandas as pd

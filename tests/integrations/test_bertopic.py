@@ -67,7 +67,7 @@ def test_topics_of_documents():
 
     # BERTopic sorts the topics by their numbers of documents.
     sets = find_topics(model)
-    topic_of = {k: t for k, t in zip(model.hdbscan_model.labels_, topics, strict=True)}
+    topic_of = dict(zip(model.hdbscan_model.labels_, topics, strict=True))
     expected = [tuple(sorted(topic_of[k] for k in np.flatnonzero(row))) for row in partition.assignment()]
     assert sets == expected
     assert any(len(topics) > 1 for topics in sets)

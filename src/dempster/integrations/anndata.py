@@ -17,7 +17,7 @@ from dempster.cluster import CredalClustering
 try:
     import anndata
 except ImportError:  # The functions then raise an error that names the extra.
-    anndata = None  # type: ignore[assignment]
+    anndata = None
 
 __all__ = ["cluster", "get_partition", "AnnDataNamespace"]
 
@@ -37,20 +37,15 @@ def cluster(
 ) -> Any:
     """Cluster the cells and store the result in ``adata``.
 
-    The following entries are added. Only the masses are needed to restore the partition (see `get_partition`), so the
-    entries remain valid if ``adata`` is divided, concatenated with others or saved.
+    The following entries are added. The masses are sufficient to restore the partition (see `get_partition`), so the
+    entries remain valid for subsets of the cells, for concatenations of these subsets, and in files.
 
-    ``obs[key_added]``
-        Most plausible cluster of each cell, "0", "1", ...
-    ``obs[key_added + "_set"]``
-        Set of clusters with the largest mass, such as "0", "0|3" for a cell between the clusters 0 and 3, or "outlier".
-    ``obs[key_added + "_doubt"]``
-        Doubt of each cell, from 0 (certain) to 1 (ambiguous), and above 1 for outliers (see
-        `dempster.explain.doubt_scores`).
-    ``obsm[key_added + "_mass"]``
-        Table of masses with one column for each set of clusters.
-    ``uns[key_added]``
-        Names of the sets, method, parameters, representation and version of dempster.
+    - ``obs[key_added]``: most plausible cluster of each cell, "0", "1", ...
+    - ``obs[key_added + "_set"]``: set of clusters with the largest mass, such as "0", "0|3" for a cell between the
+      clusters 0 and 3, or "outlier".
+    - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
+    - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
+    - ``uns[key_added]``: names of the sets, method, parameters, representation and version of dempster.
 
     Parameters
     ----------
@@ -77,25 +72,21 @@ def cluster(
 
     Examples
     --------
-    >>> import anndata  # doctest: +SKIP
-    >>> from dempster.datasets import load_iris
-    >>> from dempster.integrations.anndata import cluster
-    >>> flowers = anndata.AnnData(load_iris().data)  # doctest: +SKIP
-    >>> model = cluster(flowers, n_clusters=3)  # doctest: +SKIP
-    >>> flowers.obs["dempster_set"].value_counts()  # doctest: +SKIP
+    >>> adata = scanpy.datasets.pbmc68k_reduced()  # doctest: +SKIP
+    >>> model = cluster(adata, n_clusters=6)  # doctest: +SKIP
+    >>> adata.obs["dempster_set"].value_counts()  # doctest: +SKIP
     """
     _check_anndata(adata)
-    rule.check(key_added, "key_added", rule.kind(str))
     if not (isinstance(method, type) and hasattr(method, "predict_mass")):
         raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
     use_rep = _resolve_representation(adata, use_rep)
     values = adata.X if use_rep == "X" else adata.obsm[use_rep]
     model = method(n_clusters, random_state=random_state, **parameters).fit(values)
     partition = model.credal_partition_
-    sets = ["|".join(map(str, clusters)) or _OUTLIER for clusters in partition.focal_sets]
-    best = pd.Categorical.from_codes(partition.best_set, sets, ordered=True)
-    labels = pd.Categorical.from_codes(model.labels_, [str(k) for k in range(model.n_clusters_)])
-    adata.obs[key_added] = labels
+    sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
+    best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
+    clusters = pd.Index([str(k) for k in range(model.n_clusters_)])
+    adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, clusters)
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(partition.masses, index=adata.obs_names, columns=sets)
@@ -111,7 +102,7 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
     Parameters
     ----------
     adata : AnnData
-        Result of `cluster`, or a part of it.
+        Object that was passed to `cluster`, or a part of it.
     key : str, default="dempster"
         Name of the result, the argument ``key_added`` of `cluster`.
 
@@ -155,9 +146,7 @@ class AnnDataNamespace:
         """Describe clusters, groups of ambiguous cells and outliers by these genes; see `dempster.explain.profile`."""
         return explain.profile(self.get_partition(key), self._adata[:, list(genes)].to_df(), **options)
 
-    def explain_object(
-        self, cell: str | int, genes: Sequence[str], key: str = "dempster", **options: Any
-    ) -> explain.ObjectExplanation:
+    def explain_object(self, cell: Any, genes: Sequence[str], key: str = "dempster", **options: Any) -> Any:
         """Explain the masses of a cell by these genes; see `dempster.explain.explain_object`."""
         return explain.explain_object(self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options)
 

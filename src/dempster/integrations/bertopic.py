@@ -22,8 +22,7 @@ __all__ = ["TopicClusterer", "find_topics"]
 class TopicClusterer(DocumentedEstimator, BaseEstimator):
     """Cluster model for BERTopic, which replaces HDBSCAN.
 
-    Pass it to ``BERTopic(hdbscan_model=TopicClusterer())``. BERTopic then reads the topic and the probabilities of each
-    document, and `find_topics` returns the documents with several plausible topics.
+    Use ``BERTopic(hdbscan_model=TopicClusterer())``. `find_topics` then returns the set of topics of each document.
 
     Parameters
     ----------
@@ -63,18 +62,7 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         self.outliers = outliers
 
     def fit(self, X: TableLike, y: None = None) -> Self:
-        """Cluster the documents.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_documents, n_features)
-            Embeddings of the documents, usually with reduced dimensionality.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Cluster the embeddings of the documents, shape (n_documents, n_features); ``y`` is ignored."""
         rule.check_flags(outliers=self.outliers)
         clusterer = CredalClustering(random_state=0) if self.clusterer is None else clone(self.clusterer)
         self.clusterer_ = clusterer.fit(X)
@@ -85,12 +73,8 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Return the cluster of each new document, -1 for outliers."""
-        return self._select_labels(self.predict_mass(X))
-
-    def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Return the credal partition of new documents."""
         check_is_fitted(self, "clusterer_")
-        return self.clusterer_.predict_mass(X)
+        return self._select_labels(self.clusterer_.predict_mass(X))
 
     def _select_labels(self, partition: CredalPartition) -> np.ndarray:
         return (partition.labels_with_outliers if self.outliers else partition.labels).copy()
@@ -101,8 +85,8 @@ def find_topics(
 ) -> list[tuple[int, ...]]:
     """Return the set of topics of each document.
 
-    The set with the largest mass contains one topic if the topic of the document is clear, several topics if the
-    document lies between them, and no topic if the document is an outlier.
+    The set with the largest mass contains one topic, several topics if the document lies between them, or no topic if
+    the document is an outlier.
 
     Parameters
     ----------
@@ -116,8 +100,7 @@ def find_topics(
     Returns
     -------
     list of tuples
-        Numbers of the topics of each document in increasing order. They are the numbers that BERTopic uses, also after
-        a reduction of the number of topics.
+        Current topic numbers of BERTopic in increasing order, also after a reduction of the number of topics.
     """
     try:
         from bertopic import BERTopic
@@ -135,11 +118,8 @@ def find_topics(
             raise InvalidParameterError("embeddings", must="be given if BERTopic has no embedding model")
         embeddings = topic_model.embedding_model.embed_documents(list(documents))
     if embeddings is not None:
-        partition = clusterer.predict_mass(topic_model.umap_model.transform(np.asarray(embeddings)))
+        partition = clusterer.clusterer_.predict_mass(topic_model.umap_model.transform(np.asarray(embeddings)))
     # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic discarded it (-1).
     topic_of = topic_model.topic_mapper_.get_mappings()
-    sets = [
-        tuple(sorted({int(topic_of[k]) for k in clusters if topic_of.get(k, -1) >= 0}))
-        for clusters in partition.focal_sets
-    ]
-    return [sets[i] for i in partition.best_set]
+    sets = [{int(topic_of.get(k, -1)) for k in clusters} - {-1} for clusters in partition.focal_sets]
+    return [tuple(sorted(sets[i])) for i in partition.best_set]
