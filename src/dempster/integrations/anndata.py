@@ -85,8 +85,7 @@ def cluster(
     partition = model.credal_partition_
     sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
     best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
-    clusters = pd.Index([str(k) for k in range(model.n_clusters_)])
-    adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, clusters)
+    adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, pd.RangeIndex(model.n_clusters_).astype(str))
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(partition.masses, index=adata.obs_names, columns=sets)
