@@ -33,7 +33,7 @@ LAYERS = [
     {"model_selection", "explain"},
     {"plot"},
     {"persistence", "onnx"},
-    {"apps"},
+    {"apps", "integrations"},
 ]
 # Imports from a higher layer, inside functions, with their reasons.
 UPWARD = {

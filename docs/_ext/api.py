@@ -25,6 +25,7 @@ def public_names() -> dict[str, str]:
         for file in (running.ROOT / "src" / "dempster").glob(pattern)
         if not file.parent.name.startswith("_") and file.parent.name not in ("cli", "data", "map")
     )
+    packages += ["dempster.integrations.anndata", "dempster.integrations.bertopic"]
     homes: dict[str, str] = {}
     for package in ["dempster", *packages]:
         for name in getattr(import_module(package), "__all__", ()):

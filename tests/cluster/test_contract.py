@@ -1,5 +1,6 @@
 """What every clusterer must be able to do: found by itself, asked of each; an exception is named with its reason."""
 
+import copy
 import inspect
 import pickle
 import re
@@ -147,10 +148,25 @@ def test_weight_zero_leaves_an_object_out(subject):
 
 
 def test_nothing_is_predicted_before_a_fit(subject):
-    for method in ("predict", "predict_mass"):
+    for method in ("predict", "predict_mass", "predict_proba", "transform"):
         if hasattr(subject.estimator, method):
             with pytest.raises(NotFittedError):
                 getattr(subject.make(), method)(subject.data)
+
+
+def test_masses_are_features_of_a_pipeline(subject):
+    if not hasattr(subject.estimator, "transform"):
+        pytest.skip("it has no masses")
+    model = copy.copy(subject.fitted()).set_output(transform="pandas")
+    X = subject.table()[3:30] if subject.takes_tables else subject.data
+    expected = subject.fitted().predict_mass(X)
+    masses, names = model.transform(X), model.get_feature_names_out()
+    assert list(masses.columns) == [f"mass {name}".replace(",", ", ") for name in expected.focal_sets.names()]
+    assert list(masses.columns) == list(names)
+    assert list(masses.index) == list(range(len(masses)) if expected.index is None else expected.index)
+    np.testing.assert_array_equal(masses, expected.masses)
+    subject.fitted().transform(X)[0] = 0  # Later steps of a pipeline may work in place.
+    np.testing.assert_array_equal(model.predict_proba(X), expected.pignistic())
 
 
 def test_clone_and_parameters(subject):

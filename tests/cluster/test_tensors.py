@@ -81,6 +81,8 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
     assert found.masses.device == found.labels.device == T.device
     np.testing.assert_allclose(on_host(found.masses), here.predict_mass(new).masses, atol=1e-6)
     assert np.array_equal(on_host(there.predict(T)), here.predict(X))
+    np.testing.assert_allclose(on_host(there.transform(T)), here.transform(X), atol=1e-6)
+    np.testing.assert_allclose(on_host(there.predict_proba(T)), here.predict_proba(X), atol=1e-6)
     # a model knows no place: arrays are predicted as arrays
     np.testing.assert_allclose(there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6)
 

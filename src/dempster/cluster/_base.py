@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -101,7 +101,7 @@ class FitRequest:
     dissimilarities: ArrayLike = None
 
 
-class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
+class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Base class of the clusterers.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit` that calls `_fit`,
@@ -387,6 +387,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "partial" and missing_value_advice(self) is None
         tags.array_api_support = self._accepts_tensors()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     # ---- blocks ---------------------------------------------------------------------------------------------------
@@ -498,6 +499,67 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Return, for each new object, the cluster with the largest plausibility."""
         partition = self.predict_mass(X)
         return copy_array(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
+
+    def predict_proba(self, X: TableLike) -> Any:
+        """Return the pignistic probabilities of the clusters for new objects, shape (n_samples, n_clusters).
+
+        They divide the mass of each set of clusters equally among its clusters. The mass on the empty set is divided
+        in proportion to the result. The most probable cluster may differ from `predict`, which returns the most
+        plausible cluster.
+        """
+        return self.predict_mass(X).pignistic()
+
+    def transform(self, X: TableLike) -> Any:
+        """Return the masses of new objects as features, for example for a classifier in a pipeline.
+
+        Parameters
+        ----------
+        X : array-like
+            New objects in the same form as in `predict_mass`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_focal_sets)
+            Masses on the focal sets in the order of ``focal_sets_``; a lazy array if X comes in blocks, or a table if
+            `set_output` was called.
+        """
+        return _writable_masses(self.predict_mass(X))
+
+    def fit_transform(self, X: TableLike, y: ArrayLike = None, **fit_params: Any) -> Any:
+        """Fit the clusterer and return the masses of the training objects (see `transform`).
+
+        Parameters
+        ----------
+        X, y, **fit_params
+            Arguments of `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_focal_sets)
+            Masses on the focal sets.
+        """
+        return _writable_masses(self.fit(X, y, **fit_params).credal_partition_)
+
+    def get_feature_names_out(self, input_features: ArrayLike = None) -> np.ndarray:
+        """Return the names of the columns of `transform`, such as "mass {0, 1}".
+
+        Parameters
+        ----------
+        input_features : ignored
+            Accepted because pipelines pass the names of the columns of X.
+
+        Returns
+        -------
+        ndarray of str objects
+            One name for each focal set.
+        """
+        check_is_fitted(self, "focal_sets_")
+        return np.array([f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()], dtype=object)
+
+
+def _writable_masses(partition: Any) -> Any:
+    """Return the masses, copied if they are in memory, because the masses of a partition are read-only."""
+    return copy_array(partition.masses) if isinstance(partition, CredalPartition) else partition.masses
 
 
 def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:

@@ -516,4 +516,5 @@ class CatECM(EvidentialClusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.allow_nan = self.missing == "category"
+        tags.transformer_tags.preserves_dtype = []  # The precision of codes of categories has no meaning.
         return tags

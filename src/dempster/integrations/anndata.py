@@ -1,0 +1,173 @@
+"""Cluster the cells of an `AnnData` object (scanpy), and store the result in this object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dempster import CredalPartition, FocalSets, __version__, explain
+from dempster import _validation as rule
+from dempster._errors import InvalidParameterError, MissingExtraError
+from dempster._types import Seed
+from dempster.cluster import CredalClustering
+
+try:
+    import anndata
+except ImportError:  # The functions then raise an error that names the extra.
+    anndata = None
+
+__all__ = ["cluster", "get_partition", "AnnDataNamespace"]
+
+_MAX_COLUMNS = 50  # X is used without a representation up to this number of columns, as in scanpy.
+_OUTLIER = "outlier"  # name of the empty set
+
+
+def cluster(
+    adata: anndata.AnnData,
+    use_rep: str = "X_pca",
+    n_clusters: int | str = "auto",
+    key_added: str = "dempster",
+    *,
+    method: type = CredalClustering,
+    random_state: Seed = 0,
+    **parameters: Any,
+) -> Any:
+    """Cluster the cells and store the result in ``adata``.
+
+    The following entries are added. The masses are sufficient to restore the partition (see `get_partition`), so the
+    entries remain valid for subsets of the cells, for concatenations of these subsets, and in files.
+
+    - ``obs[key_added]``: most plausible cluster of each cell, "0", "1", ...
+    - ``obs[key_added + "_set"]``: set of clusters with the largest mass, such as "0", "0|3" for a cell between the
+      clusters 0 and 3, or "outlier".
+    - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
+    - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
+    - ``uns[key_added]``: names of the sets, method, parameters, representation and version of dempster.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells to cluster. It may be backed by a file.
+    use_rep : str, default="X_pca"
+        Key of ``obsm``, or "X". If there are no principal components, X is used if it is dense and has at most 50
+        columns. Sparse and backed matrices are never converted to dense arrays.
+    n_clusters : int or "auto", default="auto"
+        Number of clusters.
+    key_added : str, default="dempster"
+        Name of the result.
+    method : class of a clusterer, default=CredalClustering
+        Clusterer from `dempster.cluster`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the clusterer.
+    **parameters
+        Further parameters of the clusterer.
+
+    Returns
+    -------
+    estimator
+        The fitted clusterer.
+
+    Examples
+    --------
+    >>> adata = scanpy.datasets.pbmc68k_reduced()  # doctest: +SKIP
+    >>> model = cluster(adata, n_clusters=6)  # doctest: +SKIP
+    >>> adata.obs["dempster_set"].value_counts()  # doctest: +SKIP
+    """
+    _check_anndata(adata)
+    if not (isinstance(method, type) and hasattr(method, "predict_mass")):
+        raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
+    use_rep = _resolve_representation(adata, use_rep)
+    values = adata.X if use_rep == "X" else adata.obsm[use_rep]
+    model = method(n_clusters, random_state=random_state, **parameters).fit(values)
+    partition = model.credal_partition_
+    sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
+    best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
+    adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, pd.RangeIndex(model.n_clusters_).astype(str))
+    adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
+    adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
+    adata.obsm[f"{key_added}_mass"] = pd.DataFrame(partition.masses, index=adata.obs_names, columns=sets)
+    used = {name: value for name, value in partition.metadata["parameters"].items() if value is not None}
+    about = {"method": method.__name__, "use_rep": use_rep, "parameters": used, "version": __version__}
+    adata.uns[key_added] = {"sets": np.array(sets, dtype=object), **about}
+    return model
+
+
+def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartition:
+    """Return the credal partition that `cluster` stored in ``adata``.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Object that was passed to `cluster`, or a part of it.
+    key : str, default="dempster"
+        Name of the result, the argument ``key_added`` of `cluster`.
+
+    Returns
+    -------
+    CredalPartition
+        Its index contains the names of the cells.
+    """
+    _check_anndata(adata)
+    if f"{key}_mass" not in adata.obsm:
+        raise InvalidParameterError("key", must=f"be the key_added of an earlier call of cluster, got {key!r}")
+    masses = adata.obsm[f"{key}_mass"]
+    sets = [() if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in masses.columns]
+    family = FocalSets.from_sets(1 + max(max(clusters, default=0) for clusters in sets), sets)
+    return CredalPartition(masses.to_numpy(), family, index=list(adata.obs_names))
+
+
+class AnnDataNamespace:
+    """Methods that ``import dempster.integrations.anndata`` adds to `AnnData` objects as ``adata.dempster``.
+
+    With versions of anndata before 0.12, use ``AnnDataNamespace(adata)`` instead.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells.
+    """
+
+    def __init__(self, adata: anndata.AnnData):
+        self._adata = adata
+
+    def cluster(self, *arguments: Any, **parameters: Any) -> Any:
+        """Cluster the cells and store the result; see `cluster` for the arguments."""
+        return cluster(self._adata, *arguments, **parameters)
+
+    def get_partition(self, key: str = "dempster") -> CredalPartition:
+        """Return the credal partition that was stored as ``key``."""
+        return get_partition(self._adata, key)
+
+    def profile(self, genes: Sequence[str], key: str = "dempster", **options: Any) -> explain.Profile:
+        """Describe clusters, groups of ambiguous cells and outliers by these genes; see `dempster.explain.profile`."""
+        return explain.profile(self.get_partition(key), self._adata[:, list(genes)].to_df(), **options)
+
+    def explain_object(self, cell: Any, genes: Sequence[str], key: str = "dempster", **options: Any) -> Any:
+        """Explain the masses of a cell by these genes; see `dempster.explain.explain_object`."""
+        return explain.explain_object(self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options)
+
+
+def _check_anndata(adata: Any) -> None:
+    if anndata is None:
+        raise MissingExtraError("dempster.integrations.anndata", "anndata", "cells")
+    rule.check(adata, "adata", rule.kind(anndata.AnnData))
+
+
+def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
+    """Return "X" or the key of ``obsm`` to cluster; X only if it is a dense array in memory."""
+    if use_rep in adata.obsm:
+        return use_rep
+    if use_rep not in ("X", "X_pca"):
+        raise InvalidParameterError("use_rep", f"'X' or a key of adata.obsm ({', '.join(adata.obsm)})", use_rep)
+    is_dense = not adata.isbacked and isinstance(adata.X, np.ndarray)
+    if is_dense and (use_rep == "X" or adata.n_vars <= _MAX_COLUMNS):
+        return "X"
+    must = f"be a key of adata.obsm, got {use_rep!r}, and X is large, sparse or backed; call scanpy.pp.pca(adata) first"
+    raise InvalidParameterError("use_rep", must=must)
+
+
+if hasattr(anndata, "register_anndata_namespace"):
+    anndata.register_anndata_namespace("dempster")(AnnDataNamespace)

@@ -1,0 +1,125 @@
+"""Cluster documents in BERTopic, and find the set of topics of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from dempster import CredalPartition
+from dempster import _validation as rule
+from dempster._errors import InvalidParameterError, MissingExtraError
+from dempster._site import ADDRESS, DocumentedEstimator
+from dempster._types import TableLike
+from dempster.cluster import CredalClustering
+
+__all__ = ["TopicClusterer", "find_topics"]
+
+
+class TopicClusterer(DocumentedEstimator, BaseEstimator):
+    """Cluster model for BERTopic, which replaces HDBSCAN.
+
+    Use ``BERTopic(hdbscan_model=TopicClusterer())``. `find_topics` then returns the set of topics of each document.
+
+    Parameters
+    ----------
+    clusterer : clusterer, optional
+        Unfitted clusterer from `dempster.cluster`. The default is `CredalClustering`, which selects the number of
+        topics, with the seed 0.
+    outliers : bool, default=True
+        Whether outliers, whose largest mass is on the empty set, get the label -1. Otherwise they get the most
+        plausible topic.
+
+    Attributes
+    ----------
+    clusterer_ : clusterer
+        Fitted clusterer.
+    credal_partition_ : CredalPartition
+        Masses of the documents on sets of clusters. BERTopic numbers its topics by their size, so that topics and
+        clusters have different numbers; `find_topics` converts them.
+    labels_ : ndarray of shape (n_documents,)
+        Cluster of each document, -1 for outliers.
+    probabilities_ : ndarray of shape (n_documents, n_clusters)
+        Pignistic probabilities of the clusters, which divide the mass of a set equally among its clusters.
+
+    Examples
+    --------
+    >>> from dempster.cluster import EVCLUS
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.integrations.bertopic import TopicClusterer
+    >>> model = TopicClusterer(EVCLUS(3, random_state=0)).fit(load_iris().data)
+    >>> model.probabilities_.shape, int((model.labels_ == -1).sum())
+    ((150, 3), 1)
+    """
+
+    _doc_link_template = ADDRESS + "/api/generated/dempster.integrations.bertopic.{name}.html"
+
+    def __init__(self, clusterer: Any = None, *, outliers: bool = True):
+        self.clusterer = clusterer
+        self.outliers = outliers
+
+    def fit(self, X: TableLike, y: None = None) -> Self:
+        """Cluster the embeddings of the documents, shape (n_documents, n_features); ``y`` is ignored."""
+        rule.check_flags(outliers=self.outliers)
+        clusterer = CredalClustering(random_state=0) if self.clusterer is None else clone(self.clusterer)
+        self.clusterer_ = clusterer.fit(X)
+        self.credal_partition_ = self.clusterer_.credal_partition_
+        self.labels_ = self._select_labels(self.credal_partition_)
+        self.probabilities_ = self.credal_partition_.pignistic()
+        return self
+
+    def predict(self, X: TableLike) -> np.ndarray:
+        """Return the cluster of each new document, -1 for outliers."""
+        check_is_fitted(self, "clusterer_")
+        return self._select_labels(self.clusterer_.predict_mass(X))
+
+    def _select_labels(self, partition: CredalPartition) -> np.ndarray:
+        return (partition.labels_with_outliers if self.outliers else partition.labels).copy()
+
+
+def find_topics(
+    topic_model: Any, documents: Sequence[str] | None = None, *, embeddings: Any = None
+) -> list[tuple[int, ...]]:
+    """Return the set of topics of each document.
+
+    The set with the largest mass contains one topic, several topics if the document lies between them, or no topic if
+    the document is an outlier.
+
+    Parameters
+    ----------
+    topic_model : BERTopic
+        Fitted topic model whose cluster model is a `TopicClusterer`.
+    documents : sequence of str, optional
+        New documents, which are embedded by the embedding model of BERTopic. The default is the training documents.
+    embeddings : array-like of shape (n_documents, n_features), optional
+        Embeddings of new documents, before the reduction of the dimensionality, instead of ``documents``.
+
+    Returns
+    -------
+    list of tuples
+        Current topic numbers of BERTopic in increasing order, also after a reduction of the number of topics.
+    """
+    try:
+        from bertopic import BERTopic
+    except ImportError as error:
+        raise MissingExtraError("dempster.integrations.bertopic", "bertopic", "topics") from error
+    rule.check(topic_model, "topic_model", rule.kind(BERTopic))
+    clusterer = topic_model.hdbscan_model
+    if not isinstance(clusterer, TopicClusterer):
+        must = f"have a TopicClusterer as hdbscan_model, got {type(clusterer).__name__}"
+        raise InvalidParameterError("topic_model", must=must)
+    check_is_fitted(clusterer, "clusterer_")
+    partition = clusterer.credal_partition_
+    if documents is not None and embeddings is None:
+        if topic_model.embedding_model is None:
+            raise InvalidParameterError("embeddings", must="be given if BERTopic has no embedding model")
+        embeddings = topic_model.embedding_model.embed_documents(list(documents))
+    if embeddings is not None:
+        partition = clusterer.clusterer_.predict_mass(topic_model.umap_model.transform(np.asarray(embeddings)))
+    # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic discarded it (-1).
+    topic_of = topic_model.topic_mapper_.get_mappings()
+    sets = [{int(topic_of.get(k, -1)) for k in clusters} - {-1} for clusters in partition.focal_sets]
+    return [tuple(sorted(sets[i])) for i in partition.best_set]
