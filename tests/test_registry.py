@@ -159,7 +159,7 @@ def test_parse_value(text, value):
 def test_unknown_methods_and_parameters():
     with pytest.raises(ValueError, match=r"\bmethod\b"):
         Recipe("x.csv", method="kmeans")
-    with pytest.raises(ValueError, match="delta: method evclus has no such parameter .*ecm.*it has n_clusters"):
+    with pytest.raises(ValueError, match="delta: method credal has no such parameter .*ecm.*it has n_clusters"):
         Recipe("x.csv", parameters={"delta": 1})
     with pytest.raises(ValueError, match="n_clusters is set by clusters"):
         Recipe("x.csv", parameters={"n_clusters": 1})

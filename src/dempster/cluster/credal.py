@@ -160,12 +160,11 @@ class Comparison:
         """
         if self.is_euclidean and self.source.objects.shape[1] == 2:
             return np.array(self.source.objects, dtype=float)
-        from scipy.linalg import eigh  # slow to import
+        from scipy.sparse.linalg import eigsh  # slow to import
 
-        n = len(self.D)
         means = np.square(self.D).mean(axis=0)
         products = (means + means[:, None] - means.mean() - np.square(self.D)) / 2
-        variances, axes = eigh(products, subset_by_index=[n - 2, n - 1])
+        variances, axes = eigsh(products, k=2, v0=np.arange(1.0, 1 + len(products)))
         return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
 
     # ---- candidates -----------------------------------------------------------------------------------------------
