@@ -34,6 +34,13 @@ def blobs():
     return make_blobs(200, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
 
 
+@pytest.fixture(scope="module")
+def iris():
+    """Return the attributes, the species and a fitted model."""
+    X, y = load_iris(return_X_y=True)
+    return X, y, CredalClustering(3, random_state=0).fit(X)
+
+
 CONNECTED = {
     "moons": make_moons(400, noise=0.1, random_state=3),
     "rings": make_circles(400, noise=0.07, factor=0.45, random_state=3),
@@ -50,9 +57,8 @@ def test_connected_clusters_and_their_number_are_found(name):
     assert "Connected" in model.reason()
 
 
-def test_elongated_clusters_are_found():
-    X, y = load_iris(return_X_y=True)
-    model = CredalClustering(3, random_state=0).fit(X)
+def test_elongated_clusters_are_found(iris):
+    _, y, model = iris
     assert model.selected_ == "elongated"
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
@@ -105,9 +111,8 @@ def normalized_contour(partition):
     return contour / contour.max(axis=1, keepdims=True)
 
 
-def test_plausibilities_are_weighted_means_over_the_candidates():
-    X, _ = load_iris(return_X_y=True)
-    model = CredalClustering(3, random_state=0).fit(X)
+def test_plausibilities_are_weighted_means_over_the_candidates(iris):
+    X, _, model = iris
     weights = model.candidates_["weight"]
     assert weights.sum() == pytest.approx(1)
     compact = EVCLUS(3, random_state=0).fit(X)
@@ -129,9 +134,8 @@ def test_plausibilities_are_weighted_means_over_the_candidates():
     np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-12)
 
 
-def test_objects_about_which_candidates_disagree_are_ambiguous():
-    X, _ = load_iris(return_X_y=True)
-    model = CredalClustering(3, random_state=0).fit(X)
+def test_objects_about_which_candidates_disagree_are_ambiguous(iris):
+    X, _, model = iris
     compact = EVCLUS(3, random_state=0).fit(X).labels_
     different = compact != EGMM(3, random_state=0).fit(X).labels_
     pairs = np.unique(np.column_stack([compact, model.labels_]), axis=0)
