@@ -21,7 +21,7 @@ from dempster.cluster import EVCLUS
 __all__ = ["measured"]
 
 _SEEDS = 6  # seeds of each generated family
-_PROCESSES = 2
+_PROCESSES = max(os.cpu_count() or 2, 2)
 
 
 def measured() -> dict[str, Any]:

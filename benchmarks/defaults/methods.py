@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 
@@ -18,6 +18,7 @@ from dempster import FocalSets, cluster
 
 __all__ = [
     "FINDERS",
+    "FRONT",
     "GIVEN_NUMBER",
     "HDBSCAN_NAME",
     "K_MEANS",
@@ -30,8 +31,10 @@ __all__ = [
 ]
 
 K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
+TIED, SPECTRAL = "tied mixture", "spectral clustering"
+FRONT = "CredalClustering"
 SINGLE = "single clusters"  # ECM without sets of several clusters
-RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
+RIVALS = (K_MEANS, MIXTURE, TIED, SPECTRAL, SILHOUETTE, HDBSCAN_NAME)
 _NUMBERS = range(2, 41)  # up to more than the largest number of classes
 
 
@@ -110,15 +113,25 @@ def _k_means(data: DataSet) -> Measures:
     return of_labels(model.labels_, data.y, near[:, 0] / np.maximum(near[:, 1], 1e-12))
 
 
-def _mixture(data: DataSet) -> Measures:
+def _mixture(covariance: str) -> Callable[[DataSet], Measures]:
     """Use one minus the largest posterior probability as doubt."""
-    model = GaussianMixture(data.n_classes, n_init=5, random_state=0, reg_covar=1e-5).fit(data.X)
-    posterior = model.predict_proba(data.X)
-    return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
+
+    def measure(data: DataSet) -> Measures:
+        model = GaussianMixture(data.n_classes, covariance_type=covariance, n_init=5, random_state=0, reg_covar=1e-5)
+        posterior = model.fit(data.X).predict_proba(data.X)
+        return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
+
+    return measure
+
+
+def _spectral(data: DataSet) -> Measures:
+    model = SpectralClustering(data.n_classes, affinity="nearest_neighbors", random_state=0)
+    return of_labels(model.fit_predict(data.X), data.y)
 
 
 _SMALL, _SMALLEST = 1000, 400
 GIVEN_NUMBER = {
+    FRONT: Method(_evidential(FRONT)),
     "EVCLUS": Method(_evclus),
     "ECM": Method(_evidential("ECM")),
     "CCM": Method(_evidential("CCM")),
@@ -133,7 +146,9 @@ GIVEN_NUMBER = {
     "WECMdd": Method(_evidential("WECMdd"), _SMALL, families=(PUBLIC,)),
     SINGLE: Method(_single_clusters, families=("in a row",)),
     K_MEANS: Method(_k_means),
-    MIXTURE: Method(_mixture),
+    MIXTURE: Method(_mixture("full")),
+    TIED: Method(_mixture("tied"), settings="one covariance matrix"),
+    SPECTRAL: Method(_spectral, settings="nearest neighbors"),
 }
 
 
@@ -173,6 +188,7 @@ def _hdbscan(data: DataSet) -> Measures:
 
 
 FINDERS = {
+    "CredalClustering()": Method(_automatic(FRONT)),
     'EVCLUS("auto")': Method(_automatic("EVCLUS", n_clusters="auto")),
     'ECM("auto")': Method(_automatic("ECM", n_clusters="auto")),
     "BeliefPeaks": Method(_automatic("BeliefPeaks")),

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import wilcoxon
 
 from benchmarks.defaults.advice import COMPARED, by_data, by_purpose
 from benchmarks.defaults.data import PUBLIC
 from benchmarks.defaults.evidence import Evidence
-from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, K_MEANS, MIXTURE, SINGLE
+from benchmarks.defaults.methods import FINDERS, FRONT, GIVEN_NUMBER, K_MEANS, MIXTURE, SINGLE
 from benchmarks.defaults.pictures import draw_kept, draw_numbers
 from benchmarks.defaults.promises import promises
 
@@ -42,6 +43,7 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     parts += ["## Summary", _table(("requirement", "measured", "met"), promises(evidence, records["protein"]))]
     if len(evidence.public()):
         parts += ["## Labels with a known number of clusters: public data sets", _labels(evidence)]
+        parts += ["## Tables with few and with many attributes", _widths(evidence)]
         parts += ["## Usefulness of the doubt: public data sets", _doubt(evidence), _KEPT]
     parts += ["## Outliers", _outliers(evidence)]
     parts += ["## Number of clusters", _numbers(evidence), _NUMBERS]
@@ -99,6 +101,25 @@ def _labels(evidence: Evidence) -> str:
         "\n\n“against k-means”: mean difference on the same data sets; use it to compare methods that did not run on all "
         "of them. “chosen on”, “confirmed on”: the two halves. “loses most”: the largest loss compared with k-means."
     )
+
+
+def _widths(evidence: Evidence) -> str:
+    """Return the means by the number of attributes, and a test of the differences from k-means and from the default."""
+    rows = evidence.public()
+    groups = rows[rows["p"] < 4], rows[rows["p"] >= 4]
+    lines = []
+    for name in evidence.given(rows, everywhere=True):
+        means = [_number(evidence.mean(group, name, "ari")) for group in groups]
+        tests = [_p_value(evidence.against(group, name, rival)) for rival in (K_MEANS, FRONT) for group in groups]
+        lines.append((_titled(name), *means, *tests))
+    heads = ("method", "ARI, 2 or 3 attributes", "ARI, 4 or more", "p against k-means, 2 or 3", "4 or more",
+             f"p against {FRONT}, 2 or 3", "4 or more")  # fmt: skip
+    counts = " and ".join(str(group["set"].nunique()) for group in groups)
+    return _table(heads, lines) + f"\n\n{counts} data sets. p: two-sided Wilcoxon signed-rank test of the differences."
+
+
+def _p_value(differences: pd.Series) -> str:
+    return f"{wilcoxon(differences).pvalue:.3f}" if (differences != 0).any() else "-"
 
 
 def _doubt(evidence: Evidence) -> str:
