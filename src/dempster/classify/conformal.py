@@ -295,7 +295,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         order = np.argsort(-probabilities, axis=1, kind="stable")
         scores = np.empty_like(probabilities)
         np.put_along_axis(scores, order, np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1), axis=1)
-        return scores
+        return scores.round(12)  # Totals of 1 must be equal in spite of rounding errors.
 
     def _compute_weights(self, X: Any) -> np.ndarray:
         """Return the likelihood ratio of each object."""
@@ -352,7 +352,11 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Boolean array of shape (n_samples, n_classes)
             Whether each class is in the set of each object, with columns in the order of ``classes_``.
         """
-        return self.p_values(X) > (1 - self.confidence) * (1 + _ROUNDING)
+        return self.select_classes(self.p_values(X))
+
+    def select_classes(self, p_values: np.ndarray) -> np.ndarray:
+        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding errors."""
+        return p_values > (1 - self.confidence) * (1 + _ROUNDING)
 
     def predict_mass(self, X: Any) -> MassFunctions:
         """Predict a consonant mass function for each object whose contour is the vector of conformal p-values.
