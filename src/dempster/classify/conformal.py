@@ -82,7 +82,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     estimators_ : list of classifiers
         The fitted classifier, or one for each fold.
     calibration_scores_ : array of shape (n_calibration,)
-        Score of the true class of each calibration object.
+        Score of the true class of each calibration object; for "aps", the score minus 1.
     calibration_classes_ : array of shape (n_calibration,)
         Position of the true class of each calibration object in ``classes_``.
     calibration_folds_ : array of shape (n_calibration,)
@@ -292,10 +292,13 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return 1 - probabilities
         if self.score == "plausibility":
             return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        scores = np.empty_like(probabilities)
-        np.put_along_axis(scores, order, np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1), axis=1)
-        return scores.round(12)  # Totals of 1 must be equal in spite of rounding errors.
+        # The total probability of the class and of all more probable classes is 1 minus that of the less probable ones.
+        # The second sum is accurate near zero, so that scores near 1 are not equal because of rounding.
+        order = np.argsort(probabilities, axis=1, kind="stable")
+        totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+        scores = np.zeros_like(probabilities)
+        np.put_along_axis(scores, order[:, 1:], -totals[:, :-1], axis=1)
+        return scores
 
     def _compute_weights(self, X: Any) -> np.ndarray:
         """Return the likelihood ratio of each object."""

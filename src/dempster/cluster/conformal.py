@@ -49,13 +49,13 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     Parameters
     ----------
     clusterer : clusterer
-        Clusterer of this package, or a mixture or pipeline of scikit-learn with ``predict_proba``. The probabilities of
-        an evidential clusterer are its normalized plausibilities.
+        Clusterer with ``predict_proba`` (such as `EGMM` or scikit-learn's `GaussianMixture`) or ``predict_mass`` (the
+        other clusterers of this package, whose probabilities are the normalized plausibilities), or a pipeline.
     classifier : classifier, optional
         Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
-    n_refits : int, default=5
+    n_refits : int, default=3
         Number of refits to random halves of the objects. With 0, the soft labels are those of a single fit, as in the
         published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
@@ -112,7 +112,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         classifier: Any = None,
         *,
         confidence: float = 0.9,
-        n_refits: int = 5,
+        n_refits: int = 3,
         random_state: Seed = None,
     ):
         self.clusterer = clusterer
@@ -143,7 +143,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         rule.check_parameters(self, self._rules)
         rng = as_random_state(self.random_state)
         self.clusterer_ = clone(self.clusterer).fit(X)
-        single = _compute_soft_labels(self.clusterer_, X)
+        single = _predict_soft_labels(self.clusterer_, X)
         self.labels_, self.n_clusters_ = single.argmax(axis=1), single.shape[1]
         self.soft_labels_ = self._refit(X, single, rng)
         drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
@@ -196,26 +196,15 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         return self.classifier_.predict(X)
 
 
-def _last_step(model: Any) -> tuple[Any, Any]:
-    """Return the transformer before the last step of a pipeline (None if there is none) and the last step."""
-    return (model[:-1], model[-1]) if hasattr(model, "steps") and len(model.steps) > 1 else (None, model)
-
-
-def _compute_soft_labels(model: Any, X: TableLike) -> np.ndarray:
-    """Return the probabilities of the clusters for the objects of the fit, shape (n, c)."""
-    partition = getattr(_last_step(model)[1], "credal_partition_", None)
-    return _predict_soft_labels(model, X) if partition is None else np.asarray(partition.plausibility_transform())
-
-
 def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:
-    """Return the probabilities of the clusters for any objects, shape (n, c)."""
-    before, last = _last_step(model)
-    if hasattr(last, "predict_mass"):
-        masses = last.predict_mass(X if before is None else before.transform(X))
-        return np.asarray(masses.plausibility_transform(), dtype=float)
-    if not hasattr(model, "predict_proba"):
-        raise InvalidParameterError("clusterer", "a clusterer with predict_mass or predict_proba", type(model))
-    return np.asarray(model.predict_proba(X), dtype=float)
+    """Return the probabilities of the clusters, shape (n, c)."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=float)
+    if hasattr(model, "steps") and len(model.steps) > 1:
+        return _predict_soft_labels(model[-1], model[:-1].transform(X))
+    if hasattr(model, "predict_mass"):
+        return np.asarray(model.predict_mass(X).plausibility_transform(), dtype=float)
+    raise InvalidParameterError("clusterer", "a clusterer with predict_proba or predict_mass", type(model))
 
 
 class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):

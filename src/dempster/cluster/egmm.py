@@ -561,6 +561,19 @@ CredalPartition, default="k-means++"
         self.checkpoint = checkpoint
         self.device = device
 
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Return the posterior probabilities of the clusters, shape (n, c).
+
+        The probability of a component that represents several clusters is divided equally among them. With
+        ``focal_sets="auto"``, the masses of `predict_mass` contain only the two most probable neighboring clusters of
+        an object, but these probabilities contain all clusters.
+        """
+        check_is_fitted(self, "focal_sets_")
+        model = replace(self._model, doubtful=None)
+        with block_map(self.n_jobs) as apply:
+            masses = to_host(model.masses(self._read(X, reset=False), apply))
+        return CredalPartition.unchecked(masses, model.components).pignistic()
+
     def score_samples(self, X: TableLike) -> np.ndarray:
         """Compute the log-density of the mixture at each object; outliers have a low density."""
         check_is_fitted(self, "means_")
