@@ -42,8 +42,7 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     array([0.6, 0.2])
     """
     scores, known = (
-        _validate(values, name)
-        for values, name in ((scores, "scores"), (calibration_scores, "calibration_scores"))
+        _validate(values, name) for values, name in ((scores, "scores"), (calibration_scores, "calibration_scores"))
     )
     if known.ndim != 1 or len(known) == 0:
         raise InvalidParameterError("calibration_scores", must=f"have the shape (m,) with m > 0, got {known.shape}")

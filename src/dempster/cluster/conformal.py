@@ -55,7 +55,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
-    n_refits : int, default=3
+    n_refits : int, default=6
         Number of refits to random halves of the objects. With 0, the soft labels are those of a single fit, as in the
         published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
@@ -112,7 +112,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         classifier: Any = None,
         *,
         confidence: float = 0.9,
-        n_refits: int = 3,
+        n_refits: int = 6,
         random_state: Seed = None,
     ):
         self.clusterer = clusterer

@@ -16,7 +16,6 @@ from dempster.apps.cli.shared.options import output_option, reading_options, scr
 from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
 from dempster.apps.cli.shared.param_types import PATH
 
-
 UNDECIDED = "undecided"
 OR = " or "
 
