@@ -220,11 +220,11 @@ def test_cross_validation():
 @pytest.mark.parametrize(
     ("model", "labels", "message"),
     [
-        (ConformalClassifier(confidence=0.999), y, "needs at least 999 calibration objects, but there are 108"),
+        (ConformalClassifier(confidence=0.999), y, "^X must contain at least 999 calibration objects .* 108"),
         (
             ConformalClassifier(confidence=0.98, by_class=True),
             NAMES,
-            "needs at least 49 calibration objects, but there are 36 of class 'a'",
+            "^y must contain at least 49 calibration objects of class 'a' .* got 36",
         ),
         (ConformalClassifier(by_class=True), np.where(np.arange(360) == 7, "z", NAMES), "^y .*least populated class"),
         (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
@@ -241,7 +241,7 @@ def test_invalid_input(model, labels, message):
 def test_invalid_calibration_data():
     inner = GaussianNB().fit(X[:100], NAMES[:100])
     only = NAMES != "c"
-    with pytest.raises(InvalidInputError, match="no calibration object of class 'c'"):
+    with pytest.raises(InvalidInputError, match="^y must contain .* of class 'c' .* got 0"):
         ConformalClassifier(inner, prefit=True, by_class=True).fit(X[only], NAMES[only])
     with pytest.raises(InvalidInputError, match="^y must be classes of the fitted estimator, got 'z'"):
         ConformalClassifier(inner, prefit=True).fit(X, np.where(np.arange(360) == 7, "z", NAMES))

@@ -92,7 +92,7 @@ def test_posterior_probabilities_of_a_mixture():
         (ConformalClustering("ECM"), "^clusterer must be an estimator"),
         (ConformalClustering(MIXTURE, KMeans), "^classifier must be"),
         (ConformalClustering(MIXTURE, confidence=1.0), "^confidence must be"),
-        (ConformalClustering(MIXTURE, confidence=0.995), "needs at least 199 calibration objects, but there are 120"),
+        (ConformalClustering(MIXTURE, confidence=0.995), "^X must contain at least 199 calibration objects .* 120"),
         (ConformalClustering(MIXTURE, n_refits=-1), "^n_refits must be"),
     ],
 )
@@ -139,7 +139,7 @@ def test_fitted_detector():
     [
         (ConformalNoveltyDetector(KMeans(2)), "^detector must be"),
         (ConformalNoveltyDetector("forest"), "^detector must be"),
-        (ConformalNoveltyDetector(IsolationForest(), false_alarm_rate=0.001), "needs at least 999 .* there are 200"),
+        (ConformalNoveltyDetector(IsolationForest(), false_alarm_rate=0.001), "^X must .* 999 .* got 200"),
     ],
 )
 def test_invalid_detectors(model, message):

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._types import Seed
 from dempster.belief import MassFunctions
@@ -247,18 +247,16 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _check_numbers(self) -> None:
         """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
         needed = ceil((1 / (1 - self.confidence) - 1) * (1 - _ROUNDING))
-        if not self.by_class:
-            if len(self.calibration_classes_) < needed:
-                found = len(self.calibration_classes_)
-                raise InvalidInputError(f"confidence={self.confidence:g} {_describe_need(needed, found)}")
-            return
-        counts = np.bincount(self.calibration_classes_, minlength=len(self.classes_))
-        for name, count in zip(self.classes_.tolist(), counts, strict=True):
-            if count == 0:
-                raise InvalidInputError(f"y has no calibration object of class {name!r}, which by_class=True requires")
-            if count < needed:
-                what = f"confidence={self.confidence:g} with by_class=True"
-                raise InvalidInputError(f"{what} {_describe_need(needed, count)} of class {name!r}")
+        what, purpose = f"at least {needed} calibration objects", f"for confidence={self.confidence:g}"
+        if self.by_class:
+            counts = np.bincount(self.calibration_classes_, minlength=len(self.classes_))
+            for name, count in zip(self.classes_.tolist(), counts, strict=True):
+                if count < needed:
+                    must = f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
+                    raise InvalidParameterError("y", must=must)
+        elif len(self.calibration_classes_) < needed:
+            found = len(self.calibration_classes_)
+            raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {found}")
 
     # ---- scores -----------------------------------------------------------------------------------------------------
 
@@ -382,10 +380,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         check_is_fitted(self, "classes_")
         data = self._validate_objects(X, reset=False)
         return np.mean([self._compute_probabilities(model, data) for model in self.estimators_], axis=0)
-
-
-def _describe_need(needed: int, found: int) -> str:
-    return f"needs at least {needed} calibration objects, but there are {found}"
 
 
 def _predict_masses(model: Any, X: Any) -> MassFunctions | None:

@@ -304,8 +304,9 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
         n_calibration = n if is_fitted else round(self.calibration_size * n)
         needed = int(np.ceil((1 / self.false_alarm_rate - 1) * (1 - 1e-9)))
         if n_calibration < needed:
-            what = f"false_alarm_rate={self.false_alarm_rate:g} needs at least {needed} calibration objects"
-            raise InvalidInputError(f"{what}, but there are {n_calibration}")
+            purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
+            must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
+            raise InvalidParameterError("X", must=must)
         train = np.sort(order[n_calibration:])
         self.detector_ = self.detector if is_fitted else clone(self.detector).fit(_safe_indexing(X, train))
         self.calibration_scores_ = self._compute_scores(_safe_indexing(X, np.sort(order[:n_calibration])))
