@@ -51,7 +51,7 @@ def naive_scores(model, rows, score):
         return 1 - p
     if score == "plausibility":
         return 1 - p / p.max(axis=1, keepdims=True)
-    return np.array([[sum(q for q in row if q >= own) - 1 for own in row] for row in p])
+    return np.array([[sum(q for q in row if q > own) for own in row] for row in p])
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "plausibility"])

@@ -53,8 +53,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Probability that a predicted set contains the true class.
     score : {"lac", "aps", "plausibility"}, default="lac"
         How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" is the total
-        probability of the class and of all more probable classes; its sets are larger, but easy and difficult objects
-        are covered more equally. "plausibility" is 1 - plausibility for classifiers with ``predict_mass``, and
+        probability of all more probable classes. It is zero for the most probable class, so its sets are never empty,
+        but larger, and the coverage is above ``confidence`` if the classifier is more accurate. "plausibility" is 1 - plausibility for classifiers with ``predict_mass``, and
         1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
@@ -82,7 +82,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     estimators_ : list of classifiers
         The fitted classifier, or one for each fold.
     calibration_scores_ : array of shape (n_calibration,)
-        Score of the true class of each calibration object; for "aps", the score minus 1.
+        Score of the true class of each calibration object.
     calibration_classes_ : array of shape (n_calibration,)
         Position of the true class of each calibration object in ``classes_``.
     calibration_folds_ : array of shape (n_calibration,)
@@ -290,12 +290,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return 1 - probabilities
         if self.score == "plausibility":
             return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
-        # The total probability of the class and of all more probable classes is 1 minus that of the less probable ones.
-        # The second sum is accurate near zero, so that scores near 1 are not equal because of rounding.
-        order = np.argsort(probabilities, axis=1, kind="stable")
+        order = np.argsort(-probabilities, axis=1, kind="stable")
         totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
         scores = np.zeros_like(probabilities)
-        np.put_along_axis(scores, order[:, 1:], -totals[:, :-1], axis=1)
+        np.put_along_axis(scores, order[:, 1:], totals[:, :-1], axis=1)
         return scores
 
     def _compute_weights(self, X: Any) -> np.ndarray:
