@@ -54,8 +54,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     score : {"lac", "aps", "plausibility"}, default="lac"
         How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" is the total
         probability of all more probable classes. It is zero for the most probable class, so its sets are never empty,
-        but larger, and the coverage is above ``confidence`` if the classifier is more accurate. "plausibility" is 1 - plausibility for classifiers with ``predict_mass``, and
-        1 - p / max(p) for probabilities p.
+        but larger, and the coverage is above ``confidence`` if the classifier is more accurate. "plausibility" is
+        1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
         it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are
