@@ -53,9 +53,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Probability that a predicted set contains the true class.
     score : {"lac", "aps", "plausibility"}, default="lac"
         How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" is the total
-        probability of all more probable classes. It is zero for the most probable class, so its sets are never empty,
-        but larger, and the coverage is above ``confidence`` if the classifier is more accurate. "plausibility" is
-        1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
+        probability of the classes that are at least as probable, minus a random share of the probability of the class
+        itself. This share is uniform on [0, 1] for calibration objects and 1 for new objects, so that predictions are
+        not random and sets are never empty. They are larger, and the coverage is above ``confidence``. "plausibility"
+        is 1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
         it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are
@@ -73,7 +74,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         by its density among those in ``fit``, shape (n,), up to a constant factor. Calibration objects have this
         weight in the p-values.
     random_state : int, RandomState, Generator or None, default=None
-        Seed for the division of the objects.
+        Seed for the division of the objects and the random shares of ``score="aps"``.
 
     Attributes
     ----------
@@ -180,6 +181,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _fit(self, X: Any, y: Any) -> None:
         rule.check_parameters(self, self._rules)
+        rng = as_random_state(self.random_state)
         if self.prefit or isinstance(self.estimator, FrozenEstimator):
             data, codes = self._validate_calibration(X, y)
             self.estimators_ = [self.estimator]
@@ -189,15 +191,17 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             if targets.codes is None:
                 raise InvalidParameterError("y", message="y must contain classes, got soft labels")
             codes = targets.codes
-            parts = self._divide(codes)
+            parts = self._divide(codes, rng)
             self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
         self.calibration_folds_ = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.calibration_classes_ = np.concatenate([codes[part] for part in parts])
         self._check_numbers()
         scores, weights = [], []
         for part, model in zip(parts, self.estimators_, strict=True):
-            rows = _safe_indexing(data, part)
-            scores.append(self._compute_scores(model, rows)[np.arange(len(part)), codes[part]])
+            rows, own = _safe_indexing(data, part), (np.arange(len(part)), codes[part])
+            scores.append(self._compute_scores(model, rows)[own])
+            if self.score == "aps":
+                scores[-1] += rng.random_sample(len(part)) * self._compute_probabilities(model, rows)[own]
             weights.append(self._compute_weights(rows))
         self.calibration_scores_, self.calibration_weights_ = np.concatenate(scores), np.concatenate(weights)
 
@@ -220,18 +224,17 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         assert targets.codes is not None
         return data, np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)[targets.codes]
 
-    def _divide(self, codes: np.ndarray) -> list[np.ndarray]:
+    def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
         """Return the calibration objects of each classifier."""
         from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-        seed = as_random_state(self.random_state)
         kind: Any
         if self.method == "cross":
             kind = StratifiedKFold if self.by_class else KFold
-            splitter = kind(self.n_folds, shuffle=True, random_state=seed)
+            splitter = kind(self.n_folds, shuffle=True, random_state=rng)
         else:
             kind = StratifiedShuffleSplit if self.by_class else ShuffleSplit
-            splitter = kind(1, test_size=self.calibration_size, random_state=seed)
+            splitter = kind(1, test_size=self.calibration_size, random_state=rng)
         try:
             return [part for _, part in splitter.split(codes, codes)]
         except ValueError as error:
@@ -280,7 +283,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return out
 
     def _compute_scores(self, model: Any, X: Any) -> np.ndarray:
-        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit."""
+        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit.
+
+        For "aps", this is the total probability of the more probable classes.
+        """
         if self.score == "plausibility":
             masses = _predict_masses(model, X)
             if masses is not None:
