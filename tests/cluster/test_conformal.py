@@ -55,9 +55,9 @@ def test_same_seed_gives_the_same_result(model):
 
 
 def test_stability(model):
-    assert 0.9 < model.stability_ <= 1
     noise = np.random.default_rng(0).normal(size=(400, 2))
-    assert ConformalClustering(GaussianMixture(3, random_state=0), random_state=0).fit(noise).stability_ < 0.85
+    unstable = ConformalClustering(GaussianMixture(3, random_state=0), random_state=0).fit(noise)
+    assert unstable.stability_ < 0.92 < model.stability_ <= 1
     single = ConformalClustering(MIXTURE, n_refits=0, random_state=0).fit(X)
     assert np.isnan(single.stability_)
     np.testing.assert_allclose(single.soft_labels_, single.clusterer_.predict_proba(X))

@@ -40,11 +40,14 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     - The soft labels must be consistent: the model of the clusterer must be right. If the true components are Gaussian,
       the probabilities of a Gaussian mixture are consistent, and those of c-means are not.
     - The clustering must be stable. The coverage decreases by at most the mean total variation distance between soft
-      labels and true probabilities. ``stability_`` estimates the part of this distance that is due to the sample.
+      labels and true probabilities. ``1 - stability_`` is a bootstrap estimate of the part of this distance that is due
+      to the sample.
 
     Because soft labels of a single fit ignore the error of their own estimation, they are too certain. The clusterer is
-    therefore refitted to ``n_refits`` random halves of the objects. The soft label of an object is the largest
-    probability of each cluster over the fit and the refits, divided by the sum of these values.
+    therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the largest probability of each
+    cluster over the fit and the refits, divided by the sum of these values. This usually covers more than
+    ``confidence`` if the model is right, but it may cover less if components nearly coincide, because bootstrap samples
+    then underestimate the error.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
     n_refits : int, default=6
-        Number of refits to random halves of the objects. With 0, the soft labels are those of a single fit, as in the
+        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in the
         published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
         Seed for the labels, refits and divisions of the objects. The clusterer has its own seed.
@@ -170,7 +173,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
         upper, agreements = single.copy(), []
         for _ in range(self.n_refits):
-            rows = np.sort(rng.choice(len(single), len(single) // 2, replace=False))
+            rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
             overlap = np.array([np.minimum(single, column[:, None]).sum(axis=0) for column in found.T])

@@ -55,7 +55,10 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
         rows = saved.prepare(table, missing=options["missing"], note=screen.note)
         masses = estimator.predict_mass(rows)
         if hasattr(estimator, "classes_"):
-            decisions = name_sets(estimator, rows) if hasattr(estimator, "predict_set") else estimator.predict(rows)
+            decisions = estimator.predict(rows)
+            if hasattr(estimator, "predict_set"):
+                names = estimator.classes_.astype(str)
+                decisions = np.array([OR.join(names[one]) or UNDECIDED for one in estimator.predict_set(rows)])
             outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
         else:
             from dempster.io import write_partition
@@ -85,12 +88,6 @@ def _select_columns(table: Any, estimator: Any) -> Any:
         if name not in table.columns:
             raise InvalidInputError(f"the table has no column '{name}', which the model needs")
     return table[list(names)]
-
-
-def name_sets(estimator: Any, rows: Any) -> np.ndarray:
-    """Return the classes in the conformal set of each row as text, e.g. "a or b"; an empty set is "undecided"."""
-    classes = estimator.classes_.astype(str)
-    return np.array([OR.join(classes[selected]) or UNDECIDED for selected in estimator.predict_set(rows)])
 
 
 def print_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
