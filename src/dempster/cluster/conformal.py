@@ -59,8 +59,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
     n_refits : int, default=6
-        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in the
-        published method, and the stability is unknown.
+        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in
+        the published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
         Seed for the labels, refits and divisions of the objects. The clusterer has its own seed.
 
