@@ -210,6 +210,8 @@ def test_categories_of_large_numbers_are_distinct():
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
 def test_score_accepts_a_column_of_labels(kind):
+    if not callable(quick(kind).score):
+        pytest.skip("a parameter of the classifier has the name score")
     model, column = quick(kind).fit(SHIFTED, Y[:, None]), pd.DataFrame({"class": Y})
     assert model.score(SHIFTED, column) == model.score(SHIFTED, Y[:, None]) == model.score(SHIFTED, Y)
 

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.mixture import GaussianMixture
 
 import dempster
 from dempster import (
@@ -85,6 +86,16 @@ CASES = {
     "cluster.CCM": clustered("CCM", n_init=2),
     "cluster.CECM": clustered("CECM", n_init=2),
     "cluster.CatECM": clustered("CatECM", CATEGORIES, n_init=2),
+    "cluster.ConformalClustering": lambda state: (
+        cluster.ConformalClustering(GaussianMixture(3, random_state=0), n_refits=1, random_state=state)
+        .fit(X)
+        .credal_partition_.masses
+    ),
+    "cluster.ConformalNoveltyDetector": lambda state: (
+        cluster.ConformalNoveltyDetector(GaussianMixture(3, random_state=0), random_state=state)
+        .fit(X)
+        .calibration_scores_
+    ),
     "cluster.CredalClustering": clustered("CredalClustering", shape="compact"),
     "cluster.ECM": clustered("ECM", n_init=2),
     "cluster.ECMdd": clustered("ECMdd", n_init=2),
@@ -92,13 +103,20 @@ CASES = {
     "cluster.EKNNClus": lambda state: cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses,
     "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
     "cluster.EVCLUS.shepard": lambda state: fitted("EVCLUS").shepard(30, state).conflict,
+    "cluster.FuzzyCMeans": clustered("FuzzyCMeans", n_init=2),
     "cluster.MECM": clustered("MECM", n_init=2),
     "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, network=5),
     "cluster.NNEVCLUS.shepard": lambda state: fitted("NNEVCLUS").shepard(30, state).conflict,
+    "cluster.NoiseClustering": clustered("NoiseClustering", n_init=2),
+    "cluster.PossibilisticCMeans": clustered("PossibilisticCMeans", n_init=2),
     "cluster.RECM": clustered("RECM", n_init=2),
+    "cluster.RoughKMeans": clustered("RoughKMeans", n_init=2),
     "cluster.SECM": clustered("SECM", IMAGE, n_init=2),
     "cluster.WECMdd": clustered("WECMdd", n_init=2),
     "cluster.WMVEC": clustered("WMVEC", [X, X[:, :1]], n_init=2),
+    "classify.ConformalClassifier": lambda state: (
+        classify.ConformalClassifier(random_state=state).fit(X, y).calibration_scores_
+    ),
     "classify.EvidentialNeuralNetworkClassifier": classified("EvidentialNeuralNetworkClassifier"),
     "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
     "metric.DMLEig": transformed("DMLEig"),

@@ -30,11 +30,19 @@ def make_fast(name, **parameters):
 
 def test_every_estimator_is_registered():
     found = {find_method(name).load() for name in CLUSTERERS}
-    # BeliefPeaks has no credal partition.
-    assert {cls.__name__ for cls in classes("cluster") - found if issubclass(cls, BaseEstimator)} == {"BeliefPeaks"}
+    # BeliefPeaks has no credal partition, and the others need another estimator.
+    assert {cls.__name__ for cls in classes("cluster") - found if issubclass(cls, BaseEstimator)} == {
+        "BeliefPeaks",
+        "ConformalClustering",
+        "ConformalNoveltyDetector",
+    }
     found = {find_method(name, "classify").load() for name in method_names("classify")}
     # These need another estimator.
-    assert {cls.__name__ for cls in classes("classify") - found} == {"EvidenceFromClassifier", "ContextualDiscounting"}
+    assert {cls.__name__ for cls in classes("classify") - found} == {
+        "EvidenceFromClassifier",
+        "ConformalClassifier",
+        "ContextualDiscounting",
+    }
 
 
 @pytest.mark.parametrize(("package", "name"), METHODS)

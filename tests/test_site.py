@@ -88,6 +88,7 @@ def test_every_clusterer_and_classifier_has_a_page():
     methods = {n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")}
     elsewhere = {"contextualdiscounting"}  # It is described on the page on the calculus.
     elsewhere |= {"fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"}  # page on soft clustering
+    elsewhere |= {"conformalclassifier", "conformalclustering", "conformalnoveltydetector"}  # page on conformal sets
     assert not methods - pages - elsewhere
 
 

@@ -60,11 +60,15 @@ def test_masses_probabilities_and_classes_agree(kind):
     found = model.predict_mass(NEW)
     assert isinstance(found, MassFunctions)
     assert list(found.frame) == model.classes_.tolist() == sorted(set(y))
-    assert found.focal_sets == model.focal_sets_
+    if hasattr(model, "focal_sets_"):  # The nested sets of a conformal classifier differ between objects.
+        assert found.focal_sets == model.focal_sets_
     probabilities = model.predict_proba(NEW)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_array_equal(model.predict(NEW), model.classes_[probabilities.argmax(axis=1)])
-    assert model.score(X, y) > 0.85
+    accuracy = np.mean(model.predict(X) == y)
+    assert accuracy > 0.85
+    if callable(model.score):  # ConformalClassifier has a parameter of this name.
+        assert model.score(X, y) == accuracy
     np.testing.assert_array_equal(model.decide(NEW, reject=1.0), model.decide(NEW))
 
 

@@ -142,6 +142,20 @@ def test_classify(folder):  # noqa: F811
     assert "--reject cannot be used with --rule maximality" in wrong.stderr
 
 
+def test_classify_with_confidence(folder):  # noqa: F811
+    table, truth = flowers(120), flowers(120)["color"][90:]
+    table.loc[table.index[90:], "color"] = None
+    table.to_csv("part.csv", index=False)
+    options = ("part.csv", "--target", "color", "--index", "name", "--confidence", 0.95, "--cv", 0)
+    document("classify", *options, "--save-model", "m.dempster")
+    decided = pd.read_csv("part.decisions.csv")["decision"]
+    assert sum(name in text.split(" or ") for name, text in zip(truth, decided, strict=True)) >= 24
+    document("predict", "m.dempster", "part.csv", "-o", "all.csv")
+    assert pd.read_csv("all.csv")["decision"].tolist()[90:] == decided.tolist()
+    wrong = run("classify", *options, "--reject", 0.1, code=2)
+    assert "--confidence cannot be used with --reject or --rule" in wrong.stderr
+
+
 # ---- partitions -----------------------------------------------------------------------------------------------------
 
 

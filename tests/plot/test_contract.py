@@ -46,6 +46,7 @@ def make_displays():
     yield plot.PartitionMapDisplay(coordinates=X[:3], names=["a", "b", "c"])
     yield plot.RejectionCurveDisplay(curves={"a": curve})
     yield plot.CalibrationDisplay(lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2)
+    yield plot.CoverageDisplay(confidence=[0.5, 0.9], coverage={"all": [0.6, 0.9]}, size={"all": [1.0, 1.5]})
     yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
     yield plot.MassesDisplay(masses=PARTITION.masses, sets=PARTITION.focal_sets)
     yield plot.PairMatrixDisplay(matrices={"a": np.eye(24), "b": np.ones((24, 24))}, labels=Y)

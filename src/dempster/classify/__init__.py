@@ -1,5 +1,6 @@
 """Evidential classifiers, which predict mass functions on the classes, and contextual discounting."""
 
+from dempster.classify.conformal import ConformalClassifier
 from dempster.classify.discounting import ContextualDiscounting
 from dempster.classify.eknn import EKNNClassifier
 from dempster.classify.evidence import EvidenceFromClassifier
@@ -11,5 +12,6 @@ __all__ = [
     "EvidenceFromClassifier",
     "EvidentialNeuralNetworkClassifier",
     "EvidentialRBFClassifier",
+    "ConformalClassifier",
     "ContextualDiscounting",
 ]

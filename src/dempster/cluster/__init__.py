@@ -6,6 +6,7 @@ from dempster.cluster.bpec import BPEC
 from dempster.cluster.catecm import CatECM
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
+from dempster.cluster.conformal import ConformalClustering, ConformalNoveltyDetector
 from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM
 from dempster.cluster.ecmdd import ECMdd
@@ -27,6 +28,8 @@ __all__ = [
     "CatECM",
     "CCM",
     "CECM",
+    "ConformalClustering",
+    "ConformalNoveltyDetector",
     "CredalClustering",
     "ECM",
     "ECMdd",

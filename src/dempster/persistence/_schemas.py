@@ -341,6 +341,7 @@ def _networks() -> tuple[Schema, ...]:
 
 
 def _classify() -> tuple[Schema, ...]:
+    from dempster.classify.conformal import ConformalClassifier
     from dempster.classify.discounting import ContextualDiscounting
     from dempster.classify.eknn import EKNNClassifier, SoftLabels
     from dempster.classify.evidence import EvidenceFromClassifier
@@ -354,7 +355,10 @@ def _classify() -> tuple[Schema, ...]:
     places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
     radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}
+    calibration = {"estimators_": list, "calibration_scores_": "m", "calibration_classes_": "m:int"}
+    calibration |= {"calibration_folds_": "m:int", "calibration_weights_": "m"}
     return (
+        Schema.from_estimator(ConformalClassifier, _check_calibration, classes_="n_classes:any", **calibration),
         Schema.from_estimator(ContextualDiscounting, classes_="c:any", rates_="l", contexts_=list),
         Schema.from_estimator(EKNNClassifier, _check_neighbors, **every, **neighbors),
         Schema.from_estimator(EvidenceFromClassifier, **every, **evidence),
@@ -362,6 +366,13 @@ def _classify() -> tuple[Schema, ...]:
         Schema.from_estimator(EvidentialRBFClassifier, **every, **places, **radial),
         Schema.from_attributes(SoftLabels, family=FocalSets, missing="n f", _supersets="f f"),
     )
+
+
+def _check_calibration(model: Any) -> None:
+    """Raise an error unless each calibration sample has a class and a classifier."""
+    for name, n in (("calibration_classes_", len(model.classes_)), ("calibration_folds_", len(model.estimators_))):
+        if not np.isin(getattr(model, name), np.arange(n)).all():
+            raise InvalidInputError(f"{name} must contain integers from 0 to {n - 1}")
 
 
 def _check_neighbors(model: Any) -> None:

@@ -8,6 +8,7 @@ names as the parameters of the constructor; sequences are stored as arrays, and 
 from dempster.plot.candidates import CandidatesDisplay
 from dempster.plot.constraints import ConstraintsDisplay
 from dempster.plot.convergence import ConvergenceDisplay
+from dempster.plot.coverage import CoverageDisplay
 from dempster.plot.credal_partition import CredalPartitionDisplay
 from dempster.plot.delta_bel import DeltaBelDisplay
 from dempster.plot.explanation import CautiousTreeDisplay, ObjectExplanationDisplay, ProfileDisplay
@@ -41,6 +42,7 @@ __all__ = [
     "RejectionCurveDisplay",
     "RejectionCurve",
     "CalibrationDisplay",
+    "CoverageDisplay",
     "PairProbabilityDisplay",
     "MassesDisplay",
     "PairMatrixDisplay",

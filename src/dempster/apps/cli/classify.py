@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from dempster._text import format_count
-from dempster.apps.cli.predict import print_decisions, write_decisions
+from dempster.apps.cli.predict import OR, UNDECIDED, print_decisions, write_decisions
 from dempster.apps.cli.shared import options as shared
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import read_rows
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Attributes
 
 
-UNDECIDED = "undecided"
-_OR = " or "
 _SET_RULES = ("interval_dominance", "maximality", "partial_assignment")
 _RULES = ("pignistic", "maximax", "maximin", "hurwicz", *_SET_RULES)
 _SCORES = {
@@ -48,6 +46,7 @@ class ClassifyCommand(shared.RecipeCommand):
     examples=(
         "dempster classify flowers.csv --target species --new new-flowers.csv --reject 0.2",
         "dempster classify flowers.csv --target species --rule interval_dominance --save-model flowers.dempster",
+        "dempster classify flowers.csv --target species --new new-flowers.csv --confidence 0.95",
     ),
 )
 @click.argument("file", type=PATH)
@@ -63,6 +62,12 @@ class ClassifyCommand(shared.RecipeCommand):
     help="Decision rule; the last three may select several classes.",
 )
 @click.option("--reject", type=float, metavar="LOSS", help="Loss of no decision, relative to that of a wrong class.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Select sets of classes that contain the true class with this probability.",
+)
 @click.option("--cv", type=WholeNumber(0), default=5, help="Folds of the cross-validation, at least 2; 0 skips it.")
 @shared.column_options
 @shared.reading_options
@@ -79,8 +84,9 @@ class ClassifyCommand(shared.RecipeCommand):
 def classify(file: Path, screen: Screen, **options: Any) -> None:
     """Train a classifier on the rows of FILE with a known class, and classify its other rows or another table.
 
-    The decision is a class, several classes (see --rule), or "undecided" (see --reject). Cross-validation estimates
-    the quality of the decisions. Columns are standardized within each fold.
+    The decision is a class, several classes (see --rule and --confidence), or "undecided" (see --reject).
+    Cross-validation estimates the quality of the decisions. Columns are standardized within each fold. With
+    --confidence, 30% of the rows are withheld from the classifier for calibration.
     """
     from dempster.apps.recipe import TableModel
     from dempster.apps.recipe.labels import is_file_name
@@ -91,6 +97,8 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         raise WrongUse(f"--reject cannot be used with --rule {rule}, which may select several classes")
     if reject is not None and not reject >= 0:
         raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
+    if options["confidence"] is not None and (reject is not None or rule != "pignistic"):
+        raise WrongUse("--confidence cannot be used with --reject or --rule")
     if options["cv"] == 1:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
     info = find_method(options["method"], "classify")
@@ -102,6 +110,11 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     outputs.add_options(options)
     with screen.progress(f"reading {file.name}"):
         estimator = info.load()(**seed, **parameters)
+        if options["confidence"] is not None:
+            from dempster.classify import ConformalClassifier
+
+            conformal = {"confidence": options["confidence"], "random_state": options["seed"]}
+            estimator = ConformalClassifier(estimator, **conformal)
         attributes, y = _read(file, options, screen)
         is_labelled = y.notna().to_numpy()
         classes = y[is_labelled].astype(str).to_numpy()
@@ -111,7 +124,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         rows = attributes.values[~is_labelled]
         if new is not None:
             rows = attributes.preparation.transform(read_rows(new, options), screen.note)
-        decisions = np.array([_OR.join(names) or UNDECIDED for names in _decide(estimator, rows, options)])
+        decisions = np.array([OR.join(names) or UNDECIDED for names in _decide(estimator, rows, options)])
         if not len(decisions):
             del outputs["decisions"]
         outputs.write(
@@ -170,8 +183,9 @@ def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
     if len(set(classes)) < 2:
         raise UserError(f"{target} must have at least two classes, got {len(set(classes))}")
     for name in classes:
-        is_undecided = options["reject"] is not None and name == UNDECIDED
-        if is_undecided or (options["rule"] in _SET_RULES and _OR in name):
+        may_be_set = options["rule"] in _SET_RULES or options["confidence"] is not None
+        may_be_undecided = options["reject"] is not None or options["confidence"] is not None
+        if (may_be_undecided and name == UNDECIDED) or (may_be_set and OR in name):
             raise UserError(f"{target}: rename the class '{name}', which is also the name of another decision")
 
 
@@ -180,6 +194,8 @@ def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarr
     if not len(rows):
         return []
     rule, classes = options["rule"], estimator.classes_
+    if options["confidence"] is not None:
+        return [classes[selected] for selected in estimator.predict_set(rows)]
     if rule in _SET_RULES:
         return [classes[selected] for selected in estimator.decide(rows, rule)]
     rejection = {} if options["reject"] is None else {"reject": options["reject"], "reject_label": UNDECIDED}

@@ -16,6 +16,9 @@ from dempster.apps.cli.shared.options import output_option, reading_options, scr
 from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
 from dempster.apps.cli.shared.param_types import PATH
 
+UNDECIDED = "undecided"
+OR = " or "
+
 
 @click.command(
     cls=Command,
@@ -53,6 +56,9 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
         masses = estimator.predict_mass(rows)
         if hasattr(estimator, "classes_"):
             decisions = estimator.predict(rows)
+            if hasattr(estimator, "predict_set"):
+                names = estimator.classes_.astype(str)
+                decisions = np.array([OR.join(names[one]) or UNDECIDED for one in estimator.predict_set(rows)])
             outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
         else:
             from dempster.io import write_partition

@@ -1,0 +1,259 @@
+"""Compare the coverage and the size of conformal sets with other packages: ``python -m benchmarks.conformal``.
+
+All packages get the same fitted classifier, calibration objects and new objects, in several random divisions of ten
+public data sets into three equal parts. The script writes ``benchmarks/CONFORMAL.md``. It needs the folder of shared
+data, and mapie, crepes and puncc, which are not dependencies of the package.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.harness import shared_folder
+from dempster.belief import merge_e_values, merge_p_values, p_to_e_values
+from dempster.classify import ConformalClassifier, EKNNClassifier
+from dempster.cluster import ConformalClustering
+
+PAGE = Path(__file__).with_name("CONFORMAL.md")
+SETS = ("wine", "seeds", "glass", "ecoli", "ionosphere", "vehicles", "heart", "diabetes", "vowel")
+CONFIDENCES = (0.9, 0.95)
+MIN_OBJECTS = 20  # in a class; smaller classes are removed
+MAX_OBJECTS = 1000
+N_DIVISIONS = 10
+N_DRAWS = 20  # of each mixture, for clusters
+
+Sets = Callable[..., np.ndarray]
+
+
+def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    folder = shared_folder()
+    if folder is None:
+        sys.exit("the folder of shared data is missing")
+    stored = {name: np.load(folder / "data" / f"{name}.npz", allow_pickle=False) for name in SETS}
+    pairs = {"iris": load_iris(return_X_y=True)} | {name: (one["X"], one["y"]) for name, one in stored.items()}
+    for name, (X, y) in pairs.items():
+        codes, counts = np.unique(y, return_inverse=True, return_counts=True)[1:]
+        keep = np.flatnonzero(counts[codes] >= MIN_OBJECTS)
+        keep = np.random.default_rng(0).permutation(keep)[:MAX_OBJECTS]
+        yield name, StandardScaler().fit_transform(X[keep].astype(float)), np.unique(y[keep], return_inverse=True)[1]
+
+
+def sets_of_dempster(model, score, X, y, new, confidence):
+    return ConformalClassifier(model, prefit=True, score=score, confidence=confidence).fit(X, y).predict_set(new)
+
+
+def sets_of_mapie(model, score, X, y, new, confidence):
+    from mapie.classification import SplitConformalClassifier
+
+    one = SplitConformalClassifier(model, confidence_level=confidence, conformity_score=score, prefit=True)
+    options = {"conformity_score_params": {"include_last_label": True}} if score == "aps" else {}
+    return one.conformalize(X, y).predict_set(new, **options)[1][:, :, 0]
+
+
+def sets_of_crepes(model, score, X, y, new, confidence):
+    from crepes import WrapClassifier
+
+    one = WrapClassifier(model)
+    one.calibrate(X, y)
+    return one.predict_set(new, labels=False, confidence=confidence, smoothing=False).astype(bool)
+
+
+def sets_of_puncc(model, score, X, y, new, confidence):
+    from deel.puncc.api.prediction import BasePredictor
+    from deel.puncc.classification import APS, LAC
+
+    class Probabilities(BasePredictor):
+        def predict(self, X, **options):
+            return self.model.predict_proba(X)
+
+    predictor = Probabilities(model, is_trained=True)
+    one = LAC(predictor, train=False) if score == "lac" else APS(predictor, train=False, rand=False)
+    one.fit(X_calib=X, y_calib=y)
+    out = np.zeros((len(new), len(model.classes_)), dtype=bool)
+    for i, members in enumerate(one.predict(new, alpha=1 - confidence)[1]):
+        out[i, list(members)] = True
+    return out
+
+
+PACKAGES: dict[str, tuple[Sets, tuple[str, ...]]] = {
+    "dempster": (sets_of_dempster, ("lac", "aps")),
+    "mapie": (sets_of_mapie, ("lac", "aps")),
+    "crepes": (sets_of_crepes, ("lac",)),
+    "puncc": (sets_of_puncc, ("lac", "aps")),
+}
+
+
+def compare_packages() -> dict[tuple[str, str, str, float], np.ndarray]:
+    """Return mean coverage and size by data set, score and classifier, package, and confidence."""
+    found: dict[tuple[str, str, str, float], list[tuple[float, float]]] = {}
+    for name, X, y in data_sets():
+        for division in range(N_DIVISIONS):
+            rng = np.random.default_rng(division)
+            train, known, new = np.array_split(rng.permutation(len(X)), 3)
+            while len(np.unique(y[train])) < len(np.unique(y)):
+                train, known, new = np.array_split(rng.permutation(len(X)), 3)
+            logistic = LogisticRegression(max_iter=2000).fit(X[train], y[train])
+            neighbors = EKNNClassifier(10).fit(X[train], y[train])
+            runs = [
+                (f"{score}, logistic regression", package, function, logistic, score)
+                for package, (function, scores) in PACKAGES.items()
+                for score in scores
+                if package != "mapie" or score == "lac" or len(logistic.classes_) > 2  # its APS needs three classes
+            ]
+            runs += [
+                (f"{score}, EK-NN", "dempster", sets_of_dempster, neighbors, score)
+                for score in ("lac", "aps", "plausibility")
+            ]
+            for confidence in CONFIDENCES:
+                for title, package, function, model, score in runs:
+                    sets = function(model, score, X[known], y[known], X[new], confidence)
+                    hits = sets[np.arange(len(new)), y[new]].mean()
+                    found.setdefault((name, title, package, confidence), []).append((hits, sets.sum(axis=1).mean()))
+        print(name, flush=True)
+    return {key: np.mean(values, axis=0) for key, values in found.items()}
+
+
+# ---- clusters -------------------------------------------------------------------------------------------------------
+
+
+def draw_mixture(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    centers = {
+        "separated": [[0, 0], [4, 0], [0, 4]],
+        "overlapping": [[0, 0], [2.5, 0], [0, 2.5]],
+        "five in three dimensions": [[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3], [3, 3, 3]],
+        "unequal spread": [[0, 0], [4, 0], [0, 4]],
+        "heavy tails (misspecified)": [[0, 0], [4, 0], [0, 4]],
+        "uniform squares (misspecified)": [[0, 0], [2.5, 0], [0, 2.5]],
+    }[kind]
+    y = rng.integers(0, len(centers), n)
+    noise = rng.normal(size=(n, len(centers[0])))
+    if kind == "unequal spread":
+        noise *= np.array([0.6, 1.0, 1.5])[y][:, None]
+    if kind.startswith("heavy"):
+        noise = rng.standard_t(2, size=noise.shape)
+    if kind.startswith("uniform"):
+        noise = rng.uniform(-1.7, 1.7, size=noise.shape)
+    return np.asarray(centers, dtype=float)[y] + noise, y
+
+
+MIXTURES = (
+    "separated",
+    "overlapping",
+    "five in three dimensions",
+    "unequal spread",
+    "heavy tails (misspecified)",
+    "uniform squares (misspecified)",
+)
+
+
+def cover_clusters(model: ConformalClustering, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Return coverage of the true components, matched one to one with the clusters, and mean size."""
+    sets, found = model.predict_set(new), model.predict(new)
+    counts = np.zeros((sets.shape[1], truth.max() + 1))
+    np.add.at(counts, (found, truth), 1)
+    clusters, components = linear_sum_assignment(-counts)
+    cluster_of = np.empty(counts.shape[1], dtype=int)
+    cluster_of[components] = clusters
+    return sets[np.arange(len(new)), cluster_of[truth]].mean(), sets.sum(axis=1).mean()
+
+
+def compare_clusterings() -> dict[tuple[str, int], np.ndarray]:
+    """Return mean coverage, size and stability at 0.9 by mixture and number of refits (0: the published method)."""
+    found: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
+    for kind in MIXTURES:
+        for draw in range(N_DRAWS):
+            X, y = draw_mixture(kind, 1500, np.random.default_rng(draw))
+            mixture = GaussianMixture(y.max() + 1, n_init=2, random_state=0)
+            for n_refits in (0, 6):
+                model = ConformalClustering(mixture, n_refits=n_refits, random_state=draw).fit(X[:500])
+                coverage = cover_clusters(model, X[500:], y[500:])
+                found.setdefault((kind, n_refits), []).append((*coverage, model.stability_))
+        print(kind, flush=True)
+    return {key: np.mean(values, axis=0) for key, values in found.items()}
+
+
+# ---- combination ----------------------------------------------------------------------------------------------------
+
+
+def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
+    """Return coverage and size at 0.9 of two conformal sources and of their combinations."""
+    results: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    centers = np.array([[0, 0, 0, 0], [2, 0, 2, 0], [0, 2, 0, 2.0]])
+    for draw in range(40):
+        rng = np.random.default_rng(draw)
+        y = rng.integers(0, 3, 2000)
+        X = centers[y] + rng.normal(size=(2000, 4))
+        for title, columns in (("independent attributes", [[0, 1], [2, 3]]), ("the same attributes", [[0, 1], [0, 1]])):
+            models = [
+                ConformalClassifier(LogisticRegression(), random_state=draw + 1000 * s).fit(X[:1000][:, part], y[:1000])
+                for s, part in enumerate(columns)
+            ]
+            masses = [model.predict_mass(X[1000:][:, part]) for model, part in zip(models, columns, strict=True)]
+            p = np.array([one.contour for one in masses])
+            contours = {
+                "one source": p[0],
+                "Dempster's rule": masses[0].combine(masses[1]).contour,
+                "conjunctive rule": masses[0].combine(masses[1], rule="conjunctive").contour,
+                "twice the mean p-value": merge_p_values(p),
+                "mean e-value": np.minimum(1, 1 / merge_e_values(p_to_e_values(np.clip(p, 1e-9, 1)))),
+            }
+            for rule, contour in contours.items():
+                sets = contour > 0.1
+                hits = sets[np.arange(1000), y[1000:]].mean()
+                results.setdefault((title, rule), []).append((hits, sets.sum(axis=1).mean()))
+    return {key: tuple(np.mean(values, axis=0)) for key, values in results.items()}
+
+
+# ---- page -----------------------------------------------------------------------------------------------------------
+
+
+def write_page() -> None:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("dempster", "mapie", "crepes", "puncc", "scikit-learn"))
+    lines = ["# Conformal sets: coverage and size", "", f"Written by `python -m benchmarks.conformal` with {packages}."]
+    sizes = compare_packages()
+    names = list(dict.fromkeys(key[0] for key in sizes))
+    columns = list(dict.fromkeys(key[1:3] for key in sizes))
+    for confidence in CONFIDENCES:
+        lines += ["", f"## Coverage and mean size at confidence {confidence:g}", ""]
+        lines += ["Means over ten divisions into training, calibration and new objects.", ""]
+        lines += ["| score, classifier | package | " + " | ".join(names) + " |", "|:--|:--|" + "--:|" * len(names)]
+        for title, package in columns:
+            values = [sizes.get((name, title, package, confidence)) for name in names]
+            cells = " | ".join("" if one is None else f"{one[0]:.3f} / {one[1]:.2f}" for one in values)
+            lines.append(f"| {title} | {package} | {cells} |")
+        for rival in ("lac, EK-NN", "lac, logistic regression"):
+            ours = [sizes[name, "plausibility, EK-NN", "dempster", confidence][1] for name in names]
+            others = [sizes[name, rival, "dempster", confidence][1] for name in names]
+            n_smaller = sum(a < b for a, b in zip(ours, others, strict=True))
+            lines += ["", f"plausibility, EK-NN: smaller sets than {rival} on {n_smaller} of {len(names)} data sets."]
+    clusters = compare_clusterings()
+    lines += ["", "## Clusters at confidence 0.9", "", "500 objects, Gaussian mixture of scikit-learn, 20 draws.", ""]
+    lines += ["| mixture | published method | `ConformalClustering` | stability |", "|:--|--:|--:|--:|"]
+    for kind in MIXTURES:
+        plain, ours = clusters[kind, 0], clusters[kind, 6]
+        text = " | ".join(f"{one[0]:.3f} / {one[1]:.2f}" for one in (plain, ours))
+        lines.append(f"| {kind} | {text} | {ours[2]:.2f} |")
+    combined = combine_sources()
+    titles = list(dict.fromkeys(key[0] for key in combined))
+    lines += ["", "## Two sources at confidence 0.9", "", "Coverage and mean size of three classes, 40 draws.", ""]
+    lines += ["| rule | " + " | ".join(titles) + " |", "|:--|" + "--:|" * len(titles)]
+    for rule in dict.fromkeys(key[1] for key in combined):
+        cells = " | ".join("{:.3f} / {:.2f}".format(*combined[title, rule]) for title in titles)
+        lines.append(f"| {rule} | {cells} |")
+    PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    write_page()

@@ -1,0 +1,393 @@
+"""Conformal prediction: sets of classes and mass functions with a guaranteed coverage, around any classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dempster import _validation as rule
+from dempster._errors import InvalidParameterError
+from dempster._random import as_random_state
+from dempster._types import Seed
+from dempster.belief import MassFunctions
+from dempster.belief.p_values import upper_weights
+from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
+from dempster.classify.eknn import EKNNClassifier
+
+_ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 is not above 1 - 0.9
+
+
+class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
+    """Sets of classes that contain the true class with a guaranteed probability, and the matching mass functions.
+
+    A part of the training objects, the calibration objects, is withheld from the classifier. A score measures how badly
+    a class fits an object. The *conformal p-value* of a class for a new object is the share of calibration objects
+    whose true class fits at least as badly, where the new object is counted too. The set of the classes whose p-value
+    is above 1 - ``confidence`` contains the true class with a probability of at least ``confidence``. This holds for
+    any classifier and any distribution, if calibration objects and new objects are drawn independently from the same
+    distribution (or are exchangeable). The probability refers to the random draw of the calibration objects and of the
+    new object.
+
+    The p-values are the plausibilities (the contour) of a consonant mass function. The plausibility of the true class
+    is at most a with a probability of at most a, for every a in [0, 1] (Cella and Martin, 2022). If all p-values are
+    below 1, the rest of the mass is on the empty set: the object resembles no class. Normalizing the masses only
+    increases plausibilities, so they remain valid.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any classifier of scikit-learn or of this package with ``predict_proba`` or ``decision_function``;
+        `EKNNClassifier` by default.
+    prefit : bool, default=False
+        Whether ``estimator`` is already fitted. All objects passed to ``fit`` are then calibration objects, and must
+        not be training objects of the estimator. A `sklearn.frozen.FrozenEstimator` is always considered fitted.
+    confidence : float in (0, 1), default=0.9
+        Probability that a predicted set contains the true class.
+    score : {"lac", "aps", "plausibility"}, default="lac"
+        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" is the total
+        probability of the classes that are at least as probable, minus a random share of the probability of the class
+        itself. This share is uniform on [0, 1] for calibration objects and 1 for new objects, so that predictions are
+        not random and sets are never empty. They are larger, and the coverage is above ``confidence``. "plausibility"
+        is 1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
+    method : {"split", "cross"}, default="split"
+        "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
+        it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are
+        usually smaller and its coverage is close to ``confidence``, but only 2 ``confidence`` - 1 is guaranteed.
+    by_class : bool, default=False
+        Whether the guarantee holds for the objects of each class separately. The p-value of a class then uses the
+        calibration objects of this class only.
+    calibration_size : float in (0, 1), default=0.3
+        Share of calibration objects if ``method="split"``.
+    n_folds : int, default=5
+        Number of folds if ``method="cross"``.
+    likelihood_ratio : function, optional
+        For new objects with another distribution than those in ``fit`` (covariate shift, where the probabilities of the
+        classes given X do not change). The function returns the density of each row of X among the new objects divided
+        by its density among those in ``fit``, shape (n,), up to a constant factor. Calibration objects have this
+        weight in the p-values.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed for the division of the objects and the random shares of ``score="aps"``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Names of the classes.
+    estimators_ : list of classifiers
+        The fitted classifier, or one for each fold.
+    calibration_scores_ : array of shape (n_calibration,)
+        Score of the true class of each calibration object.
+    calibration_classes_ : array of shape (n_calibration,)
+        Position of the true class of each calibration object in ``classes_``.
+    calibration_folds_ : array of shape (n_calibration,)
+        Position in ``estimators_`` of the classifier that computed the score.
+    calibration_weights_ : array of shape (n_calibration,)
+        Weights of the calibration objects, which are 1 unless ``likelihood_ratio`` is given.
+
+    Notes
+    -----
+    The division into parts is not stratified unless ``by_class=True``, because the calibration objects must be a random
+    sample. Equal scores are never counted in favor of excluding a class. If many scores are equal, the coverage is
+    therefore above ``confidence``. A set may be empty if the classifier is more accurate than ``confidence``.
+
+    ``predict`` and ``predict_proba`` return the classes and probabilities of the classifier (means over the folds).
+    ``decide`` uses the mass functions. The parameter ``score`` replaces the method of this name that other classifiers
+    have; use ``scoring="accuracy"`` in the cross-validation of scikit-learn.
+
+    References
+    ----------
+    V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
+
+    L. Cella and R. Martin (2022). Validity, consonant plausibility measures, and conformal prediction. Int. J.
+    Approximate Reasoning 141.
+
+    M. Sadinle, J. Lei and L. Wasserman (2019). Least ambiguous set-valued classifiers with bounded error levels. J.
+    American Statistical Association 114.
+
+    Y. Romano, M. Sesia and E. Candès (2020). Classification with valid and adaptive coverage. NeurIPS 33.
+
+    R. Tibshirani, R. Barber, E. Candès and A. Ramdas (2019). Conformal prediction under covariate shift. NeurIPS 32.
+
+    R. Barber, E. Candès, A. Ramdas and R. Tibshirani (2021). Predictive inference with the jackknife+. Annals of
+    Statistics 49.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from dempster.classify import ConformalClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ConformalClassifier(LogisticRegression(), confidence=0.95, random_state=0).fit(X[:, :2], y)
+    >>> model.predict_set([[5.0, 3.5], [6.1, 2.8]])
+    array([[ True, False, False],
+           [False,  True,  True]])
+    >>> model.predict_mass([[6.1, 2.8]]).contour.round(2)
+    array([[0.02, 0.37, 0.22]])
+    """
+
+    _rules: Mapping[str, rule.Rule] = {
+        "estimator": rule.Rule("a classifier (an instance) or None", lambda one: one is None or rule.is_estimator(one)),
+        "prefit": rule.flag,
+        "confidence": rule.real(0, 1, open_low=True, open_high=True),
+        "score": rule.choice("lac", "aps", "plausibility"),
+        "method": rule.choice("split", "cross"),
+        "by_class": rule.flag,
+        "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
+        "n_folds": rule.integer(2),
+        "likelihood_ratio": rule.Rule("None or a function of X", callable, options=(None,)),
+        "random_state": rule.seed,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        prefit: bool = False,
+        confidence: float = 0.9,
+        score: str = "lac",
+        method: str = "split",
+        by_class: bool = False,
+        calibration_size: float = 0.3,
+        n_folds: int = 5,
+        likelihood_ratio: Callable[[Any], Any] | None = None,
+        random_state: Seed = None,
+    ):
+        self.estimator = estimator
+        self.prefit = prefit
+        self.confidence = confidence
+        self.score = score  # type: ignore[method-assign, assignment]
+        self.method = method
+        self.by_class = by_class
+        self.calibration_size = calibration_size
+        self.n_folds = n_folds
+        self.likelihood_ratio = likelihood_ratio
+        self.random_state = random_state
+
+    # ---- training and calibration -----------------------------------------------------------------------------------
+
+    def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
+        if hasattr(X, "columns"):  # Estimators may select columns by name, and validate tables themselves.
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        if rule.is_estimator(self.estimator) and self.estimator.__sklearn_tags__().input_tags.allow_nan:
+            options = {"ensure_all_finite": "allow-nan"} | options
+        return super()._validate_objects(X, reset=reset, **options)
+
+    def _fit(self, X: Any, y: Any) -> None:
+        rule.check_parameters(self, self._rules)
+        rng = as_random_state(self.random_state)
+        if self.prefit or isinstance(self.estimator, FrozenEstimator):
+            data, codes = self._validate_calibration(X, y)
+            self.estimators_ = [self.estimator]
+            parts = [np.arange(len(codes))]
+        else:
+            data, targets = self._validate_training(X, y)
+            if targets.codes is None:
+                raise InvalidParameterError("y", message="y must contain classes, got soft labels")
+            codes = targets.codes
+            parts = self._divide(codes, rng)
+            self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
+        self.calibration_folds_ = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self.calibration_classes_ = np.concatenate([codes[part] for part in parts])
+        self._check_numbers()
+        scores, weights = [], []
+        for part, model in zip(parts, self.estimators_, strict=True):
+            rows, own = _safe_indexing(data, part), (np.arange(len(part)), codes[part])
+            scores.append(self._compute_scores(model, rows)[own])
+            if self.score == "aps":
+                scores[-1] += rng.random_sample(len(part)) * self._compute_probabilities(model, rows)[own]
+            weights.append(self._compute_weights(rows))
+        self.calibration_scores_, self.calibration_weights_ = np.concatenate(scores), np.concatenate(weights)
+
+    def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Validate X and y for a fitted estimator, set ``classes_``, and return X and the positions of the classes."""
+        if self.estimator is None:
+            raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
+        check_is_fitted(self.estimator)
+        data = self._validate_objects(X, reset=True)
+        if y is None or is_soft(y):
+            raise InvalidParameterError("y", message="y must contain the classes of the calibration objects")
+        targets = hard_targets(rule.reorder_like(y, rule.row_index(X)))
+        if len(targets) != len(data):
+            raise InvalidParameterError("y", f"the classes of {len(data)} objects", len(targets))
+        self.classes_ = np.asarray(self.estimator.classes_)
+        positions = {name: k for k, name in enumerate(self.classes_.tolist())}
+        unknown = [name for name in targets.names.tolist() if name not in positions]
+        if unknown:
+            raise InvalidParameterError("y", "classes of the fitted estimator", unknown[0])
+        assert targets.codes is not None
+        return data, np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)[targets.codes]
+
+    def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
+        """Return the calibration objects of each classifier."""
+        from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+
+        kind: Any
+        if self.method == "cross":
+            kind = StratifiedKFold if self.by_class else KFold
+            splitter = kind(self.n_folds, shuffle=True, random_state=rng)
+        else:
+            kind = StratifiedShuffleSplit if self.by_class else ShuffleSplit
+            splitter = kind(1, test_size=self.calibration_size, random_state=rng)
+        try:
+            return [part for _, part in splitter.split(codes, codes)]
+        except ValueError as error:
+            raise InvalidParameterError("y", message=f"y cannot be divided for calibration: {error}") from error
+
+    def _fit_without(self, part: np.ndarray, data: Any, targets: Targets) -> Any:
+        """Return a classifier that is fitted to all objects except those in ``part``."""
+        assert targets.codes is not None
+        rows = np.setdiff1d(np.arange(len(targets)), part)
+        model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
+        return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
+
+    def _check_numbers(self) -> None:
+        """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
+        needed = ceil((1 / (1 - self.confidence) - 1) * (1 - _ROUNDING))
+        what, purpose = f"at least {needed} calibration objects", f"for confidence={self.confidence:g}"
+        if self.by_class:
+            counts = np.bincount(self.calibration_classes_, minlength=len(self.classes_))
+            for name, count in zip(self.classes_.tolist(), counts, strict=True):
+                if count < needed:
+                    must = f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
+                    raise InvalidParameterError("y", must=must)
+        elif len(self.calibration_classes_) < needed:
+            found = len(self.calibration_classes_)
+            raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {found}")
+
+    # ---- scores -----------------------------------------------------------------------------------------------------
+
+    def _compute_probabilities(self, model: Any, X: Any) -> np.ndarray:
+        """Return the probabilities of all classes, which are zero for a class without training objects."""
+        if hasattr(model, "predict_proba"):
+            found = np.asarray(model.predict_proba(X), dtype=float)
+        elif hasattr(model, "decision_function"):
+            values = np.asarray(model.decision_function(X), dtype=float)
+            found = softmax(values if values.ndim == 2 else np.column_stack([-values, values]), axis=1)
+        else:
+            expected = "a classifier with predict_proba or decision_function"
+            raise InvalidParameterError("estimator", expected, type(model))
+        return self._insert_classes(model, found)
+
+    def _insert_classes(self, model: Any, values: np.ndarray) -> np.ndarray:
+        """Return values for all classes, shape (n, n_classes), from values for the classes that a classifier knows."""
+        columns = {name: k for k, name in enumerate(self.classes_.tolist())}
+        out = np.zeros((len(values), len(columns)))
+        out[:, [columns[name] for name in np.asarray(model.classes_).tolist()]] = values
+        return out
+
+    def _compute_scores(self, model: Any, X: Any) -> np.ndarray:
+        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit.
+
+        For "aps", this is the total probability of the more probable classes.
+        """
+        if self.score == "plausibility":
+            masses = _predict_masses(model, X)
+            if masses is not None:
+                return 1 - self._insert_classes(model, np.asarray(masses.contour, dtype=float))
+        probabilities = self._compute_probabilities(model, X)
+        if self.score == "lac":
+            return 1 - probabilities
+        if self.score == "plausibility":
+            return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+        scores = np.zeros_like(probabilities)
+        np.put_along_axis(scores, order[:, 1:], totals[:, :-1], axis=1)
+        return scores
+
+    def _compute_weights(self, X: Any) -> np.ndarray:
+        """Return the likelihood ratio of each object."""
+        n = X.shape[0]
+        if self.likelihood_ratio is None:
+            return np.ones(n)
+        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio").astype(float, copy=False)
+        if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise InvalidParameterError("likelihood_ratio", must=f"return {n} finite numbers of at least 0")
+        return weights
+
+    # ---- prediction -------------------------------------------------------------------------------------------------
+
+    def p_values(self, X: Any) -> np.ndarray:
+        """Compute the conformal p-values of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The p-values, with columns in the order of ``classes_``.
+        """
+        check_is_fitted(self, "classes_")
+        data = self._validate_objects(X, reset=False)
+        own = self._compute_weights(data)[:, None]
+        tails, totals = np.zeros((len(own), len(self.classes_))), np.zeros(len(self.classes_))
+        groups: list[tuple[Any, np.ndarray]] = [(slice(None), np.ones(len(self.calibration_scores_), dtype=bool))]
+        if self.by_class:
+            groups = [([k], self.calibration_classes_ == k) for k in range(len(self.classes_))]
+        for fold, model in enumerate(self.estimators_):
+            scores = self._compute_scores(model, data)
+            for columns, is_member in groups:
+                rows = is_member & (self.calibration_folds_ == fold)
+                weights = self.calibration_weights_[rows]
+                tails[:, columns] += upper_weights(scores[:, columns], self.calibration_scores_[rows], weights)
+                totals[columns] += weights.sum()
+        # If all weights are zero, nothing is known about the object.
+        return np.divide(tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0)
+
+    def predict_set(self, X: Any) -> np.ndarray:
+        """Predict the set of classes whose p-value is above 1 - ``confidence``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        Boolean array of shape (n_samples, n_classes)
+            Whether each class is in the set of each object, with columns in the order of ``classes_``.
+        """
+        return self.select_classes(self.p_values(X))
+
+    def select_classes(self, p_values: np.ndarray) -> np.ndarray:
+        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding errors."""
+        return p_values > (1 - self.confidence) * (1 + _ROUNDING)
+
+    def predict_mass(self, X: Any) -> MassFunctions:
+        """Predict a consonant mass function for each object whose contour is the vector of conformal p-values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        MassFunctions
+            One mass function for each row of X, whose frame is ``classes_``. The mass of the empty set is 1 minus the
+            largest p-value. If X is a pandas DataFrame, its index is kept.
+        """
+        return MassFunctions.from_contour(self.p_values(X), index=rule.row_index(X), frame=self.classes_.tolist())
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probabilities of the classifier (means over the folds), shape (n_samples, n_classes)."""
+        check_is_fitted(self, "classes_")
+        data = self._validate_objects(X, reset=False)
+        return np.mean([self._compute_probabilities(model, data) for model in self.estimators_], axis=0)
+
+
+def _predict_masses(model: Any, X: Any) -> MassFunctions | None:
+    """Return the masses that an evidential classifier, or a pipeline that ends with one, predicts; otherwise None."""
+    if hasattr(model, "steps") and len(model.steps) > 1 and hasattr(model[-1], "predict_mass"):
+        return model[-1].predict_mass(model[:-1].transform(X))
+    return model.predict_mass(X) if hasattr(model, "predict_mass") else None

@@ -1,0 +1,331 @@
+"""Conformal sets of clusters, and detection of new kinds of objects with a guaranteed rate of false alarms."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from dempster import _validation as rule
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._fitting import fit_transaction
+from dempster._random import as_random_state
+from dempster._site import DocumentedEstimator
+from dempster._types import Seed, TableLike
+from dempster.belief.p_values import conformal_p_values
+from dempster.classify.conformal import ConformalClassifier
+from dempster.partition import CredalPartition
+
+_ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
+_N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
+
+
+class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
+    """Sets of clusters with a calibrated coverage, and the matching mass functions, around any soft clustering.
+
+    `fit` computes probabilities of the clusters for each object (*soft labels*), draws a label for each object from
+    them, and fits a `ConformalClassifier` to these labels: a classifier is fitted to one part of the objects and
+    calibrated on the other. The masses and sets for the objects of the fit are computed by cross-fitting: an object is
+    neither in the training nor in the calibration part of the classifier that is applied to it.
+
+    The sets contain *labels drawn from the soft labels* with a probability of at least ``confidence``, without any
+    assumption except exchangeable objects. They contain *true clusters* with this probability only if the soft labels
+    are their true probabilities, and this cannot be guaranteed:
+
+    - The soft labels must be consistent: the model of the clusterer must be right. If the true components are Gaussian,
+      the probabilities of a Gaussian mixture are consistent, and those of c-means are not.
+    - The clustering must be stable. The coverage decreases by at most the mean total variation distance between soft
+      labels and true probabilities. ``1 - stability_`` is a bootstrap estimate of the part of this distance that is due
+      to the sample.
+
+    Because soft labels of a single fit ignore the error of their own estimation, they are too certain. The clusterer is
+    therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the largest probability of each
+    cluster over the fit and the refits, divided by the sum of these values. This increases the coverage, but it may
+    still be less than ``confidence`` if components overlap, because the refits underestimate the error
+    (``docs/conformal.md`` shows measurements).
+
+    Parameters
+    ----------
+    clusterer : clusterer
+        Clusterer of this package, whose probabilities are the normalized plausibilities, another clusterer with
+        ``predict_proba``, such as scikit-learn's `GaussianMixture`, or a pipeline.
+    classifier : classifier, optional
+        Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
+    confidence : float in (0, 1), default=0.9
+        Probability that a set contains the cluster, under the conditions above.
+    n_refits : int, default=6
+        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in
+        the published method, and the stability is unknown.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed for the labels, refits and divisions of the objects. The clusterer has its own seed.
+
+    Attributes
+    ----------
+    clusterer_ : clusterer
+        The fitted clusterer.
+    classifier_ : ConformalClassifier
+        Classifier for new objects, calibrated on drawn labels.
+    soft_labels_ : array of shape (n_samples, n_clusters)
+        Probabilities from which the labels were drawn.
+    stability_ : float
+        Mean agreement (1 minus the total variation distance) of the soft labels of the fit with those of the refits, in
+        [0, 1]; NaN if ``n_refits=0``.
+    credal_partition_ : CredalPartition
+        Consonant masses of the objects of the fit, whose contours are conformal p-values.
+    sets_ : Boolean array of shape (n_samples, n_clusters)
+        Sets of clusters of the objects of the fit.
+    labels_ : array of shape (n_samples,)
+        Most probable cluster of each object of the fit.
+    n_clusters_ : int
+        Number of clusters.
+
+    References
+    ----------
+    Nath, Allen and Hur (2026). arXiv:2604.03488.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.mixture import GaussianMixture
+    >>> from dempster.cluster import ConformalClustering
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [3, 0]], random_state=0)
+    >>> model = ConformalClustering(GaussianMixture(2, random_state=0), confidence=0.95, random_state=0).fit(X)
+    >>> model.predict_set([[-1.0, 0.0], [1.5, 0.0]]).sum(axis=1)  # number of clusters in each set
+    array([1, 2])
+    >>> model.stability_ > 0.9
+    True
+    """
+
+    _rules = {
+        "clusterer": _ESTIMATOR_RULE,
+        "classifier": rule.choice(None) | _ESTIMATOR_RULE,
+        "confidence": rule.real(0, 1, open_low=True, open_high=True),
+        "n_refits": rule.repetitions(0),
+        "random_state": rule.seed,
+    }
+
+    def __init__(
+        self,
+        clusterer: Any,
+        classifier: Any = None,
+        *,
+        confidence: float = 0.9,
+        n_refits: int = 6,
+        random_state: Seed = None,
+    ):
+        self.clusterer = clusterer
+        self.classifier = classifier
+        self.confidence = confidence
+        self.n_refits = n_refits
+        self.random_state = random_state
+
+    def fit(self, X: TableLike, y: Any = None) -> Self:
+        """Cluster the objects, and calibrate sets of clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        with fit_transaction(self) as draft:
+            draft._fit(X)
+        return self
+
+    def _fit(self, X: TableLike) -> None:
+        rule.check_parameters(self, self._rules)
+        rng = as_random_state(self.random_state)
+        self.clusterer_ = clone(self.clusterer).fit(X)
+        single = _predict_soft_labels(self.clusterer_, X)
+        self.labels_, self.n_clusters_ = single.argmax(axis=1), single.shape[1]
+        self.soft_labels_ = self._refit(X, single, rng)
+        drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
+        if len(np.unique(drawn)) < self.n_clusters_:
+            missing = np.setdiff1d(np.arange(self.n_clusters_), drawn)[0]
+            raise InvalidInputError(f"no label of cluster {missing} was drawn; use fewer clusters or more objects")
+        self.classifier_ = self._make_classifier(rng).fit(X, drawn)
+        p = np.empty_like(single)
+        for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
+            others = np.setdiff1d(np.arange(len(single)), part)
+            model = self._make_classifier(rng).fit(_safe_indexing(X, others), drawn[others])
+            p[part] = 1 / (1 + len(model.calibration_scores_))  # of a cluster without labels in this fold
+            p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
+        self.credal_partition_ = CredalPartition.from_contour(p, index=rule.row_index(X))
+        self.sets_ = self.classifier_.select_classes(p)
+
+    def _make_classifier(self, rng: np.random.RandomState) -> ConformalClassifier:
+        from sklearn.linear_model import LogisticRegression
+
+        classifier = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
+        return ConformalClassifier(classifier, confidence=self.confidence, random_state=rng)
+
+    def _refit(self, X: TableLike, single: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
+        upper, agreements = single.copy(), []
+        for _ in range(self.n_refits):
+            rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
+            model = clone(self.clusterer).fit(_safe_indexing(X, rows))
+            found = _predict_soft_labels(model, X)
+            overlap = np.array([np.minimum(single, column[:, None]).sum(axis=0) for column in found.T])
+            ours, theirs = linear_sum_assignment(-overlap.T)
+            agreements.append(overlap[theirs, ours].sum() / len(single))
+            upper[:, ours] = np.maximum(upper[:, ours], found[:, theirs])
+        self.stability_ = float(np.mean(agreements)) if agreements else float("nan")
+        return upper / upper.sum(axis=1, keepdims=True)
+
+    def predict_set(self, X: TableLike) -> np.ndarray:
+        """Predict the set of clusters of each new object, a Boolean array of shape (n_samples, n_clusters)."""
+        check_is_fitted(self, "classifier_")
+        return self.classifier_.predict_set(X)
+
+    def predict_mass(self, X: TableLike) -> CredalPartition:
+        """Predict a consonant mass function for each new object, whose contour is the vector of p-values."""
+        check_is_fitted(self, "classifier_")
+        return CredalPartition.from_contour(self.classifier_.p_values(X), index=rule.row_index(X))
+
+    def predict(self, X: TableLike) -> np.ndarray:
+        """Predict the most probable cluster of each new object, shape (n_samples,)."""
+        check_is_fitted(self, "classifier_")
+        return self.classifier_.predict(X)
+
+
+def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:
+    """Return the probabilities of the clusters, shape (n, c)."""
+    if hasattr(model, "steps") and len(model.steps) > 1:
+        return _predict_soft_labels(model[-1], model[:-1].transform(X))
+    if hasattr(model, "predict_mass"):
+        return np.asarray(model.predict_mass(X).plausibility_transform(), dtype=float)
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=float)
+    raise InvalidParameterError("clusterer", "a clusterer with predict_proba or predict_mass", type(model))
+
+
+class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
+    """Detection of objects that belong to none of the known clusters, with a guaranteed rate of false alarms.
+
+    The objects in `fit` are divided into a training part, to which the detector is fitted, and a calibration part. The
+    conformal p-value of a new object is the share of calibration objects with an outlier score that is at least as
+    large, where the new object is counted too. If the object comes from the same distribution as those in `fit`, its
+    p-value is at most a with a probability of at most a, for every a. The p-value is the plausibility that the object
+    belongs to one of the clusters, so 1 minus the p-value is a calibrated mass on the empty set.
+
+    Parameters
+    ----------
+    detector : outlier detector or clusterer
+        Detector of scikit-learn with ``score_samples``, whose values are small for outliers, or clusterer of this
+        package, whose outlier score is the mass on the empty set. A `sklearn.frozen.FrozenEstimator` is considered
+        fitted, and all objects in `fit` are then calibration objects.
+    false_alarm_rate : float in (0, 1), default=0.05
+        Upper bound of the probability that `predict` reports an object of a known cluster as new.
+    calibration_size : float in (0, 1), default=0.5
+        Share of calibration objects.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed for the division of the objects.
+
+    Attributes
+    ----------
+    detector_ : outlier detector or clusterer
+        The fitted detector.
+    calibration_scores_ : array of shape (n_calibration,)
+        Outlier scores of the calibration objects.
+
+    See Also
+    --------
+    dempster.belief.benjamini_hochberg : Select new objects in a batch with a guaranteed false discovery rate.
+
+    References
+    ----------
+    S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia (2023). Testing for outliers with conformal p-values. Annals of
+    Statistics 51.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.neighbors import LocalOutlierFactor
+    >>> from dempster.belief import benjamini_hochberg
+    >>> from dempster.cluster import ConformalNoveltyDetector
+    >>> X, _ = make_blobs(400, centers=[[0, 0], [9, 0]], random_state=0)
+    >>> model = ConformalNoveltyDetector(LocalOutlierFactor(novelty=True), random_state=0).fit(X)
+    >>> model.predict([[0.2, 0.1], [4.5, 0.0]])  # -1 for a new kind of object
+    array([ 1, -1])
+    >>> benjamini_hochberg(model.p_values([[0.2, 0.1], [4.5, 0.0], [4.5, 5.0]]), level=0.1)
+    array([False,  True,  True])
+    """
+
+    _rules = {
+        "detector": _ESTIMATOR_RULE,
+        "false_alarm_rate": rule.real(0, 1, open_low=True, open_high=True),
+        "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
+        "random_state": rule.seed,
+    }
+
+    def __init__(
+        self,
+        detector: Any,
+        *,
+        false_alarm_rate: float = 0.05,
+        calibration_size: float = 0.5,
+        random_state: Seed = None,
+    ):
+        self.detector = detector
+        self.false_alarm_rate = false_alarm_rate
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def fit(self, X: TableLike, y: Any = None) -> Self:
+        """Fit the detector to one part of the objects, and compute the outlier scores of the other part.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects of the known clusters.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        with fit_transaction(self) as draft:
+            draft._fit(X)
+        return self
+
+    def _fit(self, X: TableLike) -> None:
+        rule.check_parameters(self, self._rules)
+        is_fitted, n = isinstance(self.detector, FrozenEstimator), _num_samples(X)
+        order = as_random_state(self.random_state).permutation(n)
+        n_calibration = n if is_fitted else round(self.calibration_size * n)
+        needed = int(np.ceil((1 / self.false_alarm_rate - 1) * (1 - 1e-9)))
+        if n_calibration < needed:
+            purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
+            must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
+            raise InvalidParameterError("X", must=must)
+        train = np.sort(order[n_calibration:])
+        self.detector_ = self.detector if is_fitted else clone(self.detector).fit(_safe_indexing(X, train))
+        self.calibration_scores_ = self._compute_scores(_safe_indexing(X, np.sort(order[:n_calibration])))
+
+    def _compute_scores(self, X: TableLike) -> np.ndarray:
+        if hasattr(self.detector_, "score_samples"):
+            return -np.asarray(self.detector_.score_samples(X), dtype=float)
+        if hasattr(self.detector_, "predict_mass"):
+            return np.asarray(self.detector_.predict_mass(X).empty, dtype=float)
+        raise InvalidParameterError("detector", "a detector with score_samples or predict_mass", type(self.detector_))
+
+    def p_values(self, X: TableLike) -> np.ndarray:
+        """Compute the p-value of each object, shape (n_samples,): the plausibility that it belongs to a cluster."""
+        check_is_fitted(self, "detector_")
+        return conformal_p_values(self._compute_scores(X), self.calibration_scores_)
+
+    def predict(self, X: TableLike) -> np.ndarray:
+        """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for all others."""
+        return np.where(self.p_values(X) <= self.false_alarm_rate * (1 + 1e-9), -1, 1)

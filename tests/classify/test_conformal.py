@@ -1,0 +1,274 @@
+"""ConformalClassifier: p-values, sets, masses, invalid input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dempster._errors import InvalidInputError
+from dempster.classify import ConformalClassifier, EKNNClassifier
+from dempster.plot import RejectionCurveDisplay
+
+X, y = make_blobs(360, centers=[[0, 0], [2, 0], [0, 2]], random_state=0)
+NAMES = np.array(["a", "b", "c"])[y]
+NEW, TRUTH = make_blobs(40, centers=[[0, 0], [2, 0], [0, 2]], random_state=1)
+
+
+def first_attribute(X):
+    return np.exp(np.asarray(X)[:, 0])
+
+
+HIDDEN = "the parameter score hides the method score"
+
+
+@parametrize_with_checks(
+    [ConformalClassifier(GaussianNB(), confidence=0.5)],
+    expected_failed_checks=lambda model: dict.fromkeys(
+        ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency"), HIDDEN
+    ),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# ---- p-values -------------------------------------------------------------------------------------------------------
+
+
+def naive_scores(model, rows, score):
+    p = model.predict_proba(rows)
+    if score == "lac":
+        return 1 - p
+    if score == "plausibility":
+        return 1 - p / p.max(axis=1, keepdims=True)
+    return np.array([[sum(q for q in row if q > own) for own in row] for row in p])
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "plausibility"])
+@pytest.mark.parametrize("method", ["split", "cross"])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("ratio", [None, first_attribute])
+def test_p_values_equal_a_naive_computation(score, method, by_class, ratio):
+    options = {"score": score, "method": method, "by_class": by_class, "likelihood_ratio": ratio, "n_folds": 3}
+    model = ConformalClassifier(GaussianNB(), random_state=0, **options).fit(X, y)
+    weight = ratio or (lambda rows: np.ones(len(rows)))
+    tails, totals = np.zeros((len(NEW), 3)), np.zeros((len(NEW), 3))
+    rng = np.random.RandomState(0)
+    for one, rows in zip(model.estimators_, model._divide(y, rng), strict=True):
+        own, new = naive_scores(one, X, score)[np.arange(len(X)), y], naive_scores(one, NEW, score)
+        if score == "aps":
+            own[rows] += rng.random_sample(len(rows)) * one.predict_proba(X[rows])[np.arange(len(rows)), y[rows]]
+        for i in range(len(NEW)):
+            for k in range(3):
+                group = [j for j in rows if not by_class or y[j] == k]
+                weights = weight(X[group])
+                tails[i, k] += sum(w for w, j in zip(weights, group, strict=True) if own[j] >= new[i, k] - 1e-12)
+                totals[i, k] += weights.sum()
+    expected = (tails + weight(NEW)[:, None]) / (totals + weight(NEW)[:, None])
+    np.testing.assert_allclose(model.p_values(NEW), expected, rtol=1e-9)
+
+
+def test_sets_of_aps_are_the_most_probable_classes_up_to_a_total():
+    """The sets are those of Romano, Sesia and Candès, including the class at which the total reaches the quantile."""
+    inner = GaussianNB().fit(X[:200], y[:200])
+    model = ConformalClassifier(inner, prefit=True, score="aps", confidence=0.8, random_state=0).fit(X[200:], y[200:])
+    quantile = np.sort(model.calibration_scores_)[int(np.ceil(161 * 0.8)) - 1]
+    for row, probabilities in zip(model.predict_set(NEW), inner.predict_proba(NEW), strict=True):
+        order = np.argsort(-probabilities)
+        n_classes = 1 + np.sum(probabilities[order].cumsum() <= quantile)
+        assert sorted(order[:n_classes]) == np.flatnonzero(row).tolist()
+
+
+def test_parts_do_not_overlap():
+    model = ConformalClassifier(EKNNClassifier(3), random_state=0).fit(X, y)
+    assert len(model.calibration_scores_) == 108
+    assert len(model.estimators_[0].leave_one_out_masses_) == 252
+    model = ConformalClassifier(EKNNClassifier(3), method="cross", n_folds=4, random_state=0).fit(X, y)
+    assert len(model.calibration_scores_) == 360
+    assert [len(one.leave_one_out_masses_) for one in model.estimators_] == [270] * 4
+
+
+def test_plausibility_of_an_evidential_classifier():
+    inner = EKNNClassifier(5).fit(X[:200], y[:200])
+    model = ConformalClassifier(inner, prefit=True, score="plausibility").fit(X[200:], y[200:])
+    contour = inner.predict_mass(X[200:]).contour
+    np.testing.assert_array_equal(model.calibration_scores_, 1 - contour[np.arange(160), y[200:]])
+    scaled = make_pipeline(StandardScaler(), EKNNClassifier(5)).fit(X[:200], y[:200])
+    model = ConformalClassifier(scaled, prefit=True, score="plausibility").fit(X[200:], y[200:])
+    contour = scaled[-1].predict_mass(scaled[0].transform(X[200:])).contour
+    np.testing.assert_array_equal(model.calibration_scores_, 1 - contour[np.arange(160), y[200:]])
+
+
+# ---- sets, masses and decisions -------------------------------------------------------------------------------------
+
+
+def test_sets_and_masses_agree_with_p_values():
+    model = ConformalClassifier(GaussianNB(), confidence=0.8, random_state=0).fit(X, NAMES)
+    p = model.p_values(NEW)
+    masses = model.predict_mass(NEW)
+    assert list(masses.frame) == ["a", "b", "c"]
+    np.testing.assert_allclose(masses.contour, p)
+    np.testing.assert_allclose(masses.empty, 1 - p.max(axis=1), atol=1e-15)
+    np.testing.assert_array_equal(model.predict_set(NEW), p > 0.2 + 1e-9)
+    assert (masses.normalize().contour >= p - 1e-12).all()  # Normalized masses remain valid.
+    np.testing.assert_array_equal(model.predict(NEW), model.estimators_[0].predict(NEW))
+
+
+def test_the_smallest_p_value_excludes_a_class():
+    model = ConformalClassifier(GaussianNB(), prefit=False, calibration_size=9 / 360, random_state=0).fit(X, y)
+    assert len(model.calibration_scores_) == 9
+    assert model.p_values([[9.0, 0.0]])[0, 2] == 0.1
+    assert not model.predict_set([[9.0, 0.0]])[0, 2]
+
+
+def test_decisions_and_rejection():
+    model = ConformalClassifier(GaussianNB(), random_state=0).fit(X, NAMES)
+    assert set(model.decide(NEW, reject=0.3, reject_label="none")) > {"a", "b"}
+    assert model.decide(NEW, "interval_dominance").shape == (40, 3)
+    curve = RejectionCurveDisplay.from_estimator(model, NEW, np.array(["a", "b", "c"])[TRUTH]).curves
+    assert curve["ConformalClassifier"].error_at(0.5) < curve["ConformalClassifier"].error_at(0.0)
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "plausibility"])
+@pytest.mark.parametrize("options", [{}, {"by_class": True}, {"method": "cross"}], ids=str)
+def test_coverage(score, options):
+    """The mean coverage over 15 draws has a standard deviation of 0.008 (0.02 at 0.5, or for the smallest class)."""
+    rng, hits, plausibilities = np.random.default_rng(1), [], []
+    for i in range(15):
+        truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
+        rows = np.array([[0, 0], [2, 0], [0, 2]])[truth] + rng.normal(size=(600, 2))
+        model = ConformalClassifier(GaussianNB(), score=score, random_state=i, **options).fit(rows[:300], truth[:300])
+        p = model.p_values(rows[300:])[np.arange(300), truth[300:]]
+        groups = range(3) if "by_class" in options else [None]
+        hits.append([np.mean(p[(truth[300:] == k) | (k is None)] > 0.1) for k in groups])
+        plausibilities.append(p)
+    assert np.all(np.mean(hits, axis=0) > 0.9 - (0.06 if "by_class" in options else 0.03))
+    if score != "aps":  # The sets of "aps" contain the class at which the total exceeds the threshold.
+        assert np.mean(hits) < 0.9 + (0.06 if "by_class" in options else 0.03)
+    for level in (0.05, 0.2, 0.5):
+        assert np.mean(np.concatenate(plausibilities) <= level) < level + 0.05
+
+
+def test_weights_restore_coverage_under_covariate_shift():
+    """One class is difficult, and frequent among the new objects only; weights compensate for this."""
+    rng = np.random.default_rng(0)
+    plain, weighted = [], []
+    for i in range(20):
+        rows = rng.normal(size=(1200, 1))
+        truth = (rng.random(1200) < 1 / (1 + np.exp(-np.where(rows[:, 0] > 0, 0.3, 8 * rows[:, 0])))).astype(int)
+        new = rng.normal(1.0, 1.0, size=(500, 1))
+        answers = (rng.random(500) < 1 / (1 + np.exp(-np.where(new[:, 0] > 0, 0.3, 8 * new[:, 0])))).astype(int)
+        for found, ratio in ((plain, None), (weighted, first_attribute)):  # density ratio exp(x - 1/2)
+            model = ConformalClassifier(GaussianNB(), likelihood_ratio=ratio, confidence=0.75, random_state=i)
+            found.append(model.fit(rows, truth).predict_set(new)[np.arange(500), answers].mean())
+    assert np.mean(plain) < 0.72
+    assert 0.73 < np.mean(weighted) < 0.8
+
+
+# ---- estimators -----------------------------------------------------------------------------------------------------
+
+
+def test_fitted_and_frozen_estimators():
+    inner = GaussianNB().fit(X[:100], NAMES[:100])
+    before = clone(inner).fit(X[:100], NAMES[:100])
+    fitted = ConformalClassifier(inner, prefit=True).fit(X[100:], NAMES[100:])
+    frozen = ConformalClassifier(FrozenEstimator(inner)).fit(X[100:], NAMES[100:])
+    assert fitted.estimators_[0] is inner
+    np.testing.assert_array_equal(inner.theta_, before.theta_)
+    np.testing.assert_array_equal(fitted.p_values(NEW), frozen.p_values(NEW))
+    assert len(fitted.calibration_scores_) == 260
+    only = NAMES[100:] != "c"  # A class without calibration objects keeps its p-values.
+    fitted = ConformalClassifier(inner, prefit=True).fit(X[100:][only], NAMES[100:][only])
+    assert fitted.predict_set(NEW).shape == (40, 3)
+
+
+def test_classifiers_without_probabilities():
+    model = ConformalClassifier(RidgeClassifier(), random_state=0).fit(X, NAMES)
+    assert model.predict_set(NEW)[np.arange(40), TRUTH].mean() > 0.75
+    two = ConformalClassifier(RidgeClassifier(), random_state=0).fit(X, NAMES == "a")
+    np.testing.assert_allclose(two.predict_proba(NEW).sum(axis=1), 1)
+    np.testing.assert_array_equal(two.predict(NEW), two.estimators_[0].predict(NEW))
+
+
+def test_class_that_is_absent_from_the_training_part():
+    rare = np.where(np.arange(360) == 7, "z", NAMES)
+    for seed in range(20):
+        model = ConformalClassifier(GaussianNB(), random_state=seed).fit(X, rare)
+        if len(model.estimators_[0].classes_) == 3:
+            break
+    assert len(model.estimators_[0].classes_) == 3
+    assert model.predict_set(NEW).shape == (40, 4)
+    assert not model.predict_set(NEW)[:, 3].any()
+
+
+def test_tables_and_missing_values():
+    iris = load_iris(as_frame=True)
+    model = ConformalClassifier(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0)
+    model.fit(iris.data, iris.target)
+    assert list(model.predict_mass(iris.data[5:9]).index) == [5, 6, 7, 8]
+    assert list(model.feature_names_in_) == list(iris.data.columns)
+    labels = iris.target.sample(frac=1, random_state=0)  # matched by name
+    again = clone(model).fit(iris.data.set_axis(range(1, 151)), labels.set_axis(labels.index + 1))
+    np.testing.assert_array_equal(again.p_values(iris.data), model.p_values(iris.data))
+    gaps = X.copy()
+    gaps[::7, 0] = np.nan
+    assert ConformalClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(gaps, y).predict_set(gaps).any()
+
+
+def test_cross_validation():
+    assert cross_val_score(ConformalClassifier(random_state=0), X, NAMES, scoring="accuracy").mean() > 0.7
+
+
+# ---- invalid input --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "labels", "message"),
+    [
+        (ConformalClassifier(confidence=0.999), y, "^X must contain at least 999 calibration objects .* 108"),
+        (
+            ConformalClassifier(confidence=0.98, by_class=True),
+            NAMES,
+            "^y must contain at least 49 calibration objects of class 'a' .* got 36",
+        ),
+        (ConformalClassifier(by_class=True), np.where(np.arange(360) == 7, "z", NAMES), "^y .*least populated class"),
+        (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
+        (ConformalClassifier(likelihood_ratio=lambda X: [1.0]), y, "^likelihood_ratio must return"),
+        (ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))), y, "^likelihood_ratio must return"),
+        (ConformalClassifier(prefit=True), y, "^estimator must be a fitted"),
+    ],
+)
+def test_invalid_input(model, labels, message):
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(X, labels)
+
+
+def test_invalid_calibration_data():
+    inner = GaussianNB().fit(X[:100], NAMES[:100])
+    only = NAMES != "c"
+    with pytest.raises(InvalidInputError, match="^y must contain .* of class 'c' .* got 0"):
+        ConformalClassifier(inner, prefit=True, by_class=True).fit(X[only], NAMES[only])
+    with pytest.raises(InvalidInputError, match="^y must be classes of the fitted estimator, got 'z'"):
+        ConformalClassifier(inner, prefit=True).fit(X, np.where(np.arange(360) == 7, "z", NAMES))
+    with pytest.raises(InvalidInputError, match="^y must"):
+        ConformalClassifier(inner, prefit=True).fit(X, NAMES[:-1])
+    with pytest.raises(NotFittedError):
+        ConformalClassifier(GaussianNB(), prefit=True).fit(X, NAMES)
+    with pytest.raises(InvalidInputError, match="soft labels"):
+        ConformalClassifier().fit(X, EKNNClassifier().fit(X, y).predict_mass(X))
+
+
+def test_index_of_masses():
+    table = pd.DataFrame(NEW, index=[f"object {i}" for i in range(40)])
+    model = ConformalClassifier(random_state=0).fit(pd.DataFrame(X), NAMES)
+    assert list(model.predict_mass(table).index) == list(table.index)

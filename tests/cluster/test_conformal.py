@@ -1,0 +1,140 @@
+"""Conformal sets of clusters, and novelty with a guaranteed rate of false alarms."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dempster._errors import InvalidInputError
+from dempster.classify import EKNNClassifier
+from dempster.cluster import ECM, EGMM, ConformalClustering, ConformalNoveltyDetector
+
+CENTERS = [[0, 0], [3, 0], [0, 3]]
+X, y = make_blobs(400, centers=CENTERS, random_state=0)
+NEW, TRUTH = make_blobs(1000, centers=CENTERS, random_state=1)
+MIXTURE = GaussianMixture(3, means_init=CENTERS, random_state=0)  # the components have the order of the centers
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ConformalClustering(MIXTURE, random_state=0).fit(X)
+
+
+# ---- clusters -------------------------------------------------------------------------------------------------------
+
+
+def test_results_agree(model):
+    sets, masses = model.predict_set(NEW), model.predict_mass(NEW)
+    np.testing.assert_allclose(masses.contour, model.classifier_.p_values(NEW))
+    np.testing.assert_array_equal(sets, masses.contour > 0.1 + 1e-9)
+    np.testing.assert_array_equal(model.sets_, model.credal_partition_.contour > 0.1 + 1e-9)
+    np.testing.assert_allclose(model.soft_labels_.sum(axis=1), 1)
+    assert model.n_clusters_ == 3
+    assert np.mean(model.predict(NEW) == TRUTH) > 0.87
+    np.testing.assert_array_equal(model.labels_, model.clusterer_.predict(X))
+
+
+def test_coverage_of_new_and_of_clustered_objects(model):
+    """The standard deviation of the coverage is about 0.03 for 120 calibration objects."""
+    assert 0.82 < model.predict_set(NEW)[np.arange(1000), TRUTH].mean() < 0.99
+    assert 0.82 < model.sets_[np.arange(400), y].mean() < 0.99
+
+
+def test_same_seed_gives_the_same_result(model):
+    again = clone(model).fit(X)
+    np.testing.assert_array_equal(again.credal_partition_.masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(again.predict_set(NEW), model.predict_set(NEW))
+
+
+def test_stability(model):
+    noise = np.random.default_rng(0).normal(size=(400, 2))
+    unstable = ConformalClustering(GaussianMixture(3, random_state=0), random_state=0).fit(noise)
+    assert unstable.stability_ < 0.92 < model.stability_ <= 1
+    single = ConformalClustering(MIXTURE, n_refits=0, random_state=0).fit(X)
+    assert np.isnan(single.stability_)
+    np.testing.assert_allclose(single.soft_labels_, single.clusterer_.predict_proba(X))
+    # The envelope is less certain than a single fit.
+    assert model.soft_labels_.max(axis=1).mean() < single.soft_labels_.max(axis=1).mean()
+
+
+@pytest.mark.parametrize(
+    "clusterer",
+    [ECM(3, n_init=2, random_state=0), EGMM(3, n_init=2, random_state=0), make_pipeline(StandardScaler(), ECM(3))],
+    ids=["ECM", "EGMM", "pipeline"],
+)
+def test_evidential_clusterers(clusterer):
+    table = pd.DataFrame(X, columns=["a", "b"], index=[f"object {i}" for i in range(400)])
+    model = ConformalClustering(clusterer, EKNNClassifier(15), n_refits=1, random_state=0).fit(table)
+    assert list(model.credal_partition_.index) == list(table.index)
+    assert list(model.predict_mass(table[:5]).index) == list(table.index[:5])
+    assert model.predict_set(table).mean() < 0.7
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (ConformalClustering(KMeans(2)), "^clusterer must be a clusterer with"),
+        (ConformalClustering("ECM"), "^clusterer must be an estimator"),
+        (ConformalClustering(MIXTURE, KMeans), "^classifier must be"),
+        (ConformalClustering(MIXTURE, confidence=1.0), "^confidence must be"),
+        (ConformalClustering(MIXTURE, confidence=0.995), "^X must contain at least 199 calibration objects .* 120"),
+        (ConformalClustering(MIXTURE, n_refits=-1), "^n_refits must be"),
+    ],
+)
+def test_invalid_clusterings(model, message):
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(X)
+    with pytest.raises(NotFittedError):
+        model.predict_set(X)
+
+
+# ---- novelty --------------------------------------------------------------------------------------------------------
+
+
+def test_false_alarms():
+    """The mean over 20 draws has a standard deviation of 0.005."""
+    found = []
+    for seed in range(20):
+        rows = make_blobs(900, centers=CENTERS, random_state=10 + seed)[0]
+        model = ConformalNoveltyDetector(GaussianMixture(3), false_alarm_rate=0.1, random_state=seed).fit(rows[:400])
+        found.append(np.mean(model.predict(rows[400:]) == -1))
+    assert 0.08 < np.mean(found) < 0.12
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [IsolationForest(n_estimators=20, random_state=0), ECM(3, n_init=1, random_state=0)],
+    ids=["forest", "empty set"],
+)
+def test_detections(detector):
+    model = ConformalNoveltyDetector(detector, random_state=0).fit(X)
+    assert (model.predict(np.full((5, 2), 12.0)) == -1).all()
+    assert model.predict(CENTERS).tolist() == [1, 1, 1]
+    np.testing.assert_allclose(model.p_values([[12.0, 12.0]]), 1 / 201)
+
+
+def test_fitted_detector():
+    forest = IsolationForest(n_estimators=20, random_state=0).fit(X[:200])
+    model = ConformalNoveltyDetector(FrozenEstimator(forest)).fit(X[200:])
+    np.testing.assert_allclose(model.calibration_scores_, np.asarray(-forest.score_samples(X[200:])))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (ConformalNoveltyDetector(KMeans(2)), "^detector must be"),
+        (ConformalNoveltyDetector("forest"), "^detector must be"),
+        (ConformalNoveltyDetector(IsolationForest(), false_alarm_rate=0.001), "^X must .* 999 .* got 200"),
+    ],
+)
+def test_invalid_detectors(model, message):
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(X)

@@ -1,0 +1,96 @@
+"""Coverage of conformal sets on mixtures and on public data sets, by score, by class and for clusters."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.mixture import GaussianMixture
+
+from dempster.classify import ConformalClassifier
+from dempster.cluster import ConformalClustering
+
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
+
+N_DRAWS = 200
+LEVELS = np.array([0.9, 0.95])
+SCORES = ["lac", "aps", "plausibility"]
+MIXTURES = {
+    "two": [[0, 0], [2, 0]],
+    "three": [[0, 0], [2, 0], [0, 2]],
+    "close": [[0, 0], [1, 0], [0, 1]],
+    "four in three dimensions": [[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2]],
+    "six": [[0, 0], [2, 0], [4, 0], [0, 2], [2, 2], [4, 2]],
+}
+PUBLIC = ["iris", "wine", "seeds", "glass", "ecoli", "ionosphere", "vehicles", "heart", "diabetes", "vowel"]
+
+
+def draw(name, n, rng):
+    centers = np.array(MIXTURES[name], dtype=float)
+    y = rng.integers(0, len(centers), n)
+    return centers[y] + rng.normal(size=(n, centers.shape[1])), y
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("by_class", [False, True])
+def test_mixtures(name, score, by_class):
+    """The mean over the draws has a standard deviation of 0.002, or 0.004 for a class."""
+    rng, n_classes = np.random.default_rng(0), len(MIXTURES[name])
+    n = 1500 if by_class else 800
+    hits = []
+    for seed in range(N_DRAWS):
+        X, y = draw(name, n + 500, rng)
+        model = ConformalClassifier(LinearDiscriminantAnalysis(), score=score, by_class=by_class, random_state=seed)
+        own = model.set_params(confidence=0.95).fit(X[:n], y[:n]).p_values(X[n:])[np.arange(500), y[n:]]
+        is_covered = own[:, None] > 1 - LEVELS + 1e-9
+        groups = [y[n:] == k for k in range(n_classes)] if by_class else [slice(None)]
+        hits.append([is_covered[rows].mean(axis=0) for rows in groups])
+    coverage = np.mean(hits, axis=0)
+    n_calibration = 0.3 * n / (n_classes if by_class else 1)
+    assert (coverage > LEVELS - 0.01).all()
+    # The p-values are multiples of 1 / (n + 1). The scores of the most probable class are equal, except for "lac".
+    if score == "lac":
+        assert (coverage < LEVELS + 0.01 + 1 / n_calibration).all()
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_data(shared, name, score):
+    """New objects are drawn repeatedly from a finite set, so the bound allows for three binomial errors."""
+    if name == "iris":
+        X, y = load_iris(return_X_y=True)
+    else:
+        stored = np.load(shared / "data" / f"{name}.npz", allow_pickle=False)
+        X, y = stored["X"].astype(float), np.unique(stored["y"], return_inverse=True)[1]
+    counts = np.bincount(y)
+    X, y = X[counts[y] >= 20], y[counts[y] >= 20]
+    own = []
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(len(X))
+        known, new = order[len(X) // 3 :], order[: len(X) // 3]
+        model = ConformalClassifier(
+            LinearDiscriminantAnalysis(), confidence=0.95, score=score, calibration_size=0.5, random_state=seed
+        ).fit(X[known], y[known])
+        codes = np.searchsorted(model.classes_, y[new])
+        own.append(model.p_values(X[new])[np.arange(len(new)), codes])
+    for level in LEVELS:
+        error = np.sqrt(level * (1 - level) / len(X))
+        assert np.mean(np.concatenate(own) > 1 - level + 1e-9) > level - 3 * error
+
+
+@pytest.mark.parametrize("centers", [[[0, 0], [4, 0], [0, 4]], [[0, 0], [3, 0], [0, 3]]], ids=["separated", "overlap"])
+def test_clusters_of_a_mixture(centers):
+    """Sets of clusters cover the true component of a correctly specified mixture."""
+    hits = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 3, 2000)
+        X = np.array(centers)[truth] + rng.normal(size=(2000, 2))
+        model = ConformalClustering(GaussianMixture(3, n_init=2, random_state=0), random_state=seed).fit(X[:1000])
+        sets, found = model.predict_set(X[1000:]), model.predict(X[1000:])
+        counts = np.zeros((3, 3))
+        np.add.at(counts, (truth[1000:], found), 1)
+        clusters = linear_sum_assignment(-counts)[1]
+        hits.append(sets[np.arange(1000), clusters[truth[1000:]]].mean())
+    assert 0.9 - 0.015 < np.mean(hits) < 0.9 + 0.03
