@@ -5,12 +5,12 @@ from _drawing import save
 
 QUESTIONS = {
     "a table of numbers": {
-        "no prior information": "EVCLUS",
+        "no prior information": "CredalClustering",
         "round clusters, fast result": "ECM",
         "elongated, or more than 15 attributes": "EGMM",
         "calibrated confidence, e.g. 90 %": "BootClus",
         "many predictions for new objects": "NNEVCLUS",
-        "rings, spirals": "HDBSCAN; EVCLUS on paths",
+        "rings, spirals": 'CredalClustering, EVCLUS(shape="connected")',
     },
     "dissimilarities": {
         "any": 'EVCLUS(metric="precomputed")',
@@ -26,7 +26,7 @@ QUESTIONS = {
     "prior information": {
         "must-link and cannot-link pairs": "EVCLUS, CECM with constraints",
         "classes of some objects": "EKNNClassifier and its neighbors",
-        "unknown number of clusters": 'n_clusters="auto", BPEC, EKNNClus',
+        "unknown number of clusters": "CredalClustering, BPEC, EKNNClus",
     },
 }
 
