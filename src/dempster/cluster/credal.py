@@ -468,7 +468,7 @@ class CredalClustering(EvidentialClusterer):
     >>> model.selected_, model.n_clusters_
     ('connected', 2)
     >>> print(model.reason())
-    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters (0.96).
+    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters (0.97).
     """
 
     _rules = {
