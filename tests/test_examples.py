@@ -79,6 +79,8 @@ DOCTESTS = [
 
 @pytest.mark.parametrize("name", DOCTESTS)
 def test_docstring_examples(name):
+    if name.startswith("dempster.integrations."):
+        pytest.importorskip(name.rsplit(".", 1)[1])
     failed, attempted = doctest.testmod(importlib.import_module(name))
     assert attempted
     assert not failed

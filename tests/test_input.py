@@ -179,8 +179,8 @@ def test_string_dtype():
     labels = np.array(["ape", "bee", "cat"])[Y]
     same = labels.astype(np.dtypes.StringDType())
     for kind in CLASSIFIERS:
-        scores = {quick(kind).fit(SHIFTED, given).score(SHIFTED, given) for given in (same, labels)}
-        assert len(scores) == 1
+        models = [quick(kind).fit(SHIFTED, given) for given in (same, labels)]
+        np.testing.assert_array_equal(*(model.predict(SHIFTED).astype(str) for model in models))
     assert len(profile(CredalPartition.from_hard(Y), other).to_frame()) > 0
 
 

@@ -146,6 +146,8 @@ def test_every_public_estimator_has_a_schema():
     for package in (classify, cluster, metric, mixture):
         name = package.__name__.split(".")[1]
         classes = {kind for kind in package.__all__ if isinstance(getattr(package, kind), type)}
+        # These two contain any classifier or detector, which may not have a schema.
+        classes -= {"ConformalClustering", "ConformalNoveltyDetector"}
         assert classes <= set(schemas_by_name(name))
 
 

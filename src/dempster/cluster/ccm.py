@@ -127,10 +127,8 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
-        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
-        With more than 20,000 objects the starts are compared on a sample of that size, and the best one is continued
-        with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -161,8 +161,6 @@ class ConstrainedMethod(PrototypeMethod):
         self.constraints = constraints if w is None else _select_weighted(constraints, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
-        if len(self.linked):
-            self.select_likely = None  # The objective includes the constraints.
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
         free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
@@ -328,9 +326,8 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. Without constraints the starts are compared as
-        in `ECM`. With more than 20,000 objects the starts are compared on a sample of that size plus all linked
-        objects, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size plus all linked objects, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -349,7 +349,8 @@ class Comparison:
         rivals = [one for one in others if one not in alike]
         if not rivals or 1 - connected.neighbors > _MAX_ERROR * (1 - max(one.neighbors for one in rivals)):
             return best
-        if self.takes_mixtures and not alike:  # The starts of EGMM may be too far from these clusters.
+        is_full = len(np.unique(connected.labels)) == k
+        if self.takes_mixtures and is_full and not alike:  # The starts of EGMM may be too far from these clusters.
             means = np.array([self.source.objects[connected.labels == j].mean(axis=0) for j in range(k)])
             estimator = self.make_estimator("elongated", k).set_params(init=means)
             one = self.fit([("elongated", "EGMM from connected clusters", estimator)])[0]

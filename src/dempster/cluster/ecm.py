@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from operator import add, methodcaller
+from operator import add
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import (
     default_beta,
     explain_auto_params,
@@ -374,11 +374,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
-        if getattr(estimator, "focal_sets", None) == "auto":
-            costs, dimension = methodcaller("squared_distances", self.sample), self.data.shape[1] - self.n_added
-            self.select_likely = partial(
-                most_likely_runs, costs=costs, weights=self.sample_weights, dimension=dimension
-            )
 
     @property
     def delta(self) -> float:
@@ -538,10 +533,8 @@ CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
-        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
-        With more than 20,000 objects the starts are compared on a sample of that size, and the best one is continued
-        with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -174,10 +174,8 @@ class SECM(EvidentialClusterer):
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
-        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
-        With more than 20,000 pixels the starts are compared on a sample of that size, and the best one is continued
-        with all pixels.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 pixels the starts are
+        compared on a sample of that size, and the best one is continued with all pixels.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.

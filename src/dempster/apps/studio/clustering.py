@@ -79,7 +79,7 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
         raise InvalidInputError("select at least one column to cluster by")
     if unknown := [name for name in [*columns, *categories] if name not in set(source.table.columns)]:
         raise InvalidInputError(f"there is no column '{unknown[0]}'")
-    method, options = str(params.get("method") or "auto"), source.options
+    method, options = str(params.get("method") or "evclus"), source.options
     is_auto = params.get("clusters") in (None, "", "auto")
     recipe = Recipe(
         files=(str(source.path),),

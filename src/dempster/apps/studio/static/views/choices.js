@@ -9,7 +9,7 @@ export const choices = {
   categories: new Set(),
   scale: true,
   missing: "drop",
-  method: "credal",
+  method: "evclus",
   clusters: "auto",
   seed: 0,
   parameters: {},
