@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Keep bytecode regardless of the environment; otherwise every process compiles SciPy and pandas again (ten seconds).
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-long coverage lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example data set, write demo/"
@@ -14,6 +14,7 @@ help:
 	@echo "make kernels    compile the C kernels again after a change"
 	@echo "make test-sanitized  run the tests of the kernels with memory checks"
 	@echo "make test-long  run the statistical studies and the tests with large data sets"
+	@echo "make coverage   run all tests, list lines that no test runs in build/coverage, fail below the floor in pyproject.toml"
 	@echo "make benchmark  compare speed, memory and quality with other implementations (25 minutes)"
 	@echo "make defaults   evaluate the defaults of every method on public and generated data (under 15 minutes)"
 	@echo "make scale      measure time, memory and quality from 10^4 to 10^7 objects, in memory, from files, on workers (20 minutes)"
@@ -92,6 +93,13 @@ test-sanitized: $(VENV)/.installed-all
 
 test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long
+
+# Code in other processes (workers, commands) is not counted. TESTS and COVER restrict the tests and the packages:
+# make coverage TESTS=tests/belief COVER=dempster.belief
+COVER :=
+coverage: $(VENV)/.installed-all kernels browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	    --cov$(if $(COVER),=$(COVER)) --cov-report term --cov-report html:build/coverage $(TESTS)
 
 benchmark: $(VENV)/.installed-all
 	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn scikit-fuzzy daqp

@@ -498,7 +498,7 @@ def linear(quick: bool) -> list[Row]:
         busy = min(run["processor_seconds"] for _, run in some)
         row = Row(
             "EVCLUS fit",
-            f"{n:,} x 2, float32, c = {_CLUSTERS}, {timing.best / n * 1e6:.1f} µs per object",
+            f"{n:,} objects, 2 attributes, float32, c = {_CLUSTERS}",
             timing.best,
             timing.noise if len(some) > 1 else None,
             peak,

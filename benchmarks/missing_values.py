@@ -1,8 +1,8 @@
-"""Command ``python -m benchmarks.missing_values``: compare ``missing="partial"`` with imputation for docs/missing.md.
+"""Command ``python -m benchmarks.missing_values``: compare ``missing="partial"`` with imputation.
 
-Cells of standardised data sets with classes are removed at random. The table has the adjusted Rand index, and the
-proportion of objects with missing values that are wrong and certain: their cluster differs from the cluster in the
-complete data, and their doubt is below one half. The program takes a few minutes.
+The command writes a table of OTHER.md. Cells of standardised data sets with classes are removed at random. The table
+has the adjusted Rand index, and the proportion of objects with missing values that are wrong and certain: their cluster
+differs from the cluster in the complete data, and their doubt is below one half. The program takes a few minutes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
 from benchmarks.harness import shared_folder
+from benchmarks.other import write_table
 from dempster.cluster import ECM, EVCLUS
 from dempster.explain import doubt_scores
 
@@ -25,10 +26,10 @@ SHARES = 0.05, 0.1, 0.2, 0.3
 PATTERNS = 3
 PUBLIC = "iris", "wine", "seeds", "ecoli"
 TREATMENTS: dict[str, Any] = {
-    'missing="partial"': None,
+    '`missing="partial"`': None,
     "mean of the column": SimpleImputer(),
-    "KNNImputer": KNNImputer(),
-    "IterativeImputer": IterativeImputer(random_state=0, max_iter=5),
+    "`KNNImputer`": KNNImputer(),
+    "`IterativeImputer`": IterativeImputer(random_state=0, max_iter=5),
 }
 
 
@@ -61,11 +62,12 @@ def wrong_and_certain(model: Any, complete: np.ndarray, lacking: np.ndarray) -> 
 
 
 def main() -> None:
-    """Print the table."""
+    """Write the table."""
     warnings.simplefilter("ignore")
     sets = data_sets()
-    print(f"{len(sets)} sets of data, {PATTERNS} patterns\n")
-    print("| method | missing | complete | " + " | ".join(TREATMENTS) + " |")
+    if len(sets) <= len(PUBLIC):
+        raise SystemExit("the folder of public data sets is missing: set DEMPSTER_SHARED")
+    rows = []
     for method in (ECM, EVCLUS):
         fits = [method(len(np.unique(y)), random_state=0).fit(X).labels_ for X, y in sets]
         whole = np.mean([adjusted_rand_score(y, labels) for (_, y), labels in zip(sets, fits, strict=True)])
@@ -80,7 +82,9 @@ def main() -> None:
                         wrong = wrong_and_certain(model, labels, np.isnan(holes).any(axis=1))
                         found[name].append((adjusted_rand_score(y, model.labels_), wrong))
             cells = [f"{np.mean(values, axis=0)[0]:.2f}, {np.mean(values, axis=0)[1]:.1%}" for values in found.values()]
-            print(f"| {method.__name__} | {share:.0%} | {whole:.2f} | " + " | ".join(cells) + " |", flush=True)
+            rows.append([method.__name__, f"{share:.0%}", f"{whole:.2f}", *cells])
+            print(*rows[-1], flush=True)
+    write_table("Missing values", ["method", "missing", "complete", *TREATMENTS], rows)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Command ``python -m benchmarks.moons``: compare HDBSCAN and dempster on two moons for docs/coming_from_hdbscan.md.
+"""Command ``python -m benchmarks.moons``: compare HDBSCAN and dempster on two moons and write a table of OTHER.md.
 
 The table has the mean adjusted Rand index of the labeled objects, over ten data sets for each level of noise, and the
 mean share of labeled objects. Noise of HDBSCAN and outliers of dempster are not labeled. The program takes some minutes.
@@ -13,6 +13,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks.other import write_table
 from dempster.cluster import EVCLUS, CredalClustering
 
 N_OBJECTS, SEEDS, NOISE = 500, range(10), (0.05, 0.08, 0.12)
@@ -35,12 +36,13 @@ def evaluate(method: Any, noise: float, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the table."""
-    print("| method | " + " | ".join(f"noise {noise}" for noise in NOISE) + " |")
-    print("|:--|" + "--:|" * len(NOISE))
+    """Write the table."""
+    rows = []
     for name, method in METHODS.items():
         means = [np.mean([evaluate(method, noise, seed) for seed in SEEDS], axis=0) for noise in NOISE]
-        print(f"| `{name}` | " + " | ".join(f"{index:.2f} ({share:.0%})" for index, share in means) + " |", flush=True)
+        rows.append([f"`{name}`", *(f"{index:.2f} ({share:.0%})" for index, share in means)])
+        print(*rows[-1], flush=True)
+    write_table("Two moons", ["method", *(f"noise {noise}" for noise in NOISE)], rows)
 
 
 if __name__ == "__main__":

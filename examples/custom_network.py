@@ -1,4 +1,4 @@
-"""Cluster images without labels with a custom convolutional network.
+"""Cluster images of handwritten digits, without labels, by a convolutional network of your own.
 
     python examples/custom_network.py
 
@@ -19,7 +19,8 @@ images, digit = load_digits(return_X_y=True)
 chosen = np.flatnonzero(np.isin(digit, (0, 4, 6)))[:240]
 images, digit = images[chosen].reshape(-1, 1, 8, 8).astype(np.float32), digit[chosen]
 
-# The module must have one output per focal set: here the empty set, {0}, {1}, {2}, the three pairs and the frame.
+# A torch module maps an image to masses. It must have one output per focal set: here the empty set, {0}, {1}, {2},
+# the three pairs and the frame.
 family = FocalSets.pairs(3)
 torch.manual_seed(0)
 torch.set_num_threads(1)  # A small network does not benefit from more threads.
@@ -29,8 +30,9 @@ network = nn.Sequential(
     nn.Flatten(),
     nn.Linear(8 * 3 * 3, len(family)),
 )
-# With d0_quantile=0.99 only the most different images are certainly in different clusters; with the default of 0.9 more
-# images would be outliers. The large tolerance makes this example fast.
+
+# With `d0_quantile=0.99`, only the most different images are certainly in different clusters; with the default of 0.9
+# more images would be outliers. The large tolerance makes this example fast.
 model = NNEVCLUS(3, focal_sets=family, network=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0)
 partition = model.fit(images).credal_partition_
 
@@ -47,6 +49,8 @@ for i in np.argsort(-between)[:5]:
     heaviest = several[partition.masses[i, several].argmax()]
     print(f"{digit[i]:7d}{between[i]:8.2f}   {family.names(names)[heaviest]}")
 
+# Picture: Rows of small images of handwritten digits: typical images of 0, 4 and 6, ambiguous images, and outliers,
+# each with its mass.
 rows = {f"typical {names[k]}": partition.singleton_belief[:, k] for k in range(3)}
 rows |= {"ambiguous": between, "outliers": partition.empty}
 figure, axes = plt.subplots(len(rows), 10, figsize=(9, 5.2), layout="constrained")

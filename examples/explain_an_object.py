@@ -14,7 +14,7 @@ iris = load_iris()
 model = EVCLUS(3, random_state=0).fit(iris.data)
 names = [name.removesuffix(" (cm)") for name in iris.feature_names]
 
-# The flower with the largest doubt, as text and as a table.
+# Explain the flower with the largest doubt, as text and as a table.
 doubt = doubt_scores(model.credal_partition_)
 flower = int(np.where(doubt > 1, 0, doubt).argmax())
 why = explain_object(model, iris.data, flower, feature_names=names)
@@ -25,12 +25,14 @@ print(why.to_frame().round(2).to_string())
 # The contributions add up to the similarity of the flower to the members of each cluster.
 print(f"\ncontributions add up: {np.allclose(why.contributions.sum(axis=0), why.explained)}")
 
-# A new flower.
+# New objects can be explained as well.
 new = explain_object(model, iris.data, [6.0, 2.9, 4.9, 1.7], feature_names=names)
 print(f"\n{new.to_text()}")
 
-# An explanation from the partition alone, without the model.
+# The partition alone is sufficient for an explanation without the model.
 print(f"\n{explain_object(model.credal_partition_, iris.data, flower, feature_names=names).to_text()}")
 
+# Picture: Bars of the contributions of the four measurements to the similarity of the flower to each of two clusters,
+# beside the masses of the flower.
 why.plot().figure_.savefig("explain_an_object.png", dpi=120)
 print("\nwrote explain_an_object.png")

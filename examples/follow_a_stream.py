@@ -1,4 +1,4 @@
-"""Follow a stream with moving clusters by exponential forgetting.
+"""Update the clusters of a stream with every block, and forget old objects, so that moving clusters are followed.
 
 python examples/follow_a_stream.py
 """
@@ -19,7 +19,7 @@ def block(t):
     return first[group] + t * drift[group] + rng.normal(size=(200, 2))
 
 
-# Call partial_fit for every block. With half_life=800 the weight of past objects halves after 800 new objects.
+# Call `partial_fit` for every block. With `half_life=800`, the weight of past objects halves after 800 new objects.
 forgets, remembers = ECM(3, random_state=0), ECM(3, random_state=0)
 paths = {"half-life of 800 objects": [], "no forgetting": []}
 for t in range(100):
@@ -29,6 +29,7 @@ for t in range(100):
     paths["half-life of 800 objects"].append(forgets.cluster_centers_)
     paths["no forgetting"].append(remembers.cluster_centers_)
 
+# With forgetting, the centers stay close to the clusters.
 end = first + 99 * drift
 print(f"{forgets.n_samples_seen_:,} objects in 100 blocks")
 for name, path in paths.items():
@@ -38,6 +39,8 @@ for name, path in paths.items():
 # The partition refers to the last block.
 print(forgets.credal_partition_.summary())
 
+# Picture: Paths of three cluster centers in two panels. With a half-life of 800 objects they follow the true dotted
+# paths to the end; without forgetting they stop about halfway.
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
     ax.scatter(*X.T, s=8, color="0.75", label="last block")

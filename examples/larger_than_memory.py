@@ -1,4 +1,4 @@
-"""Cluster Parquet files block by block.
+"""Cluster a folder of Parquet files block by block, without loading all rows into memory.
 
 Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames work in the same way.
 
@@ -12,8 +12,9 @@ import pandas as pd
 
 from dempster.cluster import ECM
 from dempster.io import read_partition
+from dempster.plot import CredalPartitionDisplay
 
-# A folder of files, as exported from a database.
+# Write a folder of files, such as a database exports.
 folder = Path("measurements")
 folder.mkdir(exist_ok=True)
 centers = np.array([[0.0, 0.0], [5.0, 0.0], [2.0, 5.0]])
@@ -35,3 +36,12 @@ print("first labels:", next(iter(partition.labels.blocks()))[:10])
 # Write the masses of all objects to files, block by block.
 paths = partition.to_parquet("masses")
 print(f"wrote {len(paths)} files into masses/; the first contains {read_partition(paths[0])}")
+
+# Plots need rows in memory: predict the rows of one file.
+#
+# Picture: 2,000 rows in the plane of length and width: three clusters with filled hulls, and two-colored points
+# between them.
+rows = pd.read_parquet(folder / "0.parquet")[:2000]
+display = CredalPartitionDisplay.from_partition(model.predict_mass(rows), rows)
+display.figure_.savefig("larger_than_memory.png", dpi=120)
+print("wrote larger_than_memory.png")

@@ -1,4 +1,4 @@
-"""Cluster a table with missing values: missing values increase the doubt.
+"""Cluster a table in which a fifth of the values are missing, without imputation: missing values increase the doubt.
 
 python examples/missing_values.py
 """
@@ -22,13 +22,13 @@ species = species[table.index]
 lost = table.isna().sum(axis=1)
 print(f"{int(lost.sum())} of {table.size} values are missing, in {int((lost > 0).sum())} of {len(table)} rows\n")
 
-# By default missing values raise an error, which describes the alternatives.
+# By default, missing values raise an error, which describes the alternatives.
 try:
     ECM(3).fit(table)
 except ValueError as error:
     print(f"ECM(3).fit(table): {error}\n")
 
-# With missing="partial" objects are compared by the attributes that are present.
+# With `missing="partial"`, objects are compared by the attributes that are present.
 model = ECM(3, missing="partial", random_state=0).fit(table)
 complete = ECM(3, random_state=0).fit(flowers)
 imputed = ECM(3, random_state=0).fit(SimpleImputer().fit_transform(table))
@@ -57,6 +57,8 @@ mixed = table.assign(color=rng.choice(["violet", "blue", None], len(table)))
 gower = EVCLUS(3, metric="gower", missing="partial", random_state=0).fit(mixed)
 print(f"\nwith a column of colors, by Gower's dissimilarity: {np.bincount(gower.labels_)} flowers per cluster")
 
+# Picture: The irises in the plane of their first two principal components: three clusters with hulls, and two-colored
+# points between two of them.
 display = CredalPartitionDisplay.from_estimator(model, table, title="irises with a fifth of the values missing")
 display.figure_.savefig("missing_values.png", dpi=120)
 print("\nwrote missing_values.png")

@@ -1,22 +1,22 @@
-"""Quick start: cluster the iris data and inspect the result.
+"""Cluster the iris flowers, list certain and ambiguous flowers and outliers, and assign a new flower.
 
 python examples/quickstart.py
 """
 
-import matplotlib.pyplot as plt
-
-from dempster.cluster import EVCLUS
+from dempster.cluster import CredalClustering
 from dempster.datasets import load_iris
-from dempster.plot import CredalPartitionDisplay, ShepardDisplay
+from dempster.plot import CandidatesDisplay, CredalPartitionDisplay
 
 iris = load_iris(as_frame=True)
-model = EVCLUS(3, random_state=0).fit(iris.data)
+model = CredalClustering(3, random_state=0).fit(iris.data)
 partition = model.credal_partition_
 
-# Numbers of certain and ambiguous objects and of outliers.
+# `summary` counts the certain objects of each cluster, the ambiguous objects by their sets of clusters, and the
+# outliers.
 print(partition.summary())
 
-# One flower in detail: mass on {0,2} means that the flower is in cluster 0 or 2, but the data do not show which.
+# Every flower has a mass function. Mass on the set {0,2} means that the flower is in cluster 0 or 2, and that the
+# data do not show which.
 ambiguous = partition.ambiguous[0]
 print(f"\nflower {ambiguous}:", partition[int(ambiguous)].to_frame().round(3).to_dict("records")[0])
 print(
@@ -25,13 +25,19 @@ print(
     partition.contour[ambiguous].round(2),
 )
 
-# A new flower.
-new = iris.data.iloc[[50, 100]].mean().to_frame().T
-print("\nhalfway between two flowers of different species:")
+# `predict_mass` assigns new flowers, here the mean of all versicolor and virginica.
+new = iris.data[50:].mean().to_frame().T
+print("\nmasses of a new flower:")
 print(model.predict_mass(new).to_frame().round(3).to_string(index=False))
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
-CredalPartitionDisplay.from_estimator(model, iris.data, ax=left)
-ShepardDisplay.from_estimator(model, ax=right)
-figure.savefig("quickstart.png", dpi=120, bbox_inches="tight")
-print("\nwrote quickstart.png")
+# Picture: The irises in the plane of their first two principal components: three groups with filled hulls, and
+# two-colored points between the two groups that touch.
+display = CredalPartitionDisplay.from_estimator(model, iris.data)
+display.figure_.savefig("quickstart.png", dpi=120, bbox_inches="tight")
+
+# `CredalClustering` compared several candidates, that is, shapes of clusters, and combined them.
+#
+# Picture: Three small maps of the irises with the labels of three candidates, and the agreement and weight of each.
+display = CandidatesDisplay.from_estimator(model)
+display.figure_.savefig("candidates.png", dpi=120, bbox_inches="tight")
+print("wrote quickstart.png and candidates.png")

@@ -50,7 +50,10 @@ print(f"\n{explain_object(model, views, doubtful).to_text()}")
 rules = CautiousTree(max_leaves=4).fit(views, model)
 print(f"\n{rules.export_text()}")
 
-# One attribute of each informative view, and the weights.
+# The plane shows one attribute of each informative view.
+#
+# Picture: Left, four groups of objects with hulls in the plane of one attribute of each of two views. Right, bars of
+# the weights of the three views; that of the broken instrument is the smallest.
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), width_ratios=[3, 2])
 shown = pd.DataFrame({"length": views["length and width"][:, 0], "first line of the spectrum": views["spectrum"][:, 0]})
 CredalPartitionDisplay.from_partition(partition, shown, ax=left)

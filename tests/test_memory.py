@@ -1,7 +1,6 @@
 """Fits and predictions do not leak memory."""
 
 import gc
-import resource
 
 import numpy as np
 import pytest
@@ -24,6 +23,8 @@ CALLS = {
 
 
 def used_bytes():
+    import resource  # does not exist on Windows
+
     gc.collect()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()

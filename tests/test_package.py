@@ -22,8 +22,8 @@ MODULES = {
 
 # From the bottom up. A module imports from its own layer or from a lower one.
 LAYERS = [
-    {"_arrays", "_blas", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_text", "_types"}
-    | {"_validation", "data", "optimize", "registry"},
+    {"_arrays", "_blas", "_deprecation", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_text"}
+    | {"_types", "_validation", "data", "optimize", "registry"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},

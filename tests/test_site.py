@@ -1,8 +1,9 @@
-"""The site: every public name is listed, docstrings are complete, and the code of pages runs.
+"""The site: public names are listed, docstrings are complete, numbers come from reports, and the code of pages runs.
 
 ``make docs-quick``, a part of ``make test``, builds the site.
 """
 
+import inspect
 import re
 import sys
 import tomllib
@@ -19,6 +20,8 @@ sys.path.insert(0, str(DOCS / "_ext"))
 
 import api  # noqa: E402
 import blocks  # noqa: E402
+import gallery  # noqa: E402
+import records  # noqa: E402
 
 from dempster._site import ADDRESS  # noqa: E402
 
@@ -43,32 +46,55 @@ def test_every_public_name_is_listed_once():
 
 
 def test_every_api_page_is_listed():
-    listed = set(re.findall(r"^   (\w+)$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE))
+    listed = set(re.findall(r"^   .* <(\w+)>$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE))
     assert listed == {page.stem for page in (DOCS / "api").glob("*.rst")} - {"index"}
 
 
-def numpydoc_errors(name, is_function=False):
+def numpydoc_errors(name, value):
     """Return the errors that numpydoc finds.
 
-    A function must describe every parameter. A method may describe them in a sentence, but a section must be complete.
+    Functions and methods must describe all parameters and the returned value. The docstring of a class may describe its
+    fields as attributes instead.
     """
     from numpydoc.validate import validate
 
     found = validate(name)
-    checks = {"GL06", "GL07", "GL08", "GL09", "PR02", "PR03", "SS01"}
-    if is_function or "Parameters\n---" in (found["docstring"] or ""):
+    text = found["docstring"] or ""
+    checks = {"GL06", "GL07", "GL08", "GL09", "PR02", "PR03", "RT01", "SS01", "YD01"}
+    if not isinstance(value, type) or "Parameters\n---" in text:
         checks.add("PR01")
-    return [f"{code} {words}" for code, words in found["errors"] if code in checks]
+    errors = [f"{code} {words}" for code, words in found["errors"] if code in checks]
+    # numpydoc does not see what class methods return.
+    if inspect.ismethod(value) and not re.search("^(Returns|Yields)\n---", text, flags=re.MULTILINE):
+        errors.append("no section Returns")
+    return errors
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_docstrings_are_complete(name):
     pytest.importorskip("numpydoc")
     value = getattr(import_module(NAMES[name]), name)
-    wrong = numpydoc_errors(f"{NAMES[name]}.{name}", is_function=not isinstance(value, type))
+    wrong = numpydoc_errors(f"{NAMES[name]}.{name}", value)
     for member in api.members_of(value) if isinstance(value, type) else ():
-        wrong += [f"{member}: {error}" for error in numpydoc_errors(f"{NAMES[name]}.{name}.{member}")]
+        errors = numpydoc_errors(f"{NAMES[name]}.{name}.{member}", getattr(value, member))
+        wrong += [f"{member}: {error}" for error in errors]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Double x.\n\n    Returns\n    -------\n    float\n    ", "PR01"),
+        ("Double x.\n\n    Parameters\n    ----------\n    x : float\n    ", "RT01"),
+    ],
+)
+def test_missing_section_is_found(tmp_path, monkeypatch, text, code):
+    pytest.importorskip("numpydoc")
+    (tmp_path / "documented.py").write_text(f'def double(x):\n    """{text}"""\n    return 2 * x\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "documented", raising=False)
+    double = import_module("documented").double
+    assert any(error.startswith(code) for error in numpydoc_errors("documented.double", double))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -81,6 +107,7 @@ def test_estimators_link_to_their_page(name):
 def test_address_agrees_with_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["urls"]["Documentation"] == ADDRESS
+    assert f'href="{ADDRESS}/index.html"' in (DOCS / "_extra" / "404.html").read_text()
 
 
 def test_every_clusterer_and_classifier_has_a_page():
@@ -92,66 +119,150 @@ def test_every_clusterer_and_classifier_has_a_page():
     assert not methods - pages - elsewhere
 
 
+# ---- text of docstrings and reports ---------------------------------------------------------------------------------
+
+
+def test_symbols_become_formulas():
+    import docstrings
+
+    lines = ["The cost d_ij of `x_i` and |A|:", "", ".. math::", "", "    |a_i|", "", "Here mu_A is ``m_A``."]
+    docstrings.convert_docstring(None, "class", "name", None, None, lines)
+    assert lines == [
+        r"The cost \ :math:`d_{ij}`\  of `x_i` and \|A\|:",
+        *["", ".. math::", "", "    |a_i|", ""],
+        r"Here \ :math:`\mu_{A}`\  is ``m_A``.",
+    ]
+
+
+def test_report_is_split_by_paper():
+    import reproduction
+
+    report = """# Reproduction
+## Overview
+[Table](#table-1-data) and [overview](#overview)
+## First (A, 2020)
+![x](figures/x.png)
+## Second
+### Table 1: data
+"""
+    files = reproduction.split(report)
+    assert "[Table](/reproduction/second.md#table-1-data) and [overview](#overview)" in files["overview.txt"]
+    assert files["first-a-2020.md"].endswith("# First (A, 2020)\n![x](../../reproduce/figures/x.png)\n")
+    assert files["second.md"].endswith("\n# Second\n## Table 1: data\n")
+
+
 # ---- numbers from reports -------------------------------------------------------------------------------------------
 
-# (page, quoted text, report, pattern in the report): a changed report shows which pages must be updated.
-QUOTED = [
-    (
-        "experts.md",
-        "0.69 | 0.82 | 0.85 | 0.92 | 0.94 |",
-        "QUESTIONS",
-        r"suggest_pairs \| 0\.63 \| 0\.69 \| 0\.82 \| 0\.85 ",
-    ),
-    (
-        "how_many.md",
-        '| `EVCLUS("auto")`, `ECM("auto")` | 14 of 32 | 20 |',
-        "DEFAULTS",
-        r'EVCLUS\("auto"\).*14 of 32 \| 20 ',
-    ),
-    (
-        "how_many.md",
-        "| k-means with the largest silhouette | 12 of 32 | 18 |",
-        "DEFAULTS",
-        r"silhouette.*12 of 32 \| 18 ",
-    ),
-    ("how_many.md", "| `BeliefPeaks` | 15 of 32 | 21 |", "DEFAULTS", r"BeliefPeaks.*15 of 32 \| 21 "),
-    ("methods/ecm.md", "0.552", "DEFAULTS", r"\| ECM \| 32 \| 0\.552 "),
-    (
-        "coming_from_mixtures.md",
-        "0.577 for `EGMM` and 0.597 for `EVCLUS`",
-        "DEFAULTS",
-        r"Gaussian mixture \| 32 \| 0\.540 ",
-    ),
-    (
-        "coming_from_hdbscan.md",
-        'HDBSCAN has 0.38 and `EVCLUS("auto")` 0.55',
-        "DEFAULTS",
-        r'EVCLUS\("auto"\) \| 0\.551 ',
-    ),
-    ("../paper/paper.md", "0.597 for EVCLUS", "DEFAULTS", r"\| EVCLUS \| 32 \| 0\.597 "),
-    (
-        "../paper/paper.md",
-        "0.674, 0.633 and 0.596",
-        "DEFAULTS",
-        r"EVCLUS 0\.674, k-means 0\.633, Gaussian mixture 0\.596",
-    ),
-    ("../paper/paper.md", "82 of its 83", "RESULTS", r"82 of 83 targets met"),
-    ("../paper/paper.md", "1,229 times faster", "RESULTS", r"ECM fit \|.*1,229 "),
-    ("scale.md", "| `EVCLUS`, plane | 1,000,000 | 15 | 1.5 s | 295 MB |", "RESULTS", r"1,000,000 x 2.*1\.53 s.*295 MB"),
-    (
-        "scale.md",
-        "| `EVCLUS`, plane | 10,000,000 | 15 | 13 s | 2.7 GB |",
-        "RESULTS",
-        r"10,000,000 x 2.*12\.92 s.*2,742 MB",
-    ),
-]
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "api", "reproduction"} & set(page.parts)]
+PAGES = [page for page in PAGES if page.name not in ("README.md", "releasing.md", "template.md")]
+NOT_PROSE = re.compile(
+    r"^(`{3,}).*?^\1$|<!--.*?-->|!\[.*?\]\(.*?\)|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|\{\{.*?\}\}",
+    re.DOTALL | re.MULTILINE,
+)
+TYPED = re.compile(
+    r"(?<![\w.])\d[\d,.]* (?:ms|s|µs|minutes?|seconds?|hours?|[MG]B)\b"  # times and memory
+    r"|\b(?:one|two|three|four|five|ten|few) seconds\b"
+    r"|(?<![\d.,])[01]\.\d{2,3}(?![\d.])"  # scores
+)
+# Text that may contain such a number, by page, with the reason.
+ALLOWED = {
+    "anndata.md": ["anndata 0.12 or later"],  # a version
+    "coming_from_mixtures.md": ["a probability of 0.99"],  # an example
+    "conformal.md": [
+        "a probability of 0.95 may",  # an example
+        "deviation of 0.03 at 90%; with 1,000 objects, of 0.01",  # follows from the beta distribution of the coverage
+        "are about 0.003, which",  # follows from the number of calibration objects
+    ],
+    "methods/bootclus.md": ["a confidence of 0.999"],  # a parameter
+    "methods/catecm.md": ["With the default, -0.25"],  # a parameter
+    "methods/credalclustering.md": ["noise 0.12 and more", "plus 0.01"],  # parameters
+    "methods/eknnclassifier.md": ["the published error is 0.074"],  # a paper
+    "methods/evclus.md": ["| 0.95 (hence"],  # a constant
+    "methods/evidentialneuralnetworkclassifier.md": [
+        "so 0.01 is large",
+        "the published error is 0.333",
+    ],  # parameter, paper
+    "report.md": ["is smaller than 5 MB"],  # tested in tests/report
+    "studio.md": ["limited to 1 GB", "4 MB"],  # limits, size of another package
+}
+# Numbers in texts that are not built with the site: cells of the reports, and others.
+EVCLUS_FIT = "{{bench: RESULTS / evclus / EVCLUS fit, %s objects / time}}"
+QUOTED = {
+    "README.md": [
+        *(f"{{{{bench: DEFAULTS / Labels / {method} / ARI}}}}" for method in ("CredalClustering", "k-means")),
+        *(
+            f"{{{{bench: DEFAULTS / Tables with / {method} / ARI, 4 or more}}}}"
+            for method in ("CredalClustering", "k-means")
+        ),
+        "{{bench: DEFAULTS / Tables with / CredalClustering / p against k-means, 4 or more}}",
+        *(EVCLUS_FIT % n for n in ("1,000,000", "10,000,000")),
+        *("two seconds", "15 minutes", "25 minutes", "44 minutes"),  # imports, and the duration of commands
+    ],
+    "paper/paper.md": [
+        *(EVCLUS_FIT % n for n in ("1,000,000", "10,000,000")),
+        *(
+            f"{{{{bench: DEFAULTS / {section} / {method} / {column}}}}}"
+            for method in ("EVCLUS", "k-means", "Gaussian mixture")
+            for section, column in (("Labels", "ARI"), ("Labels", "confirmed on"), ("Usefulness", "80 % kept"))
+        ),
+        "{{bench: DEFAULTS / Generated families / EVCLUS / rings / #}}",
+        "{{bench: DEFAULTS / Number of clusters / rings / HDBSCAN / #}}",
+        "0.72",  # a negative mass in RESULTS.md
+        "0.03",  # the differences that the reproduction counts
+    ],
+}
 
 
-@pytest.mark.parametrize(("page", "words", "report", "pattern"), QUOTED)
-def test_numbers_agree_with_reports(page, words, report, pattern):
-    assert words in " ".join((DOCS / page).read_text(encoding="utf-8").split())
-    text = (ROOT / "benchmarks" / f"{report}.md").read_text(encoding="utf-8")
-    assert re.search(pattern, text), f"benchmarks/{report}.md does not have {words!r} of docs/{page}"
+def prose_of(page):
+    """Return the text of a page without code, formulas, figures, records, and numbers that are allowed."""
+    text = NOT_PROSE.sub("", page.read_text(encoding="utf-8"))
+    for words in ALLOWED.get(page.relative_to(DOCS).as_posix(), []):
+        assert words in " ".join(text.split()), f"{page.name} does not contain {words!r}"
+        text = " ".join(text.split()).replace(words, "")
+    return text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_numbers_come_from_reports(page):
+    records.insert(page.read_text(encoding="utf-8"))  # All numbers exist.
+    assert not TYPED.findall(prose_of(page)), "insert times and scores by {{bench: ...}}, see docs/_ext/records.py"
+
+
+@pytest.mark.parametrize("name", sorted(QUOTED))
+def test_numbers_agree_with_reports(name):
+    text = NOT_PROSE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    assert set(TYPED.findall(text)) <= {records.insert(number) for number in QUOTED[name]}
+
+
+def test_records_are_found_by_the_beginning_of_names():
+    cell = "RESULTS / all / EVCLUS"
+    assert records.insert(f"{{{{bench: {cell} / quality}}}}") == "ARI " + records.insert(
+        f"{{{{bench: {cell} / quality / ARI}}}}"
+    )
+    assert records.insert("{{table: QUESTIONS / Mean}}").startswith("| strategy | 0 | 10 |")
+    for wrong in ("NONE / a / b / c", f"{cell} fit / time", "RESULTS / evclus / EVCLUS fit / time", f"{cell} / none"):
+        with pytest.raises(records.RecordError):
+            records.insert(f"{{{{bench: {wrong}}}}}")
+
+
+def test_new_report_on_defaults_has_the_numbers_of_the_pages(tmp_path, monkeypatch):
+    """The pages need not change when `make defaults` writes the report again."""
+    from benchmarks.defaults.page import write_page
+
+    from tests.test_defaults import records as random_measures
+
+    write_page(random_measures(6), tmp_path / "DEFAULTS.md")
+    monkeypatch.setattr(records, "report_file", lambda name: tmp_path / f"{name}.md")
+    monkeypatch.setattr(records, "sections", records.sections.__wrapped__)  # without the cache
+    marks = {mark[0] for page in PAGES for mark in records.MARK.finditer(page.read_text(encoding="utf-8"))}
+    numbers = [records.insert(mark) for mark in marks if mark.startswith("{{bench: DEFAULTS")]
+    assert len(numbers) > 50
+
+
+@pytest.mark.parametrize("text", ["takes 0.3 s.", "in 12 minutes", "2.7 GB", "is 0.597", "| 1.00 |", "in two seconds"])
+def test_typed_numbers_are_noticed(text):
+    assert TYPED.search(text)
+    assert not TYPED.search(NOT_PROSE.sub("", f"`{text}` ![{text}](figure.png)"))
 
 
 # ---- code of the pages ----------------------------------------------------------------------------------------------
@@ -197,6 +308,60 @@ def test_failing_block_is_reported(tmp_path):
         blocks.run_page(page, tmp_path)
 
 
+# ---- gallery --------------------------------------------------------------------------------------------------------
+
+
+def test_gallery_has_every_example_once():
+    stems = [stem for entries in gallery.SECTIONS.values() for stem in entries]
+    assert sorted(stems) == sorted(script.stem for script in (ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("stem", gallery.TITLES)
+def test_examples_have_text_and_described_figures(stem):
+    first, *cells = gallery.cells_of(ROOT / "examples" / f"{stem}.py")
+    assert first.text
+    assert "python examples/" not in first.text
+    assert sum(bool(cell.text) for cell in cells) >= 1
+    assert all(cell.code for cell in cells)
+    assert any(len(cell.alt.split()) > 8 for cell in cells)  # A tile shows the first figure.
+    for cell in cells:
+        assert bool(cell.alt) == ("savefig" in cell.code)
+    code = "\n".join(cell["source"] for cell in gallery.notebook(stem)["cells"] if cell["cell_type"] == "code")
+    compile(code, stem, "exec")
+    found = blocks.blocks_of(gallery.page(stem))
+    assert [(block.code.strip(), block.alt or "") for block in found] == [(cell.code, cell.alt) for cell in cells]
+
+
+def test_comments_become_text(tmp_path):
+    script = tmp_path / "one.py"
+    script.write_text('''"""Title.
+
+python examples/one.py
+"""
+
+import os
+
+# First
+# step.
+#
+# Picture: A line.
+x = 1
+# A comment in the code.
+y = 2
+
+
+def f():
+    # Another one.
+    return os.sep
+''')
+    first, imports, step = gallery.cells_of(script)
+    assert first == ("Title.", "", "")
+    assert imports == ("", "", "import os")
+    assert step[:2] == ("First\nstep.", "A line.")
+    assert step.code.startswith("x = 1\n# A comment in the code.\ny = 2")
+    assert step.code.endswith("return os.sep")
+
+
 # ---- optional packages ----------------------------------------------------------------------------------------------
 
 
@@ -234,7 +399,7 @@ def test_extra_has_packages_of_pages():
     assert {"scanpy", "nilearn", "palmerpenguins"} <= needed <= installed
 
 
-@pytest.mark.parametrize("name", ["cells", "tissue", "monitoring", "penguins"])
+@pytest.mark.parametrize("name", ["cells", "tissue", "monitoring", "penguins", "texts"])
 def test_workflow_figures_have_descriptions(name):
     text = (DOCS / "workflows" / f"{name}.md").read_text(encoding="utf-8")
     found = blocks.blocks_of(text)

@@ -32,7 +32,7 @@ methods with each other, not with 1.
 _KEPT = "![Mean adjusted Rand index against the share of objects kept, one curve for each of seven methods](figures/kept.png)"
 _NUMBERS = (
     "![Numbers of clusters found against numbers of classes"
-    ", by EVCLUS and by k-means with the silhouette](figures/numbers.png)"
+    ", by CredalClustering and by k-means with the silhouette](figures/numbers.png)"
 )
 
 
@@ -65,7 +65,7 @@ def write_page(records: dict[str, Any], page: Path) -> None:
 def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
     public = evidence.sets[evidence.sets["family"] == PUBLIC]
     seconds = evidence.rows["seconds"].sum() / 60
-    words = f"Fitting took {records['minutes']:.0f} minutes {records['where']}, {seconds:.0f} minutes of a processor."
+    words = f"Fitting took {records['minutes']:.1f} minutes {records['where']}, {seconds:.0f} minutes of a processor."
     if not len(public):
         return words + " **The folder of public sets is absent: everything about them is left out.**"
     chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))
@@ -112,8 +112,8 @@ def _widths(evidence: Evidence) -> str:
         means = [_number(evidence.mean(group, name, "ari")) for group in groups]
         tests = [_p_value(evidence.against(group, name, rival)) for rival in (K_MEANS, FRONT) for group in groups]
         lines.append((_titled(name), *means, *tests))
-    heads = ("method", "ARI, 2 or 3 attributes", "ARI, 4 or more", "p against k-means, 2 or 3", "4 or more",
-             f"p against {FRONT}, 2 or 3", "4 or more")  # fmt: skip
+    heads = ("method", "ARI, 2 or 3 attributes", "ARI, 4 or more", "p against k-means, 2 or 3",
+             "p against k-means, 4 or more", f"p against {FRONT}, 2 or 3", f"p against {FRONT}, 4 or more")  # fmt: skip
     counts = " and ".join(str(group["set"].nunique()) for group in groups)
     return _table(heads, lines) + f"\n\n{counts} data sets. p: two-sided Wilcoxon signed-rank test of the differences."
 
@@ -127,7 +127,7 @@ def _doubt(evidence: Evidence) -> str:
     lines = []
     measures = ("ambiguous", "outliers", "certain", "held", "hard", "ari", "kept80", "kept60")
     above: dict[str, list[str]] = {"above": [], "below": []}
-    for name in evidence.given(rows):
+    for name in _with_doubt(evidence, rows):
         values = [evidence.mean(rows, name, measure) for measure in measures]
         shown = [
             f"{v:.0%}" if m in ("ambiguous", "outliers", "held", "hard") and np.isfinite(v) else _number(v)
@@ -151,11 +151,15 @@ def _doubt(evidence: Evidence) -> str:
     return f"{_table(heads, lines)}\n\n{words}\n\n{_rise(evidence, rows)}"
 
 
+def _with_doubt(evidence: Evidence, rows: pd.DataFrame) -> list[str]:
+    """Return the methods that order the objects by doubt; spectral clustering does not."""
+    return [name for name in evidence.given(rows) if np.isfinite(evidence.mean(rows, name, "kept80"))]
+
+
 def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
     """Better labels raise a whole curve; the value of the doubt is the slope of the curve."""
-    rise = {
-        name: evidence.mean(rows, name, "kept80") - evidence.mean(rows, name, "ari") for name in evidence.given(rows)
-    }
+    names = _with_doubt(evidence, rows)
+    rise = {name: evidence.mean(rows, name, "kept80") - evidence.mean(rows, name, "ari") for name in names}
     shown = ", ".join(f"{name} {value:.3f}" for name, value in sorted(rise.items(), key=lambda item: -item[1]))
     return (
         "A curve may be high because of good labels or because of informative doubt. The contribution of the doubt alone "
@@ -168,9 +172,9 @@ def _outliers(evidence: Evidence) -> str:
     clean = clean[clean["family"] != "noisy"]
     lines = []
     for name in evidence.given(noisy, everywhere=True):
-        if name in (K_MEANS, MIXTURE):
+        found = evidence.by_set(noisy, name, "planted").dropna()
+        if found.empty:
             continue
-        found = evidence.by_set(noisy, name, "planted")
         false = [evidence.mean(rows, name, "outliers") for rows in (evidence.public(), clean, noisy)]
         lines.append((name, f"{found.mean():.0%}", f"{found.min():.0%}", *(_percent(value) for value in false)))
     heads = (

@@ -14,8 +14,8 @@ from dempster.plot import RetentionCurveDisplay
 
 __all__ = ["AUTO", "draw_kept", "draw_numbers"]
 
-AUTO = 'EVCLUS("auto")'
-_DRAWN = ("EVCLUS", "ECM", "CCM", "EGMM", "BootClus", K_MEANS, MIXTURE)
+AUTO = "CredalClustering()"
+_DRAWN = ("CredalClustering", "EVCLUS", "ECM", "EGMM", "BootClus", K_MEANS, MIXTURE)
 
 
 def draw_kept(evidence: Evidence, file: Path) -> None:

@@ -11,6 +11,7 @@ import re
 from importlib import import_module
 from typing import Any
 
+import gallery
 import running
 from sphinx.application import Sphinx
 
@@ -59,8 +60,7 @@ def _is_field(cls: type, name: str, value: Any) -> bool:
 def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
     """Return the page of a name in reStructuredText."""
     value = getattr(import_module(package), name)
-    title = f"{package}.{name}"
-    lines = [title, "=" * len(title), "", f".. currentmodule:: {package}", ""]
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {package}", ""]
     if (running.DOCS / "methods" / f"{name.lower()}.md").exists():
         lines += [
             f"For the idea, figures of the parameters and cases of failure, see :doc:`/methods/{name.lower()}`.",
@@ -89,7 +89,7 @@ def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
 
 def examples() -> dict[str, tuple[str, str]]:
     return {
-        file.stem: (file.stem.replace("_", " "), file.read_text(encoding="utf-8"))
+        file.stem: (gallery.TITLES[file.stem], file.read_text(encoding="utf-8"))
         for file in sorted((running.ROOT / "examples").glob("*.py"))
     }
 

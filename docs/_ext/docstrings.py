@@ -1,6 +1,7 @@
 """Convert plain-text docstrings to markup for the site.
 
-Indented formulas become literal blocks, bars are escaped, and names of pages (``docs/missing.md``) become links.
+Bars are escaped, symbols with an index (``kappa_ij``) become formulas, and names of pages (``docs/missing.md``) become
+links.
 """
 
 from __future__ import annotations
@@ -15,36 +16,41 @@ from jinja2.sandbox import SandboxedEnvironment
 from numpydoc import docscrape_sphinx
 from sphinx.application import Sphinx
 
-CODE = re.compile(r"(``.*?``|`[^`]*`)")
+CODE = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`)")
 SIGNS = re.compile(r"\||(?<=\w)_(?!\w)")
 PAGE = re.compile(r"``docs/(\w+)\.md``")
+GREEK = "alpha|beta|gamma|delta|eta|kappa|mu|pi|rho|sigma"
+SYMBOL = re.compile(rf"\b(?P<name>[A-Za-z]|(?P<greek>{GREEK})|Bel|Pl|pl)_(?P<index>[a-zA-Z0-9]{{1,2}})\b")
 
 
 def convert_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     result: list[str] = []
-    section, formula = "", False
+    section, before, in_formula = "", "", False
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if line and re.fullmatch(r"-{3,}", following):
             section = line
-        is_prose = section in ("", "Notes")
-        before = next((text for text in reversed(result) if text.strip()), "")
-        is_indented = is_prose and line.startswith("    ") and (not result or not result[-1].strip())
-        if is_indented and not formula and not before.rstrip().endswith("::"):
-            result += [".. code-block:: text", ""]
-            formula = True
-        elif formula and line.strip() and not line.startswith("    "):
-            formula = False
-        is_literal = formula or section == "Examples" or line.startswith(">>>")
-        is_entry = not is_prose and bool(line) and not line.startswith(" ")
+        if line.strip():
+            in_formula = line.startswith("    ") if in_formula else before == ".. math::"
+            before = line.strip()
+        is_literal = in_formula or section == "Examples" or line.startswith(">>>")
+        is_entry = section not in ("", "Notes") and bool(line) and not line.startswith(" ")
         result.append(line if is_literal else escape_entry(line) if is_entry else escape_prose(line))
     lines[:] = result
 
 
 def escape_prose(line: str) -> str:
-    """Escape bars and names that end in an underscore, and link pages, in a line of prose."""
+    """Escape bars and names that end in an underscore, write symbols as formulas, and link pages in a line."""
     line = PAGE.sub(lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line)
-    return "".join(part if part.startswith("`") else SIGNS.sub(r"\\\g<0>", part) for part in CODE.split(line))
+    parts = CODE.split(line)
+    parts[::2] = [SYMBOL.sub(write_symbol, SIGNS.sub(r"\\\g<0>", part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def write_symbol(m: re.Match[str]) -> str:
+    """Return a symbol such as ``kappa_ij`` as a formula."""
+    letter = f"\\{m['greek']}" if m["greek"] else m["name"]
+    return rf"\ :math:`{letter}_{{{m['index']}}}`\ "
 
 
 def escape_entry(line: str) -> str:

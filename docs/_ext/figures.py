@@ -58,8 +58,8 @@ def replace_figures(app: Sphinx, name: str, source: list[str]) -> None:
 
 def render_image(path: str, alt: str, file: Path) -> str:
     """Return a figure in Markdown; wide figures can be scrolled on narrow screens."""
-    wide = "\n:class: wide" if imagesize.get(file)[0] > MAX_PLAIN_WIDTH else ""
-    return f"```{{image}} {path}\n:alt: {alt}{wide}\n```"
+    image = f"```{{image}} {path}\n:alt: {alt}\n```"
+    return f"````{{container}} wide\n{image}\n````" if imagesize.get(file)[0] > MAX_PLAIN_WIDTH else image
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

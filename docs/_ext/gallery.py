@@ -1,116 +1,161 @@
-"""Build the gallery: run every script of ``examples/`` and show its code, output and figures.
+"""Build the gallery: a page, a notebook and a tile for every script of ``examples/``.
 
-The examples are plain scripts that write files. Other gallery extensions need scripts in a special format.
+A comment at the beginning of a line, after a blank line, becomes text; `pages` runs the block of code below it.
+The paragraph ``# Picture: ...`` of such a comment describes the figure that the block draws.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import running
+from pages import folder_of
 from sphinx.application import Sphinx
 from sphinx.util import logging
-
-from figures import render_image
 
 FOLDER = running.DOCS / "gallery"
 EXAMPLES = running.ROOT / "examples"
 RESULTS = running.ROOT / "reproduce" / "RESULTS.md"
+SECTIONS = {
+    "First steps": {
+        "quickstart": "Cluster a table and read the result",
+        "missing_values": "Cluster a table with missing values",
+        "detect_novelty": "Detect novel objects and anomalies",
+        "evidential_classification": "Classify with rejection and soft labels",
+        "conformal_sets": "Sets of classes with guaranteed coverage",
+    },
+    "Understand a result": {
+        "explain_an_object": "Why is this object ambiguous?",
+        "describe_clusters": "Describe clusters by their columns",
+        "describe_by_rules": "Describe a partition by a few rules",
+        "measure_quality": "Measure the quality of a partition",
+        "calibrated_clustering": "Calibrated intervals for pairs of objects",
+    },
+    "Experts and several sources": {
+        "expert_in_the_loop": "Ask an expert about informative pairs",
+        "compare_and_combine": "Compare and combine partitions",
+        "combine_evidence": "Combine labels, votes and memberships",
+        "sensor_fusion": "Fuse two sensors, one of them noisy",
+        "several_views": "Cluster several views of the same objects",
+    },
+    "Images": {
+        "segment_an_image": "Segment images and mark ambiguous boundaries",
+        "custom_network": "Cluster images with a custom network",
+    },
+    "Scale": {
+        "larger_than_memory": "Cluster data larger than memory",
+        "follow_a_stream": "Follow a stream with moving clusters",
+        "resume_a_fit": "Resume an interrupted fit",
+    },
+    "Files and reports": {
+        "models_in_files": "Save and load models",
+        "run_a_recipe": "Describe a whole run as a recipe",
+        "write_a_report": "Write an HTML report",
+    },
+}
+TITLES = {stem: title for entries in SECTIONS.values() for stem, title in entries.items()}
 logger = logging.getLogger(__name__)
 
 
-def title_of(script: Path) -> str:
-    return script.stem.replace("_", " ").capitalize()
+class Cell(NamedTuple):
+    """Text, description of the figure, and code of a step of an example."""
+
+    text: str
+    alt: str
+    code: str
 
 
-def lead_and_code(script: Path) -> tuple[str, str]:
-    """Return the docstring of a script, without the line on how to run it, and the code below it."""
-    text = script.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    words = re.sub(r"\n*^python examples/.*$", "", ast.get_docstring(tree) or "", flags=re.MULTILINE)
-    return words.strip(), "\n".join(text.splitlines()[tree.body[0].end_lineno :]).strip()
+def cells_of(script: Path) -> list[Cell]:
+    """Return the steps of a script; the first contains the docstring, without the line on how to run it."""
+    source = script.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    lead = re.sub(r"\n*^ *python examples/.*$", "", ast.get_docstring(tree) or "", flags=re.MULTILINE)
+    code = "\n".join(source.splitlines()[tree.body[0].end_lineno :])
+    cells = [Cell(lead.strip(), "", "")]
+    for part in re.split(r"\n\n+(?=# )", code):
+        comment = re.match(r"(?:#.*(?:\n|$))*", part.lstrip("\n"))[0]
+        text, _, alt = re.sub(r"^# ?", "", comment, flags=re.MULTILINE).partition("Picture: ")
+        cells.append(Cell(text.strip(), " ".join(alt.split()), part.lstrip("\n")[len(comment) :].strip("\n")))
+    return cells
 
 
-def folder_of(script: Path) -> Path:
-    return running.folder_of(f"example-{script.stem}", script.read_text(encoding="utf-8"))
-
-
-def run_and_write(app: Sphinx, config: Any) -> None:
-    """Run the examples (unless the build is quick) and write their pages."""
+def write_pages(app: Sphinx, config: Any) -> None:
+    """Write the pages and notebooks of the examples, which are run together with the other pages."""
     FOLDER.mkdir(exist_ok=True)
-    scripts = sorted(EXAMPLES.glob("*.py"))
-
-    def work(script: Path) -> None:
-        if not running.is_done(folder_of(script)):
-            error = running.run_script(script, folder_of(script))
-            if error:
-                logger.warning(f"examples/{script.name} fails: {error}")
-
-    if not int(config.quick):
-        running.run_parallel(scripts, work, "running the examples")
-    words = {script.stem: page(script) for script in scripts}
-    write("index", index(scripts))
-    write("papers", papers())
-    for stem, text in words.items():
-        write(stem, text)
-    for file in FOLDER.glob("*.md"):
-        if file.stem not in {"index", "papers", *words}:
+    for stem in TITLES:
+        write(f"{stem}.md", page(stem))
+        write(f"{stem}.ipynb", json.dumps(notebook(stem), indent=1) + "\n")
+    write("papers.md", papers())
+    for file in FOLDER.glob("*.*"):
+        if file.stem not in {"index", "papers", *TITLES}:
             file.unlink()
 
 
-def write(stem: str, text: str) -> None:
-    file = FOLDER / f"{stem}.md"
+def write_index(app: Sphinx) -> None:
+    write("index.md", index())
+
+
+def write(name: str, text: str) -> None:
+    file = FOLDER / name
     if not file.exists() or file.read_text(encoding="utf-8") != text:
         file.write_text(text, encoding="utf-8")
 
 
-def pictures_of(script: Path) -> list[str]:
-    """Return the paths of the figures of an example for Sphinx."""
-    folder = folder_of(script)
-    return (
-        [f"/{p.relative_to(running.DOCS).as_posix()}" for p in sorted(folder.glob("*.png"))] if folder.exists() else []
-    )
+def page(stem: str) -> str:
+    first, *cells = cells_of(EXAMPLES / f"{stem}.py")
+    files = f"{{download}}`script <../../examples/{stem}.py>` or {{download}}`notebook <{stem}.ipynb>`"
+    parts = [f"# {TITLES[stem]}", first.text, f"Download this example as a {files}."]
+    for cell in cells:
+        picture = f"<!-- picture: {cell.alt} -->\n" if cell.alt else ""
+        parts += [cell.text, f"{picture}```python\n{cell.code}\n```"]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def page(script: Path) -> str:
-    lead, code = lead_and_code(script)
-    parts = [
-        f"# {title_of(script)}",
-        lead,
-        f"```{{code-block}} python\n:caption: examples/{script.name}\n\n{code}\n```",
-    ]
-    folder = folder_of(script)
+def notebook(stem: str) -> dict[str, Any]:
+    """Return an example as a Jupyter notebook in the format 4.4."""
+    cells: list[dict[str, Any]] = []
+    for cell in cells_of(EXAMPLES / f"{stem}.py"):
+        text = cell.text if cells else f"# {TITLES[stem]}\n\n{cell.text}"
+        if text:
+            cells.append({"cell_type": "markdown", "metadata": {}, "source": text})
+        if cell.code:
+            code = {"execution_count": None, "metadata": {}, "outputs": [], "source": cell.code}
+            cells.append({"cell_type": "code", **code})
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}
+
+
+def tile(stem: str) -> str:
+    """Return the tile of an example: its first figure, its title and its first paragraph."""
+    cells, folder = cells_of(EXAMPLES / f"{stem}.py"), folder_of(FOLDER / f"{stem}.md")
+    pictures = []
     if running.is_done(folder):
-        printed = running.results_in(folder).rstrip()
-        parts += ["Output", f":::{{container}} printed\n````text\n{printed}\n````\n:::"]
-    for picture in pictures_of(script):
-        words = f"Figure {Path(picture).stem} of this example. {' '.join(lead.split())}"
-        parts.append(render_image(picture, words, running.DOCS / picture[1:]))
-    return "\n\n".join(parts) + "\n"
+        pictures = [name for result in running.results_in(folder) for name in result["pictures"]]
+    shown = ""
+    if pictures:
+        path = f"/{(folder / pictures[0]).relative_to(running.DOCS).as_posix()}"
+        alt = next(cell.alt for cell in cells if cell.alt)
+        shown = f"```{{image}} {path}\n:alt: {alt}\n:target: {stem}.html\n```\n\n"
+    lead = " ".join(cells[0].text.split("\n\n")[0].split())
+    return f"::::{{container}} tile\n{shown}[{TITLES[stem]}]({stem}.md)\n\n{lead}\n::::"
 
 
-def index(scripts: list[Path]) -> str:
+def index() -> str:
     """Return the page with a tile for every example and a link to the figures of the papers."""
-    tiles = []
-    for script in scripts:
-        lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
-        picture = next(iter(pictures_of(script)), None)
-        shown = ""
-        if picture:
-            words = f"Figure of the example {title_of(script)}"
-            shown = f"```{{image}} {picture}\n:alt: {words}\n:target: {script.stem}.html\n```\n\n"
-        tiles.append(f"::::{{container}} tile\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
-    entries = "\n".join(script.stem for script in scripts)
-    return (
-        "# Gallery\n\nAll scripts are in the folder `examples/` and run in seconds.\n"
-        "Their output was computed for this page.\n"
-        "The recomputed figures of the papers are on [a separate page](papers.md).\n\n"
-        "```{toctree}\n:hidden:\n\npapers\n" + entries + "\n```\n\n"
-        ":::::{container} tiles\n" + "\n\n".join(tiles) + "\n:::::\n"
-    )
+    parts = [
+        "# Gallery",
+        "Every example runs in seconds, and can be downloaded as a script or as a notebook. The output on the pages "
+        "was computed by these scripts. [A separate page](papers.md) shows the recomputed figures of the papers.",
+        "```{toctree}\n:hidden:\n\n" + "\n".join([*TITLES, "papers"]) + "\n```",
+    ]
+    for section, entries in SECTIONS.items():
+        tiles = "\n\n".join(tile(stem) for stem in entries)
+        parts += [f"## {section}", f":::::{{container}} tiles\n{tiles}\n:::::"]
+    return "\n\n".join(parts) + "\n"
 
 
 def papers() -> str:
@@ -139,5 +184,6 @@ def papers() -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("config-inited", run_and_write)
+    app.connect("config-inited", write_pages)
+    app.connect("builder-inited", write_index, priority=600)  # after `pages` has run the examples
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""Run the code of the pages and insert its output and figures.
+"""Run the code of the pages and insert its output and figures, and numbers of the reports.
 
 If a package that a page needs is not installed, the page is built without results and with a note.
 """
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import records
 import running
 from blocks import NEEDS, Block, blocks_of, missing_packages
 from sphinx.application import Sphinx
@@ -31,6 +32,8 @@ def run_all(app: Sphinx) -> None:
     """Run pages whose code, or the library, has changed, in a few processes, because imports take most of the time."""
     app.env.find_files(app.config, app.builder)
     pages = [Path(app.srcdir, f"{name}.md") for name in sorted(app.env.found_docs)]
+    if int(app.config.quick):
+        pages = [page for page in pages if page.parent.name != "gallery"]  # The tests run the examples.
     pending = [page for page in pages if page.exists() and needs_run(page)]
 
     def work(some: list[Path]) -> None:
@@ -67,6 +70,16 @@ def add_results(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = text + source[0][at:]
 
 
+def insert_records(app: Sphinx, name: str, source: list[str]) -> None:
+    """Replace ``{{bench: ...}}`` and ``{{table: ...}}`` by numbers and tables of the reports."""
+    for report in records.reports_in(source[0]):
+        app.env.note_dependency(str(records.report_file(report)), docname=name)
+    try:
+        source[0] = records.insert(source[0])
+    except records.RecordError as error:
+        logger.warning(str(error), location=name)
+
+
 def add_missing_note(text: str) -> str:
     """Replace ``<!-- needs: ... -->`` by a note if a package is missing."""
     names = missing_packages(text)
@@ -93,8 +106,9 @@ def resolve_optional_pages(app: Sphinx, name: str, source: list[str]) -> None:
 def render_result(block: Block, result: dict[str, Any], folder: Path, name: str) -> str:
     """Return the output and figures of a block in Markdown."""
     text = ""
-    if result["printed"].strip():
-        text += f"\n\n:::{{container}} printed\n````text\n{result['printed'].rstrip()}\n````\n:::\n"
+    printed = re.sub(r"\d+\.\d+(?= seconds\b)", "…", result["printed"].rstrip())  # Times depend on the machine.
+    if printed:
+        text += f"\n\n:::{{container}} printed\n````text\n{printed}\n````\n:::\n"
     if result["pictures"] and not block.alt:
         logger.warning(f"line {block.line}: a figure without <!-- picture: description -->", location=name)
     for picture in result["pictures"]:
@@ -107,5 +121,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("quick", False, "env", types=(bool, int, str))
     app.connect("builder-inited", run_all)
     app.connect("source-read", resolve_optional_pages)
+    app.connect("source-read", insert_records)
     app.connect("source-read", add_results)
     return {"parallel_read_safe": True}

@@ -4,11 +4,12 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _drawing import blank, save
+from _drawing import blank
+from PIL import Image
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
 
-from dempster.cluster import ECM, EGMM, EVCLUS, BootClus
+from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, CredalClustering
 from dempster.datasets import make_bananas, make_circles
 
 COLORS = np.array(["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "0.5"])
@@ -40,14 +41,14 @@ METHODS = {
     "Gaussian mixture": lambda c: GaussianMixture(c, n_init=5, random_state=0),
     "HDBSCAN": lambda c: HDBSCAN(min_cluster_size=15, copy=True),
     "ECM": lambda c: ECM(c, random_state=0),
-    "ECM, adaptive": lambda c: ECM(c, metric="adaptive", random_state=0),
     "EGMM": lambda c: EGMM(c, n_init=4, random_state=0),
     "BootClus": lambda c: BootClus(c, n_bootstraps=30, random_state=0),
     "EVCLUS": lambda c: EVCLUS(c, random_state=0),
+    "CredalClustering": lambda c: CredalClustering(c, random_state=0),
 }
 
 figure, axes = plt.subplots(
-    len(SHAPES), len(METHODS), figsize=(1.72 * len(METHODS), 1.6 * len(SHAPES)), layout="constrained"
+    len(SHAPES), len(METHODS), figsize=(1.3 * len(METHODS), 1.25 * len(SHAPES)), layout="constrained"
 )
 for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
     X = (X - X.mean(axis=0)) / X.std()  # One scale for both axes keeps the shapes.
@@ -67,14 +68,15 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
             np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
         )  # Use the same colors in a row.
         shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
-        ax.scatter(*X[inside].T, s=4, c=shade, linewidths=0)
-        ax.scatter(*X[ambiguous].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)
-        ax.scatter(*X[out].T, s=9, marker="x", color="black", linewidths=0.6)
+        ax.scatter(*X[inside].T, s=2.5, c=shade, linewidths=0)
+        ax.scatter(*X[ambiguous].T, s=7, facecolors="none", edgecolors="black", linewidths=0.35)
+        ax.scatter(*X[out].T, s=6, marker="x", color="black", linewidths=0.5)
         if shape == "blobs":
-            ax.set_title(name, fontsize=9)
+            ax.set_title(name, fontsize=10)
         ylabel = ax.get_ylabel()
         blank(ax)
         ax.set(ylabel=ylabel, aspect="equal", adjustable="datalim")
         for spine in ax.spines.values():
             spine.set_color("0.8")
-save(figure, "comparison-shapes")
+figure.savefig("comparison-shapes.png")
+Image.open("comparison-shapes.png").quantize(128).save("comparison-shapes.png", optimize=True)

@@ -57,8 +57,8 @@ parameter_row(
     panel=wrong_panel,
 )
 
-# Constraints on fifty pairs of the moons.
-known = Constraints.from_labels(moon, 50, random_state=0)
+# Constraints on 150 pairs of the moons.
+known = Constraints.from_labels(moon, 150, random_state=0)
 parameter_row(
     "evclus-xi",
     "xi",

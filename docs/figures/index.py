@@ -2,10 +2,11 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _drawing import blank, save
+from _drawing import blank
 
 from dempster.cluster import ECM
 
+OFFSETS = {"A": (-2.6, 0), "B": (2.6, 0), "C": (0, 2.6)}  # The letters are beside the points.
 COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])  # distinguishable with color vision deficiency
 
 rng = np.random.default_rng(3)
@@ -21,13 +22,13 @@ names = ["∅ (none)" if not len(A) else " or ".join(sorted(letters[k] for k in 
 
 certain = int(np.argmax(partition.masses[:, 1:4].max(axis=1)))
 for title, i in (("certain", certain), ("ambiguous", len(X) - 2), ("outlier", len(X) - 1)):
-    figure, (plane, bars) = plt.subplots(1, 2, figsize=(4.6, 2.5), width_ratios=(1.25, 1), layout="constrained")
+    figure, (plane, bars) = plt.subplots(1, 2, figsize=(3.6, 2), width_ratios=(1.25, 1), layout="constrained")
     plane.scatter(*X.T, s=9, c=[colors[k] for k in partition.labels], alpha=0.45, linewidths=0)
     for k, center in enumerate(model.cluster_centers_):
-        plane.annotate(letters[k], center, color="black", weight="bold", ha="center", va="center")
+        plane.annotate(letters[k], center + OFFSETS[letters[k]], color="black", weight="bold", ha="center", va="center")
     plane.plot(*X[i], "o", color="black", markersize=5)
     plane.plot(*X[i], "o", color="black", markersize=13, fillstyle="none", markeredgewidth=1.6)
-    plane.set_aspect("equal")
+    plane.set(aspect="equal", xlim=(-3.4, 7.6), ylim=(-2.6, 6.5))
     blank(plane)
     shown = sorted(
         (row for row in range(len(sets)) if len(sets[row]) < 3), key=lambda row: (len(sets[row]) or 9, names[row])
@@ -38,4 +39,5 @@ for title, i in (("certain", certain), ("ambiguous", len(X) - 2), ("outlier", le
     bars.invert_yaxis()
     for ax in (plane, bars):
         ax.spines[["top", "right"]].set_visible(False)
-    save(figure, f"index-{title}")
+    figure.savefig(f"index-{title}.png", dpi=200)
+    plt.close(figure)

@@ -128,7 +128,7 @@ def format_cell(value: Any) -> str:
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     if value is None or (is_fraction and math.isnan(value)):
         return "unknown"
-    return f"{float(value):.4g}" if is_fraction else printable(value)
+    return format_number(value) if is_fraction else printable(value)
 
 
 # ---- clusters -------------------------------------------------------------------------------------------------------

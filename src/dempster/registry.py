@@ -108,6 +108,10 @@ def method_names(package: str = "cluster") -> list[str]:
     package : {"cluster", "classify"}, default="cluster"
         Package that contains the methods.
 
+    Returns
+    -------
+    list of str
+
     Examples
     --------
     >>> from dempster.apps.recipe import method_names
@@ -127,6 +131,10 @@ def method_summary(name: str, package: str = "cluster") -> str:
     package : {"cluster", "classify"}, default="cluster"
         Package that contains the method.
 
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> from dempster.apps.recipe import method_summary
@@ -145,6 +153,10 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
         One of the names that `method_names` returns.
     package : {"cluster", "classify"}, default="cluster"
         Package that contains the method.
+
+    Returns
+    -------
+    tuple of Parameter
 
     Examples
     --------
@@ -380,7 +392,7 @@ _CLUSTER = (
         *_shared(n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("egmm", "EGMM",
-        "Evidential Gaussian mixture: each set of clusters has a component at the barycenter of its means.",
+        "Evidential Gaussian mixture: objects between two Gaussian clusters get mass on the pair.",
         ("auto", "weights", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("covariance", "tied", "", ("tied", "own"),

@@ -65,6 +65,7 @@ def test_save_model_and_config(folder):
     ("arguments", "words"),
     [
         (["--plot", "a.png"], "--plot cannot be used with a table that is read in blocks"),
+        (["--confidence", "0.9"], "--confidence cannot be used with a table that is read in blocks"),
         (["--save-model", "m.txt"], "--save-model: the extension must be .dempster"),
         (["--columns", "z"], "no column 'z'"),
         (["--columns", "name"], "--columns: column 'name' is not numeric"),

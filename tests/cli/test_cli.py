@@ -1,11 +1,9 @@
 """``dempster cluster`` and ``dempster demo``: output, files and errors."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +76,7 @@ def test_help_needs_no_heavy_imports():
 
 
 def test_progress_on_a_terminal(data):
+    pty, termios = (pytest.importorskip(name, reason="no terminals on Windows") for name in ("pty", "termios"))
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
     # This is long enough for progress to be shown.
@@ -256,6 +255,7 @@ def test_notes_on_ignored_columns(tmp_path):
     assert lines == [
         "note: left out the columns species (text, 1 different value), nothing (empty), flag (true or false), "
         "nearly (1 cell of 60 not a number, such as 'many')",
+        "note: to use 'nearly', correct the cells that are not numbers, or set na_values",
         "note: left out constant columns: always",
     ]
     assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""

@@ -63,6 +63,25 @@ def test_save_and_repeat_a_run(saved):
     assert other["recipe"] == found["recipe"] | {"clusters": 2}
 
 
+def test_confidence(folder):  # noqa: F811
+    options = "-c", 3, "--method", "ecm", "--n-init", 1, "--confidence", 0.8
+    shown = run("cluster", "flowers.csv", *options).stdout
+    found = document("cluster", "flowers.csv", *options, "-o", "out.npz")["sets"]
+    sets = np.load("out.npz")["sets"]
+    column = pd.read_csv("flowers.partition.csv", dtype=str)["conformal_set"].tolist()
+    assert column == ["|".join(map(str, np.flatnonzero(row))) or "∅" for row in sets]
+    size, stability = sets.sum(axis=1), found.pop("stability")
+    one, several, none = (int(rows.sum()) for rows in (size == 1, size > 1, size == 0))
+    assert found == {"confidence": 0.8, "one": one, "several": several, "none": none, "mean_size": size.mean()}
+    for words in (
+        "sets of clusters at confidence 0.8",
+        f"{one} objects with one cluster, {several} with several, {none} with none",
+        f"12 refits to bootstrap samples is {stability:.2f}",
+        "with a probability of at least 0.8.\nIt contains the true cluster with this probability only if",
+    ):
+        assert words in shown
+
+
 def test_help_shows_options_of_the_method():
     shown = run("cluster", "--method", "ecm", "--help").stdout
     for words in ("Parameters of --method ecm", "--delta X", "--metric euclidean|adaptive", "[default: auto]"):
@@ -72,7 +91,7 @@ def test_help_shows_options_of_the_method():
 
 
 def test_choices_and_truth(folder):  # noqa: F811
-    shown = run("cluster", "flowers.csv", "--truth", "color").stdout
+    shown = run("cluster", "flowers.csv", "--truth", "color", "-v").stdout
     assert "chosen: n_clusters = 3; score" in shown
     assert "compared with color" in shown
     assert "1.000" in shown
@@ -103,6 +122,17 @@ def test_sparse_dissimilarities(folder):  # noqa: F811
     run("cluster", "some.mtx", "--dissimilarities", "-c", 3, "--method", "evclus", "-o", "out.npz")
     labels = read_partition("out.npz").labels
     assert len({(a, b) for a, b in zip(labels, np.arange(60) % 3, strict=True)}) == 3
+
+
+def test_example_tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("example", "flowers.csv", "new-flowers.csv", "wines.csv")
+    tables = [pd.read_csv(name) for name in ("flowers.csv", "new-flowers.csv", "wines.csv")]
+    assert [table.shape for table in tables] == [(150, 6), (15, 5), (178, 15)]
+    assert tables[0].groupby("species").size().tolist() == [50, 50, 50]
+    assert tables[2].groupby("grape").size().to_dict() == {"Barbera": 48, "Barolo": 59, "Grignolino": 71}
+    assert "flowers.csv exists" in run("example", "flowers.csv", code=1).stderr
+    assert "the example tables are flowers.csv, new-flowers.csv and wines.csv" in run("example", "x", code=2).stderr
 
 
 # ---- models ---------------------------------------------------------------------------------------------------------
@@ -211,6 +241,28 @@ def test_explain(saved):
         in run("explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1).stderr
     )
     assert "there is no cluster '9'" in run("explain", "ecm.dempster", "flowers.csv", "--cluster", 9, code=1).stderr
+
+
+def test_explain_objects_whose_names_are_numbers(folder):  # noqa: F811
+    flowers().assign(name=range(1000, 1060)).to_csv("numbered.csv", index=False)
+    run("cluster", "numbered.csv", "--index", "name", "-c", 3, "--method", "ecm", "--save-model", "n.dempster")
+    for subject in ("n.dempster", "numbered.partition.csv"):
+        shown = run("explain", subject, "numbered.csv", "--object", 1005, "--index", "name").stdout
+        assert shown.startswith("Object 1005 is")
+
+
+def test_na_values_and_unknown_classes(folder):  # noqa: F811
+    table = flowers().astype({"width": object, "color": object})
+    table.loc[table.index[3], "width"] = "below"
+    table.loc[table.index[::4], "color"] = None
+    table.to_csv("holes.csv", index=False)
+    options = "--na-values", "below", "--missing", "drop", "--index", "name", "--truth", "color"
+    run(
+        "cluster", "holes.csv", "-c", 3, "--method", "ecm", *options, "--save-model", "h.dempster", "--report", "h.html"
+    )
+    assert "the 44 objects with a known class" in (folder / "h.html").read_text(encoding="utf-8")
+    assert document("predict", "h.dempster", "holes.csv")["n_objects"] == 59  # na_values of the model are used
+    assert "needs the argument TABLE" in run("report", "h.dempster", "--na-values", "x", code=2).stderr
 
 
 def test_ask_and_use_answers(folder):  # noqa: F811

@@ -137,6 +137,11 @@ WRONG_USE = {
     "cluster t.csv -c 3 --delta 3": "method credal has no option --delta; bpec",
     "cluster t.csv -c 3 --method eknnclus": "-c: method eknnclus selects the number of clusters itself; use -c auto",
     "cluster t.csv --method ecm --constraints p.csv": "--constraints: method ecm cannot use constraints",
+    "cluster t.csv --confidence 1": "'--confidence': 1.0 is not in the range 0<x<1",
+    "cluster t.csv --confidence 0.95 -c 3": "--confidence 0.95 needs at least 80 objects, got 60",
+    "cluster t.csv --confidence 0.8 --labels kind": "--confidence: sets of clusters cannot be computed with",
+    "cluster d.npy --dissimilarities --confidence 0.8": "--confidence: the files contain dissimilarities",
+    "cluster t.csv --method bootclus --confidence 0.8": "--confidence: method bootclus has its own parameter",
     "cluster t.csv -p delta": "-p must have the form name=value",
     "cluster t.csv -p nonsense=1": "nonsense",
     "cluster t.csv --method ecm -p gamma=1": "no such parameter; it has n_clusters, focal_sets",
@@ -193,7 +198,7 @@ INVALID_FILES = {
     "cluster garbage.csv -c 3": "cannot read garbage.csv",
     "cluster garbage.parquet -c 3": "cannot read garbage.parquet",
     "cluster ragged.csv -c 3": "cannot read ragged.csv",
-    "cluster text.csv -c 3": "no numeric column to cluster; left out: a (text",
+    "cluster text.csv -c 3": "no numeric column to cluster; left out: a, b (text",
     "cluster missing-values.csv -c 3": "1 row of 3 with missing values (in 'b')",
     "cluster no-complete-row.csv -c 1 --missing drop": "would leave no row",
     "cluster infinite.csv -c 3": "1 row of 3 with infinite values (in 'b')",
@@ -403,6 +408,8 @@ NAMES = ["a", "b c", "a,b", '"q"', 'a"b', " lead", "trail ", "-x", "--y", "a\nb"
 def test_to_command_can_be_parsed():
     recipes = [Recipe("t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name) for name in NAMES]
     recipes.append(Recipe("t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5}))
+    recipes.append(Recipe("t.csv", confidence=0.9))
+    recipes.append(Recipe("t.csv", method="bootclus", parameters={"confidence": 0.8}))
     for recipe in recipes:
         context = cluster.make_context("cluster", shlex.split(recipe.to_command())[2:])
         assert build_recipe(context, context.params) == recipe

@@ -4,12 +4,10 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from dempster.apps.cli import COMMANDS, program
-from dempster.datasets import load_iris
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
 
@@ -31,21 +29,11 @@ def words(line):
     return re.sub(r"[-\d.,]+", "#", " ".join(line.split()))
 
 
-def write_tables(folder):
-    iris = load_iris(as_frame=True)
-    table = iris.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
-    table.insert(0, "flower", [f"iris {i + 1}" for i in range(150)])
-    table["species"] = np.asarray(iris.target_names)[iris.target]
-    table.to_csv(folder / "flowers.csv", index=False)
-    table.iloc[::10].drop(columns="species").to_csv(folder / "new-flowers.csv", index=False)
-
-
 def test_examples(tmp_path, monkeypatch):
     if not PAGE.exists():
         pytest.skip("the pages are not installed")
     pytest.importorskip("dempster.apps.report")
     monkeypatch.chdir(tmp_path)
-    write_tables(tmp_path)
     for arguments, shown in examples():
         result = CliRunner().invoke(program, arguments, prog_name="dempster")
         assert result.exit_code == 0, (arguments, result.output)

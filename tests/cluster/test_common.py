@@ -28,7 +28,11 @@ from dempster.cluster import (
 
 PUBLIC = {name: getattr(cluster, name) for name in cluster.__all__}
 KINDS = {name: kind for name, kind in PUBLIC.items() if inspect.isclass(kind) and issubclass(kind, ClusterMixin)}
-QUICK = {"NNEVCLUS": {"max_iter": 60, "network": 10}, "BootClus": {"n_bootstraps": 30}}
+QUICK = {
+    "NNEVCLUS": {"max_iter": 60, "network": 10},
+    "BootClus": {"n_bootstraps": 30},
+    "CredalClustering": {"shape": "compact"},
+}
 
 
 def quick(estimator):
@@ -38,6 +42,7 @@ def quick(estimator):
 
 CLUSTERERS = [kind(**QUICK.get(name, {})) for name, kind in KINDS.items()]
 VARIANTS = [
+    CredalClustering(),
     EKNNClus(metric="precomputed"),
     ECM(missing="partial"),
     CatECM(focal_sets="selected", missing="category", handle_unknown="ignore"),

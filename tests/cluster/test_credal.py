@@ -1,6 +1,8 @@
 """CredalClustering: selection of the shape and the number of clusters."""
 
+from functools import partial
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidParameterError
-from dempster.cluster import EGMM, EVCLUS, CredalClustering
+from dempster.cluster import EGMM, EVCLUS, CredalClustering, credal
 from dempster.explain import explain_object
 from dempster.persistence import load, save
 
@@ -233,6 +235,13 @@ def test_few_objects_are_not_compared():
     assert "too few" in model.reason()
 
 
+def test_the_number_is_compared_with_other_numbers():
+    comparison = SimpleNamespace(scores={2: 0.86, 3: 0.87, 4: 0.7})
+    explain = partial(credal.Comparison.explain_number, comparison)
+    assert explain(SimpleNamespace(n_clusters=2)).endswith("next 3 (0.87), 4 (0.70); 3 clusters are about as plausible")
+    assert explain(SimpleNamespace(n_clusters=5)) == "5; clearly separated in the density tree"
+
+
 def test_the_reason_needs_a_fit_and_other_candidates(blobs):
     with pytest.raises(NotFittedError):
         CredalClustering().reason()
@@ -244,3 +253,17 @@ def test_iris_without_any_parameter():
     model = CredalClustering(random_state=0).fit(X)
     assert model.n_clusters_ in (2, 3)
     assert adjusted_rand_score(y, model.labels_) > 0.55
+
+
+def test_number_of_crescents_that_compact_clusters_cut_reproducibly():
+    """Here, 13 compact clusters have a high score, but they separate 7 % of the nearest neighbors."""
+    X, y = make_moons(500, noise=0.08, random_state=7)
+    model = CredalClustering(random_state=0).fit(X / X.std(axis=0))
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_candidates_are_numbered_like_the_result(blobs):
+    model = CredalClustering(3, random_state=0).fit(blobs[0])
+    selected = model.candidate_labels_[model.candidates_["selected"].to_numpy()][0]
+    assert np.mean(model.predict(model.candidate_points_) == selected) > 0.9

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -231,6 +232,26 @@ def test_round_trip_of_sets(tmp_path, suffix, family):
     write_partition(partition, tmp_path / f"p.{suffix}")
     assert_same(read_partition(tmp_path / f"p.{suffix}"), partition)
     assert names_in(tmp_path) == [f"p.{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_conformal_sets(tmp_path, suffix):
+    path = tmp_path / f"p.{suffix}"
+    partition = CredalPartition(
+        random_partition(3, FocalSets.full(3)), frame=["=a", "b", 3], index=pd.Index(list("xyz"), name="conformal_set")
+    )
+    sets = np.array([[True, False, False], [True, False, True], [False, False, False]])
+    write_partition(partition, path, sets=sets)
+    assert_same(read_partition(path), partition)
+    if suffix == "npz":
+        np.testing.assert_array_equal(np.load(path)["sets"], sets)
+    else:
+        read = {"csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t"), "parquet": pd.read_parquet}[suffix]
+        first = "=a" if suffix == "parquet" else "'=a"  # A spreadsheet must not evaluate text.
+        assert read(path)["conformal_set"].tolist() == [first, f"{first}|3", "∅"]
+    for wrong in (sets[:2], sets[:, :2], sets.astype(int), "0|3"):
+        with pytest.raises(ValueError, match=r"^sets must be a Boolean array of shape \(3, 3\), got"):
+            write_partition(partition, path, sets=wrong)
 
 
 INDICES = {

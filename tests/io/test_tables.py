@@ -2,13 +2,14 @@
 
 import gzip
 import warnings
+import zipfile
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.io import read_dissimilarities, read_partition, read_table
+from dempster.io import dialect, read_dissimilarities, read_partition, read_table
 from tests.limits import limited, refused_or_sensible
 
 # ---- text files -----------------------------------------------------------------------------------------------------
@@ -369,7 +370,8 @@ SHEETS = {
     "years as names": ([["a", 2019], [3, 4]], "header=True"),
     "numbers of columns and rows": ([[None, 0, 1], [0, 5.5, 6], [1, 7, 8]], {"0": [5.5, 7], "1": [6, 8]}),
     "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
-    "a title": ([["My data", None], ["a", "b"], [1, 2]], "header"),
+    "titles": ([["My data", None], [None, None], ["in m", None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
+    "a single number in the first row": ([[3, None], [1, 2]], {"x1": [3, 1]}),
     "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
     "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
     "decimals or thousands": ([["a", "b"], ["1,234", 1], ["2,345", 2]], "decimal"),
@@ -393,6 +395,38 @@ def test_sheet_layouts(which, tmp_path):
         return
     table = read_table(tmp_path / "table.xlsx")
     assert {name: table[name].tolist() for name in expected} == expected
+
+
+def test_a_sheet_is_selected(tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        pd.DataFrame({"a": ["about"]}).to_excel(writer, sheet_name="Cover", index=False)
+        pd.DataFrame({"b": [1, -999, 3]}).to_excel(writer, sheet_name="Data", index=False)
+    assert read_table(tmp_path / "t.xlsx").attrs["sheets"] == ["Cover", "Data"]
+    table = read_table(tmp_path / "t.xlsx", sheet="Data", na_values=["-999"])
+    assert table["b"].isna().tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="one of 'Cover', 'Data', got 'data'"):
+        read_table(tmp_path / "t.xlsx", sheet="data")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_cells_that_mean_missing_values(suffix, tmp_path):
+    table = pd.DataFrame({"a": [1, -999, 3], "b": ["x", "none seen", "y"], "c": [1.5, 2.5, -999.0]})
+    path = tmp_path / f"t.{suffix}"
+    table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    found = read_table(path, na_values=["-999", "none seen"])
+    np.testing.assert_array_equal(found.isna(), [[False] * 3, [True, True, False], [False, False, True]])
+    assert found["a"].dtype.kind == "f"
+
+
+def test_numbers_with_cells_that_mean_missing_values(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1,5;2\n<0,3;3\n2,5;4\n")
+    assert read_table(tmp_path / "t.csv", na_values=["<0,3"])["a"].tolist()[::2] == [1.5, 2.5]
+
+
+def test_the_separator_line_of_spreadsheets_is_skipped(tmp_path):
+    for encoding in ("cp1252", "utf-8-sig", "utf-16"):
+        (tmp_path / "t.csv").write_bytes("sep=;\r\nGröße;b\r\n1,5;2\r\n3,5;4\r\n".encode(encoding))
+        assert read_table(tmp_path / "t.csv").to_dict("list") == {"Größe": [1.5, 3.5], "b": [2, 4]}
 
 
 def test_formulas_and_hidden_sheets(tmp_path):
@@ -452,6 +486,21 @@ def test_decompression_bomb(tmp_path):
             file.write(b"0,0\n" * (1 << 18))
     with limited(), pytest.raises(ValueError, match="bomb.csv.gz"):
         read_table(tmp_path / "bomb.csv.gz")
+
+
+def test_compressed_sheets_must_not_fill_the_memory(tmp_path):
+    pytest.importorskip("openpyxl")
+    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        file.writestr("[Content_Types].xml", bytes(150 << 20))
+    with pytest.raises(ValueError, match=r"bomb\.xlsx: .* are implausible"):
+        read_table(tmp_path / "bomb.xlsx")
+
+
+def test_lines_are_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(dialect, "MAX_LINE_CHARACTERS", 100)
+    (tmp_path / "line.csv").write_text("1," * 80)
+    with pytest.raises(ValueError, match="a line has more than 100 characters"):
+        read_table(tmp_path / "line.csv")
 
 
 @pytest.mark.parametrize(

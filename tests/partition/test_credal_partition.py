@@ -158,6 +158,22 @@ def test_summary_counts_and_names():
     assert summary.to_frame().loc["0", "certain"] == 2
 
 
+def test_summary_is_short_and_narrow_unless_verbose():
+    family = FocalSets.pairs(30)
+    rows = np.eye(len(family))[np.arange(len(family))]
+    choices = {"d0": "2.36, " + "the median of the dissimilarities " * 5, "n_clusters": "30"}
+    cp = CredalPartition(rows, family, index=[f"row {i}" for i in range(len(family))], metadata={"choices": choices})
+    short, long = str(cp.summary()), str(cp.summary(verbose=True))
+    assert "... and 10 smaller clusters" in short
+    assert "d0" not in short
+    assert "\nchosen: n_clusters = 30" in short
+    assert "\n" + " " * 21 + "1 between" in short  # A line does not begin inside an entry.
+    assert "\ncluster 29" in long
+    assert "\nchosen: d0 = 2.36, the median" in long
+    assert len(short.splitlines()) <= 29
+    assert max(map(len, [*short.splitlines(), *long.splitlines()])) <= 80
+
+
 def test_single_cluster():
     cp = CredalPartition([[0.1, 0.9]], FocalSets.simple(1))
     assert cp.nonspecificity_index() == 0

@@ -152,6 +152,17 @@ def test_boundary_of_tiny_plausibilities(classifier):
         assert np.ptp(line[:, 1]) == pytest.approx(1.3 * 4)
 
 
+def test_no_boundary_between_outliers_in_one_axes():
+    def masses(X):  # Objects above y = 0 are outliers.
+        outlier, left = np.where(X[:, 1] > 0, 0.9, 0.0), X[:, 0] < 0
+        return np.column_stack([outlier, (1 - outlier) * left, (1 - outlier) * ~left, np.zeros(len(X))])
+
+    model = FunctionClassifier(masses, FocalSets.full(2))
+    for layout, reached in (("together", False), ("panels", True)):
+        line = vertices(small(model, SQUARE, layout=layout).boundaries_[0])
+        assert (line[:, 1] > 0.2).any() == reached
+
+
 def test_all_sets_in_one_axes(fourclass):
     model, X = fourclass
     display = small(model, X, layout="together")

@@ -32,18 +32,33 @@ def test_informative_columns_are_selected():
     found = choose_attributes(messy())
     assert found.columns == ["size"]
     for words in (
-        "id (it numbers the rows)",
-        "customer_id (it identifies the rows)",
+        "id (it numbers the rows and may be the index)",
+        "customer_id (it identifies the rows and may be the index)",
         "size again (the same as 'size')",
         "when (dates)",
-        "note (text, different in every row)",
+        "note (text, different in every row; it may be the index)",
         "kind (text, 2 different values)",
         "nothing (empty)",
         "mostly (1 cell of 40 not a number, such as '?')",
         "flag (true or false)",
     ):
         assert words in found.notes[0]
-    assert found.notes[1] == "left out constant columns: constant"
+    assert found.notes[1] == "to use 'mostly', correct the cells that are not numbers, or set na_values"
+    assert found.notes[-1] == "left out constant columns: constant"
+
+
+def test_notes_on_codes_totals_and_text():
+    values = np.arange(1.0, 9.0)
+    table = pd.DataFrame({"a": np.append(values, values.sum()), "b": [5, 4, 3, -999, 4, 2, 1, 4, 5]})
+    notes = choose_attributes(table).notes
+    assert notes == [
+        "-999 in 'b' may mean missing values; if so, set na_values",
+        "the last row contains the sum of the other rows in 'a'; remove it if it is a total",
+    ]
+    quiet = pd.DataFrame({"a": values, "b": [-99, -5, 3, 2, 8, 1, 4, 5], "c": [0, 0, 0, 0, 0, 0, 1, 1]})
+    assert choose_attributes(quiet).notes == []
+    text = table.assign(c=list("xyxyxyxyx"), d=list("xxyyxxyyx"), e=list("yyxxxyyyy"))
+    assert "set categories" in choose_attributes(text).notes[1]
 
 
 def test_named_columns_are_selected():

@@ -1,6 +1,7 @@
 """Recipes: runs, exports and errors."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,7 @@ def test_code_and_toml_give_the_same_result(folder, name):
 def test_result(folder):
     notes = []
     result = Recipe("flowers.csv", truth="color", clusters="auto").run(note=notes.append)
-    assert notes == ["left out the column name (text, different in every row)"]
+    assert notes == ["left out the column name (text, different in every row; it may be the index)"]
     assert result.notes[:1] == notes
     assert "standardized" in result.notes[1]
     assert result.truth.tolist() == flowers()["color"].tolist()
@@ -81,6 +82,20 @@ def test_result(folder):
     assert list(result.table.columns) == list(flowers().columns)
     assert result.attributes.columns == ["length, cm", "width", "depth"]
     assert result.seconds > 0
+
+
+def test_confidence_adds_sets_and_keeps_the_partition(folder):
+    recipe = Recipe("flowers.csv", method="ecm", clusters=3, seed=1, confidence=0.8, parameters={"n_init": 1})
+    result, plain, variables = recipe.run(), replace(recipe, confidence=None).run(), {}
+    assert plain.conformal is None
+    np.testing.assert_array_equal(result.partition.masses, plain.partition.masses)
+    exec(recipe.to_code(), variables)  # It fits a ConformalClustering with the same seed.
+    assert variables["conformal"].n_refits == 12
+    np.testing.assert_array_equal(variables["sets"], result.conformal.sets_)
+    np.testing.assert_array_equal(variables["partition"].masses, plain.partition.masses)
+    assert Recipe.from_toml(recipe.to_toml()) == recipe
+    with pytest.raises(ValueError, match="confidence=0.95 needs at least 80 objects, got 60"):
+        replace(recipe, confidence=0.95).run()
 
 
 def test_progress_is_reported(folder):
@@ -100,6 +115,15 @@ def test_invalid_recipes():
         ({"method": "ecm", "labels": "y"}, "labels: method ecm .*nnevclus"),
         ({"method": "egmm", "missing": "partial"}, "missing: method egmm .*missing='drop'"),
         ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus .*clusters='auto'"),
+        ({"confidence": 1.0}, "confidence must be None or a number above 0 and below 1, got 1.0"),
+        ({"confidence": 0.9, "kind": "dissimilarities"}, "confidence: the files contain dissimilarities"),
+        ({"confidence": 0.9, "method": "secm"}, "confidence: the file is an image"),
+        ({"confidence": 0.9, "constraints": "p.csv"}, "confidence: .*constraints"),
+        ({"confidence": 0.9, "labels": "y"}, "confidence: .*labels"),
+        ({"confidence": 0.9, "categories": ["a"]}, "confidence: .*numeric columns"),
+        ({"confidence": 0.9, "method": "catecm"}, "confidence: .*numeric columns"),
+        ({"confidence": 0.9, "missing": "partial"}, "confidence: .*missing values"),
+        ({"confidence": 0.9, "method": "bootclus"}, "confidence: method bootclus has its own .*-p confidence="),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"missing": "impute"}, "missing must be one of 'refuse', 'drop', 'partial', got 'impute'"),
         ({"files": ["a.csv", "b.csv"]}, "files: .*method='wmvec'"),

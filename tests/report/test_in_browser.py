@@ -87,6 +87,10 @@ def count_colored_pixels(page):
 def test_page_fits_without_errors(open_report, name, width):
     page = open_report(name, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for _ in range(50):  # The map is drawn later on a busy machine.
+        if count_colored_pixels(page) > 100:
+            break
+        page.wait_for_timeout(100)
     assert count_colored_pixels(page) > 100
     assert page.locator("nav").is_visible()
 

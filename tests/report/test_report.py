@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
 
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import Recipe
 from dempster.apps.report import Report, make_report
-from dempster.cluster import ECM, EVCLUS, WMVEC
+from dempster.cluster import ECM, EVCLUS, WMVEC, ConformalClustering, CredalClustering
 from dempster.datasets import load_wine
 from dempster.explain import doubt_scores, stability
 from tests.cluster.contract import SUBJECTS
@@ -102,6 +103,15 @@ def test_known_classes():
     with_y, without = (make_report(model, X, y=y, stability=False), make_report(model, X, stability=False))
     assert "Retention curve" in report_text(with_y)
     np.testing.assert_equal(map_data(with_y), map_data(without))
+
+
+def test_the_selected_number_and_shape_are_explained():
+    X = make_moons(120, noise=0.04, random_state=0)[0]
+    model = CredalClustering(random_state=0).fit(X)
+    assert model.number_.best != model.n_clusters_ == 2
+    text = report_text(make_report(model, X, stability=False))
+    assert f"2 clusters, or perhaps {model.number_.best}" in text
+    assert "Connected clustersNeighbors have the same label" in text
 
 
 def test_cluster_names():
@@ -294,6 +304,31 @@ def test_precomputed_stability():
     assert "refitted 3 times" in report_text(make_report(model.fit(X), X, stability=result))
     with pytest.raises(ValueError, match="^stability "):
         make_report(model, X, stability=stability(model, X[:50], 2, random_state=0))
+
+
+# ---- conformal sets -------------------------------------------------------------------------------------------------
+
+
+def test_conformal_sets():
+    X = points(120, spread=2.0)
+    model = ConformalClustering(ECM(3, n_init=1, random_state=0), confidence=0.8, n_refits=2, random_state=0).fit(X)
+    report = make_report(model, X, stability=False)
+    page, text = read(report.to_html()), report_text(report)
+    assert [section.attributes["id"] for section in page.all("section")] == [*SECTIONS[:3], "sets", *SECTIONS[3:]]
+    rows = next(table for table in page.all("table") if table.attributes.get("id") == "set-table").all("tr")[1:]
+    counts = np.bincount(model.sets_.sum(axis=1))
+    assert [(row.children[0].text, int(row.children[1].text)) for row in rows] == [
+        (str(size) if size else "none", counts[size]) for size in np.flatnonzero(counts)
+    ]
+    assert f"{model.sets_.sum() / 120:.2f} for this report" in text
+    assert "with a probability of at least 0.8" in text
+    assert f"2 refits to bootstrap samples is {model.stability_:.2f}" in text
+    assert "ConformalClustering(" in next(code.text for code in page.all("code"))
+    for value, is_warned in ((0.89, True), (0.9, False)):
+        model.stability_ = value
+        text = report_text(make_report(model, X, stability=False))
+        assert ("Warning: the clustering is not stable" in text) == is_warned
+    assert "Sets with a guarantee" not in report_text(make_report(model.clusterer_, X, stability=False))
 
 
 # ---- files and errors -----------------------------------------------------------------------------------------------

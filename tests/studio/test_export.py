@@ -41,7 +41,7 @@ def run_command(command, folder):
 
 @pytest.fixture(scope="module")
 def runs(studio):
-    """Return a tab and runs: plain, with answers, started from peaks, and of a selection."""
+    """Return a tab and runs: plain, with answers, started from peaks, of a selection, and with defaults."""
     from tests.studio.live import Client
 
     tab = Client(studio)
@@ -59,10 +59,11 @@ def runs(studio):
     mask[40:120] = 1
     tab.ask("PUT", f"/runs/{first['id']}/selection", content=mask.tobytes())
     part = tab.cluster(source, only="selection", clusters=2)
-    return tab, {"first": first, "taught": taught, "peaks": peaks, "part": part}
+    default = tab.cluster(source)
+    return tab, {"first": first, "taught": taught, "peaks": peaks, "part": part, "default": default}
 
 
-@pytest.mark.parametrize("name", ["first", "taught", "peaks", "part"])
+@pytest.mark.parametrize("name", ["first", "taught", "peaks", "part", "default"])
 def test_code_and_command_repeat_the_run(runs, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tab, found = runs
@@ -72,20 +73,22 @@ def test_code_and_command_repeat_the_run(runs, name, tmp_path, monkeypatch):
     np.testing.assert_array_equal(run_command(recipe["command"], tmp_path), expected)
 
 
-def test_model_predicts_new_rows(runs, tmp_path):
+@pytest.mark.parametrize("name", ["first", "default"])
+def test_model_predicts_new_rows(runs, name, tmp_path):
     import pandas as pd
 
     tab, found = runs
     path = tmp_path / "iris.dempster"
-    path.write_bytes(tab.get(f"/runs/{found['first']['id']}/model").content)
-    (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found['first']['id']}/data").content)
+    path.write_bytes(tab.get(f"/runs/{found[name]['id']}/model").content)
+    (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found[name]['id']}/data").content)
     masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
-    np.testing.assert_allclose(masses, export_partition(tab, found["first"], tmp_path).masses, atol=1e-9)
+    np.testing.assert_allclose(masses, export_partition(tab, found[name], tmp_path).masses, atol=1e-9)
 
 
-def test_report(runs):
+@pytest.mark.parametrize("name", ["first", pytest.param("default", marks=pytest.mark.long)])
+def test_report(runs, name):
     tab, found = runs
-    number = found["first"]["id"]
+    number = found[name]["id"]
     assert tab.get(f"/runs/{number}/report").status == 422
     assert tab.done(tab.post(f"/runs/{number}/report")) == {"ready": True}
     page = tab.get(f"/runs/{number}/report")

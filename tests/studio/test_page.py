@@ -175,15 +175,23 @@ def test_planes_masses_and_hulls(same_page):
 def test_diagnostics(same_page):
     open_tab(same_page, "groups")
     same_page.wait_for_selector("#panel-groups .heat td")
-    open_tab(same_page, "shepard")
-    same_page.wait_for_selector("#panel-shepard >> text=pairs of objects")
+    open_tab(same_page, "fit")
+    same_page.wait_for_selector("#panel-fit tr[data-selected] >> text=selected")
+    assert same_page.locator("#panel-fit canvas").count() > 1
     open_tab(same_page, "convergence")
-    same_page.wait_for_selector("#panel-convergence >> text=converged after")
+    same_page.wait_for_selector("#panel-convergence >> text=The selected candidate converged after")
     open_tab(same_page, "number")
     same_page.click("#compare-numbers")
     same_page.wait_for_selector("#panel-number >> text=largest support")
     same_page.click("#panel-number >> text=/^Use /")
     assert same_page.input_value("#clusters").isdigit()
+
+
+def test_shepard_diagram(page):
+    load_example(page, "butterfly")
+    cluster(page, "2", method="evclus")
+    page.click("#drawer >> text=Shepard")
+    page.wait_for_selector("#panel-fit >> text=pairs of objects")
 
 
 def test_start_from_peaks(page):
@@ -264,7 +272,8 @@ def test_answer_questions_by_keys(iris_page):
     iris_page.wait_for_function("() => document.querySelectorAll('.said-list li').length === 1")
     iris_page.click("#refit")
     iris_page.wait_for_selector("#panel-teach >> text=What changed")
-    assert iris_page.locator(".run-list li").count() == 2
+    names = iris_page.locator(".run-list .open .set-label").all_inner_texts()
+    assert names == ["EVCLUS, 3 clusters", "CredalClustering, 3 clusters"]  # Only EVCLUS uses the answers.
     open_tab(iris_page, "compare")
     iris_page.wait_for_selector("#panel-compare >> text=Agreement")
     assert iris_page.locator("#panel-compare svg g").count() == 2
@@ -288,7 +297,7 @@ def test_contradictions(iris_page):
 def test_exports(same_page):
     open_tab(same_page, "export")
     same_page.wait_for_selector("#export-code")
-    assert "EVCLUS(n_clusters=3" in same_page.locator("#export-code").inner_text()
+    assert "CredalClustering(n_clusters=3" in same_page.locator("#export-code").inner_text()
     assert same_page.locator("#export-command").inner_text().startswith("dempster cluster iris.csv -c 3")
     with same_page.expect_download() as started:
         same_page.click("text=Partition (CSV)")
@@ -365,7 +374,7 @@ def test_keyboard(same_page):
     for _ in range(4):
         same_page.wait_for_selector(".tour-card")
         same_page.keyboard.press("Enter")
-    same_page.click(".tour-card >> text=Close")
+    same_page.keyboard.press("Enter")  # The last step has only the buttons Close and Back.
     assert same_page.locator(".tour-card").count() == 0
 
 
@@ -385,6 +394,13 @@ def test_narrow_window(chromium, studio, scheme):
             page.click(f"#pages [data-page={name}]")
             assert page.evaluate("document.documentElement.scrollWidth") <= 420
         assert sum(counts(page)) == 12
+        page.click("#pages [data-page=drawer]")
+        page.click(".grid-row >> nth=0")
+        page.wait_for_selector("#panel-why .masses:visible")
+        page.click("#pages [data-page=setup]")
+        page.focus(".skip")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "map-area"
     context.close()
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from dempster.apps.studio import loading, views
 from dempster.apps.studio.sessions import safe_name
@@ -74,7 +75,7 @@ def test_boundary_is_sorted_from_one_cluster_to_the_other(iris):
     assert found["apart"][0]["separation"] > 0.5
 
 
-def test_profiles_curve_history_and_shepard(iris):
+def test_profiles_curve_history_and_candidates(iris):
     tab, _, run = iris
     profiles = tab.get(f"/runs/{run['id']}/profiles").json()
     assert [group["n"] for group in profiles["groups"]][:3] == pytest.approx([40, 49, 43], abs=12)
@@ -83,7 +84,32 @@ def test_profiles_curve_history_and_shepard(iris):
     assert curve["quality"][-1] > 0.5
     assert len(tab.get(f"/runs/{run['id']}/curve").json()["quality"]) == len(curve["share"])
     assert tab.get(f"/runs/{run['id']}/history").json()["converged"] is True
-    assert unpack(tab.get(f"/runs/{run['id']}/shepard").content)["error"] < 0.3
+    found = unpack(tab.get(f"/runs/{run['id']}/candidates").content)
+    table = found["candidates"]
+    assert {one["shape"] for one in table} >= {"compact", "elongated"}
+    labels = found["labels"].reshape(len(found["shown"]), -1)
+    assert len(found["points"]) == 2 * labels.shape[1]
+    selected = found["shown"].index([one["selected"] for one in table].index(True))
+    for k, shown in enumerate(found["shown"]):
+        assert adjusted_rand_score(labels[k], labels[selected]) == pytest.approx(table[shown]["with_selected"])
+    assert table[found["shown"][selected]]["method"] in found["reasons"]["shape"]
+    assert tab.get(f"/runs/{run['id']}/shepard").status == 422
+
+
+def test_default_method(tab):
+    source = tab.load("butterfly")
+    assert tab.get("/api/about").json()["methods"][0]["name"] == "auto"
+    plain = tab.cluster(source, method="auto", learn=True)
+    tab.post("/answers", {"first": 0, "second": 11, "answer": "different"})
+    constrained = tab.cluster(source, method="auto", learn=True, clusters=2)
+    assert [plain["method"], constrained["method"]] == ["CredalClustering", "EVCLUS"]
+    assert tab.get("").json()["settings"]["method"] == "auto"
+    few = tab.cluster(source, clusters=10)
+    found = unpack(tab.get(f"/runs/{few['id']}/candidates").content)
+    assert (found["candidates"], found["shown"]) == ([], [])
+    assert "too few objects" in found["reasons"]["shape"]
+    assert unpack(tab.get(f"/runs/{constrained['id']}/shepard").content)["error"] < 0.3
+    assert tab.get(f"/runs/{constrained['id']}/candidates").status == 422
 
 
 def test_order_by_doubt_and_by_column(iris):
@@ -281,7 +307,7 @@ def test_file_of_the_command_line(tmp_path, capfd):
         opened = tab.open()
         source = tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())
         assert source["rows"] == 30
-        run = tab.cluster(source, clusters=2)
+        run = tab.cluster(source, clusters=2, method="ecm")
         path.unlink()
         answer = tab.get(f"/runs/{run['id']}/data")
     assert (answer.status, answer.json()["error"]) == (422, "points.csv: No such file or directory")

@@ -93,7 +93,19 @@ class FocalSets:
 
     @classmethod
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """Return the empty set, the singletons and the whole frame."""
+        """Return the empty set, the singletons and the whole frame.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        empty, omega : bool, default=True
+            Whether to include the empty set and the whole frame.
+
+        Returns
+        -------
+        FocalSets
+        """
         is_plain = type(n_clusters) is int and 1 <= n_clusters <= _FEW_SETS
         c = n_clusters if is_plain else _check_n_clusters(n_clusters)
         if not (isinstance(empty, bool) and isinstance(omega, bool)):
@@ -107,12 +119,36 @@ class FocalSets:
 
     @classmethod
     def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """Return the empty set, the singletons, all pairs and the whole frame."""
+        """Return the empty set, the singletons, all pairs and the whole frame.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        empty, omega : bool, default=True
+            Whether to include the empty set and the whole frame.
+
+        Returns
+        -------
+        FocalSets
+        """
         return cls.max_cardinality(n_clusters, 2, empty=empty, omega=omega)
 
     @classmethod
     def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """Return all subsets of the frame."""
+        """Return all subsets of the frame.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters, at most 20. The family has up to 2^c sets.
+        empty, omega : bool, default=True
+            Whether to include the empty set and the whole frame.
+
+        Returns
+        -------
+        FocalSets
+        """
         c = _check_n_clusters(n_clusters)
         if c > _MAX_POWER_SET:
             raise InvalidInputError(
@@ -125,7 +161,21 @@ class FocalSets:
 
     @classmethod
     def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """Return all sets of 1 to ``size`` clusters, by default with the empty set and the whole frame."""
+        """Return all sets of 1 to ``size`` clusters, by default with the empty set and the whole frame.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        size : int
+            Maximum number of clusters of a set, except for the whole frame.
+        empty, omega : bool, default=True
+            Whether to include the empty set and the whole frame.
+
+        Returns
+        -------
+        FocalSets
+        """
         c = _check_n_clusters(n_clusters)
         size = _checked_integer(size, "size")
         count = 0
@@ -149,7 +199,21 @@ class FocalSets:
     def with_pairs(
         cls, n_clusters: int, pairs: Iterable[Sequence[int]], *, empty: bool = True, omega: bool = True
     ) -> FocalSets:
-        """Return the empty set, the singletons, the given pairs and the whole frame."""
+        """Return the empty set, the singletons, the given pairs and the whole frame.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        pairs : iterable of pairs of int
+            Pairs of different clusters, numbered from 0.
+        empty, omega : bool, default=True
+            Whether to include the empty set and the whole frame.
+
+        Returns
+        -------
+        FocalSets
+        """
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
         sets = _list_sets(pairs, "pairs")
@@ -177,6 +241,10 @@ class FocalSets:
         empty, omega : bool
             Whether to include the empty set and the whole frame.
 
+        Returns
+        -------
+        FocalSets
+
         Examples
         --------
         >>> from dempster import FocalSets
@@ -198,7 +266,18 @@ class FocalSets:
     def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
         """Return the empty set and all sets of consecutive clusters, for clusters with an order (such as grades).
 
-        ``max_length`` is the maximum number of clusters of a set; by default all c clusters.
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        max_length : int, optional
+            Maximum number of clusters of a set; by default all c clusters.
+        empty : bool, default=True
+            Whether to include the empty set.
+
+        Returns
+        -------
+        FocalSets
         """
         c = _check_n_clusters(n_clusters)
         longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
@@ -208,7 +287,19 @@ class FocalSets:
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
-        """Return the family of the given sets in the given order. A set is an iterable of cluster numbers from 0."""
+        """Return the family of the given sets in the given order.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number c of clusters.
+        sets : iterable of iterables of int
+            Different sets of clusters, numbered from 0. ``()`` is the empty set.
+
+        Returns
+        -------
+        FocalSets
+        """
         c = _check_n_clusters(n_clusters)
         return cls(_membership_rows(c, _list_sets(sets, "sets")))
 
@@ -224,7 +315,12 @@ class FocalSets:
         return cls(_membership_rows(c, ordered))
 
     def sorted(self) -> FocalSets:
-        """Return the same sets sorted by cardinality, then lexicographically."""
+        """Return the same sets sorted by cardinality, then lexicographically.
+
+        Returns
+        -------
+        FocalSets
+        """
         # If two sets have the same size, the set that contains the first cluster in which they differ comes first.
         keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
         return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
@@ -307,14 +403,34 @@ class FocalSets:
             freeze(value)
 
     def find(self, membership: np.ndarray) -> np.ndarray:
-        """Return the index in this family of each row of a membership array, or -1 for a set outside the family."""
+        """Return the index in this family of each row of a membership array, or -1 for a set outside the family.
+
+        Parameters
+        ----------
+        membership : Boolean array of shape (s, c)
+            Entry (j, k) is true if set j contains cluster k.
+
+        Returns
+        -------
+        integer array of shape (s,)
+        """
         rows = np.ascontiguousarray(as_boolean(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
             raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
-        """Return the index of a set of clusters; raise ValueError if it is not in the family."""
+        """Return the index of a set of clusters; raise ValueError if it is not in the family.
+
+        Parameters
+        ----------
+        clusters : iterable of int
+            Clusters of the set, numbered from 0, in any order.
+
+        Returns
+        -------
+        int
+        """
         where = self._find_set(clusters)
         if where < 0:
             raise InvalidParameterError(
@@ -331,6 +447,15 @@ class FocalSets:
 
         If two sets would have the same name, such as {a,b} and the set of the single cluster "a,b", the names of the
         clusters are quoted.
+
+        Parameters
+        ----------
+        cluster_names : sequence of length c, optional
+            Names of the clusters; 0, ..., c-1 by default.
+
+        Returns
+        -------
+        list of str
         """
         names = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
@@ -343,7 +468,17 @@ class FocalSets:
         return found
 
     def union(self, other: FocalSets) -> FocalSets:
-        """Return the family of all sets of both families, sorted by cardinality, then lexicographically."""
+        """Return the family of all sets of both families, sorted by cardinality, then lexicographically.
+
+        Parameters
+        ----------
+        other : FocalSets
+            Family of sets of the same number of clusters.
+
+        Returns
+        -------
+        FocalSets
+        """
         validate_family(other, "other")
         if other.n_clusters != self.n_clusters:
             raise InvalidParameterError("other", must=f"have {self.n_clusters} clusters, got {other.n_clusters}")

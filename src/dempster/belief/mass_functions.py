@@ -137,7 +137,26 @@ class MassFunctions:
 
     @classmethod
     def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
-        """Create mass functions from valid masses without validation or copy; the array must not change afterwards."""
+        """Create mass functions from valid masses without validation or copy.
+
+        Parameters
+        ----------
+        masses : array of shape (n, f)
+            Valid masses. The array must not change afterwards.
+        focal_sets : FocalSets
+            Family of the f focal sets.
+        index : sequence of length n, optional
+            Names of the rows.
+        frame : sequence of length c, optional
+            Names of the answers; 0, ..., c-1 by default.
+        **more
+            Further attributes of a subclass, such as ``metadata`` of a `CredalPartition`.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         self = cls.__new__(cls)
         self._set(masses, focal_sets, index, frame, **more)
         return self
@@ -159,7 +178,20 @@ class MassFunctions:
     ) -> Self:
         """Return mass functions from a dictionary ``{set of names: mass}`` or a list of such dictionaries.
 
-        A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
+        Parameters
+        ----------
+        masses : mapping {set: mass}, or sequence of mappings
+            Masses of one row, or of each row. A set is a tuple or frozenset of names of the frame, a single name, or
+            ``()`` for the empty set.
+        frame : sequence of length c
+            Names of the answers.
+        index : sequence of length n, optional
+            Names of the rows.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
         """
         names = parse_frame(frame)
         rows = [masses] if isinstance(masses, Mapping) else as_list(masses, "masses", "dictionaries {set: mass}")
@@ -201,6 +233,11 @@ class MassFunctions:
         index : sequence of length n, optional
             Names of the rows; by default the row names of a table.
 
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+
         References
         ----------
         A. P. Dempster (1967). Upper and lower probabilities induced by a multivalued mapping. Annals of Mathematical
@@ -238,7 +275,22 @@ class MassFunctions:
 
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the unnormalized beliefs of all focal sets, which must include the whole frame."""
+        """Return mass functions from the unnormalized beliefs of all focal sets, which must include the whole frame.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, f)
+            Unnormalized beliefs of the focal sets.
+        focal_sets : FocalSets
+            Family of the f focal sets, which must contain the whole frame.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
             raise InvalidParameterError("focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)")
@@ -247,7 +299,22 @@ class MassFunctions:
 
     @classmethod
     def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the implicabilities b(A) = bel(A) + m(empty set) of all focal sets."""
+        """Return mass functions from the implicabilities b(A) = bel(A) + m(empty set) of all focal sets.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, f)
+            Implicabilities of the focal sets.
+        focal_sets : FocalSets
+            Family of the f focal sets.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         return cls._from_values(transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords)
 
     @classmethod
@@ -256,12 +323,41 @@ class MassFunctions:
 
         The plausibilities must determine the masses. They do for the power set, and for the family of the singletons
         and the empty set.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, f)
+            Unnormalized plausibilities of the focal sets.
+        focal_sets : FocalSets
+            Family of the f focal sets.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
         """
         return cls._from_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the commonalities of all focal sets."""
+        """Return mass functions from the commonalities of all focal sets.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, f)
+            Commonalities of the focal sets.
+        focal_sets : FocalSets
+            Family of the f focal sets.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         return cls._from_values(transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords)
 
     @classmethod
@@ -276,7 +372,20 @@ class MassFunctions:
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
-        """Return consonant mass functions (nested focal sets) from the plausibilities of the answers, shape (n, c)."""
+        """Return consonant mass functions (nested focal sets) from the plausibilities of the answers.
+
+        Parameters
+        ----------
+        contour : array-like of shape (n, c)
+            Plausibilities of the answers, in [0, 1].
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         values = validate_probabilities(contour, "contour")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_contour(values)), **(table_names(contour) | keywords)
@@ -284,7 +393,20 @@ class MassFunctions:
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
-        """Return the least committed mass functions with the given pignistic probabilities, shape (n, c)."""
+        """Return the least committed mass functions with the given pignistic probabilities.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n, c)
+            Pignistic probabilities of the answers, which sum to one in each row.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+        """
         p = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_pignistic(p)),
@@ -308,6 +430,11 @@ class MassFunctions:
             Uncertainty of each row; by default one minus the sum of the beliefs.
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
 
         References
         ----------
@@ -343,6 +470,11 @@ class MassFunctions:
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+
         References
         ----------
         A. Jøsang (2016). Subjective Logic: A Formalism for Reasoning Under Uncertainty. Springer.
@@ -371,7 +503,7 @@ class MassFunctions:
         prior_weight: float = 2.0,
         **keywords,
     ) -> Self:
-        """Return predictive mass functions: beliefs about the next observation, given counts of earlier ones.
+        r"""Return predictive mass functions: beliefs about the next observation, given counts of earlier ones.
 
         Parameters
         ----------
@@ -391,12 +523,19 @@ class MassFunctions:
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+
         Notes
         -----
         For ``rule="goodman"``, let [l_k, u_k] be simultaneous confidence intervals of the probabilities of the
         answers (Goodman, 1965). The lower probability of a set A is
 
-            P(A) = max(sum_{k in A} l_k, 1 - sum_{k not in A} u_k).
+        .. math::
+
+            P(A) = \max\Bigl(\sum_{k \in A} l_k,\; 1 - \sum_{k \notin A} u_k\Bigr).
 
         For two or three answers, P is the belief function. If the answers have an order, the beliefs in all sets of
         consecutive answers are equal to P. In all other cases P is not a belief function. The masses then maximize the
@@ -512,18 +651,45 @@ class MassFunctions:
     # ---- measures -------------------------------------------------------------------------------------------------
 
     def mass(self, sets: Any = None) -> Array:
-        """Return the masses of the given sets, 0 for a set outside the family. See `belief` for the argument."""
+        """Return the masses of the given sets, 0 for a set outside the family.
+
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None, default=None
+            Sets A; see `belief`.
+
+        Returns
+        -------
+        array of shape (n,) for one set, of shape (n, s) for s sets
+        """
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = self._masses[:, where] * cast_like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
-        """Return the Boolean membership array of ``sets``, shape (s, c), and whether ``sets`` is a single set."""
+        """Return the Boolean membership array of some sets, and whether they are a single set.
+
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None
+            Sets of answers; see `belief`.
+
+        Returns
+        -------
+        rows : Boolean array of shape (s, c)
+            Entry (j, k) is true if set j contains answer k.
+        single : bool
+            Whether ``sets`` is a single set.
+        """
         return membership_rows(sets, self.focal_sets, self.frame)
 
     def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """Return bel(A), the sum of m(B) over the nonempty subsets B of A (the support for "the answer is in A").
+        r"""Return bel(A), the sum of m(B) over the nonempty subsets B of A (the support for "the answer is in A").
+
+        .. math::
+
+            bel(A) = \sum_{\emptyset \neq B \subseteq A} m(B)
 
         Parameters
         ----------
@@ -540,15 +706,59 @@ class MassFunctions:
         return self._measure(lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized)
 
     def implicability(self, sets: Any = None) -> Array:
-        """Return the implicability b(A) = bel(A) + m(empty set). See `belief` for the argument."""
+        r"""Return the implicability b(A) = bel(A) + m(empty set).
+
+        .. math::
+
+            b(A) = bel(A) + m(\emptyset) = \sum_{B \subseteq A} m(B)
+
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None, default=None
+            Sets A; see `belief`.
+
+        Returns
+        -------
+        array of shape (n,) for one set, of shape (n, s) for s sets
+        """
         return self._measure(is_subset, sets, False)
 
     def plausibility(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """Return pl(A), the sum of m(B) over all sets B that intersect A. See `belief` for the arguments."""
+        r"""Return pl(A), the sum of m(B) over all sets B that intersect A.
+
+        .. math::
+
+            pl(A) = \sum_{B \cap A \neq \emptyset} m(B)
+
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None, default=None
+            Sets A; see `belief`.
+        normalized : bool, default=False
+            Whether to divide by 1 - m(empty set).
+
+        Returns
+        -------
+        array of shape (n,) for one set, of shape (n, s) for s sets
+        """
         return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
 
     def commonality(self, sets: Any = None) -> Array:
-        """Return q(A), the sum of m(B) over all sets B that contain A. See `belief` for the argument."""
+        r"""Return q(A), the sum of m(B) over all sets B that contain A.
+
+        .. math::
+
+            q(A) = \sum_{B \supseteq A} m(B)
+
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None, default=None
+            Sets A; see `belief`.
+
+        Returns
+        -------
+        array of shape (n,) for one set, of shape (n, s) for s sets
+        """
         return self._measure(lambda own, rows: is_subset(rows, own).T, sets, False)
 
     @cached_property
@@ -563,23 +773,54 @@ class MassFunctions:
         return freeze(self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses))
 
     def pignistic(self, *, normalized: bool = True) -> Array:
-        """Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
+        r"""Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
+
+        .. math::
+
+            BetP(k) = \frac{1}{1 - m(\emptyset)} \sum_{A \ni k} \frac{m(A)}{|A|}
 
         They divide the mass of each set equally among its answers. Unless ``normalized=False``, they are divided by
         1 - m(empty set), and they are uniform if m(empty set) = 1. They lie between belief and plausibility if either
         all three or none of them are normalized.
+
+        Parameters
+        ----------
+        normalized : bool, default=True
+            Whether to divide by 1 - m(empty set).
+
+        Returns
+        -------
+        array of shape (n, c)
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
         return self._per_answer(multiply_rows(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
-        """Return the plausibilities of the answers, shape (n, c), divided by their sum (1/c if all are zero)."""
+        """Return the plausibilities of the answers, divided by their sum (1/c if all are zero).
+
+        Returns
+        -------
+        array of shape (n, c)
+        """
         return self._per_answer(self.contour, normalized=True)
 
     def conflict(self, other: MassFunctions | None = None) -> Array:
-        """Return the degree of conflict in each row, the sum of m1(A) m2(B) over all disjoint sets A and B.
+        r"""Return the degree of conflict in each row, the sum of m_1(A) m_2(B) over all disjoint sets A and B.
 
-        m1 is a row of this object and m2 is the matching row of ``other`` (see `combine`); by default m2 = m1.
+        .. math::
+
+            \kappa = \sum_{A \cap B = \emptyset} m_1(A) m_2(B)
+
+        Here m_1 is a row of this object, and m_2 is the matching row of ``other`` (see `combine`), by default m_1.
+
+        Parameters
+        ----------
+        other : MassFunctions, optional
+            Mass functions on the same frame.
+
+        Returns
+        -------
+        array of shape (n,)
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
@@ -588,7 +829,18 @@ class MassFunctions:
         )
 
     def nonspecificity(self) -> Array:
-        """Return the sum of m(A) log2 |A|, from 0 (precise) to log2 c (vacuous); for the empty set, |A| is set to c."""
+        r"""Return the nonspecificity of each row, from 0 (precise) to log2 c (vacuous).
+
+        .. math::
+
+            N(m) = \sum_A m(A) \log_2 |A|
+
+        For the empty set, |A| is set to c.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         size = self.focal_sets.cardinality.astype(float)
         size[size == 0] = self.n_clusters
         return self._masses @ cast_like(np.log2(size), self._masses)
@@ -596,8 +848,17 @@ class MassFunctions:
     def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
         """Return the distance between each row and the matching row of ``other`` (see `combine`).
 
-        ``rule`` is ``"jousselme"`` (a metric with values up to 1) or ``"belief"`` (half the sum of the absolute
-        differences of the beliefs in all sets).
+        Parameters
+        ----------
+        other : MassFunctions
+            Mass functions on the same frame.
+        rule : {"jousselme", "belief"}, default="jousselme"
+            "jousselme" is a metric with values up to 1. "belief" is half the sum of the absolute differences of the
+            beliefs in all sets.
+
+        Returns
+        -------
+        array of shape (n,)
         """
         check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
@@ -626,6 +887,22 @@ class MassFunctions:
         Returns
         -------
         MassFunctions
+
+        Notes
+        -----
+        For two sources m_1 and m_2, the conjunctive rule, the disjunctive rule and Dempster's rule are
+
+        .. math::
+
+            &m_\cap(A) = \sum_{B \cap C = A} m_1(B) m_2(C), \qquad m_\cup(A) = \sum_{B \cup C = A} m_1(B) m_2(C),
+
+            &m_\oplus(A) = \frac{m_\cap(A)}{1 - m_\cap(\emptyset)} \quad\text{for } A \neq \emptyset.
+
+        The other rules treat the conflict, the mass of the empty set under the conjunctive rule, differently. Yager's
+        rule moves it to the frame. If B and C are disjoint, the rule of Dubois and Prade assigns the product of their
+        masses to their union, and PCR6 divides it among B and C in proportion to their masses. "average" is the mean of
+        the masses. The cautious rule, for dependent sources, takes the minimum of the conjunctive weights of the
+        sources for every set, and the bold rule is its disjunctive counterpart (Denoeux, 2008).
         """
         for other in others:
             self._check_frame(other)
@@ -647,7 +924,7 @@ class MassFunctions:
         return self.combine(other, rule="disjunctive") if isinstance(other, MassFunctions) else NotImplemented
 
     def discount(self, rate: Any, *, contexts: Any = None) -> MassFunctions:
-        """Discount a source that is unreliable with probability ``rate``.
+        r"""Discount a source that is unreliable with probability ``rate``.
 
         Parameters
         ----------
@@ -672,7 +949,9 @@ class MassFunctions:
         Quost and Denoeux (2008), and any sets in Mercier, Lefevre and Delmotte (2012). The plausibility of an answer k
         becomes
 
-            pl'(k) = 1 - (1 - pl(k)) prod_{A contains k} (1 - rate(A)).
+        .. math::
+
+            pl'(k) = 1 - (1 - pl(k)) \prod_{A \ni k} (1 - \mathrm{rate}(A)).
 
         The whole frame as the only context is plain discounting. `dempster.classify.ContextualDiscounting` learns the
         rates from labeled objects.
@@ -703,7 +982,20 @@ class MassFunctions:
         return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
-        """Condition on the set ``event``, which contains the answer, by Dempster's rule or without normalization."""
+        """Condition on a set that is known to contain the answer.
+
+        Parameters
+        ----------
+        event : set
+            Tuple or frozenset of answers, given by name (see `frame`) or index.
+        normalized : bool, default=True
+            Whether to apply Dempster's rule. Otherwise the conjunctive rule is applied, and mass outside the event
+            becomes mass on the empty set.
+
+        Returns
+        -------
+        MassFunctions
+        """
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
@@ -712,9 +1004,17 @@ class MassFunctions:
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
-        """Remove the mass of the empty set by rescaling (``"dempster"``) or by moving it to the frame (``"yager"``).
+        """Remove the mass of the empty set.
 
-        With "dempster", a row with all mass on the empty set becomes vacuous, and a warning is issued.
+        Parameters
+        ----------
+        rule : {"dempster", "yager"}, default="dempster"
+            "dempster" divides the other masses by 1 - m(empty set); a row with all mass on the empty set becomes
+            vacuous, and a warning is issued. "yager" moves the mass to the frame.
+
+        Returns
+        -------
+        MassFunctions
         """
         check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
@@ -725,7 +1025,17 @@ class MassFunctions:
         return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
     def to_family(self, focal_sets: FocalSets) -> MassFunctions:
-        """Return the same mass functions on another family of focal sets, which must contain every set with mass."""
+        """Return the same mass functions on another family of focal sets.
+
+        Parameters
+        ----------
+        focal_sets : FocalSets
+            Family of sets of the same answers, which must contain every set with mass.
+
+        Returns
+        -------
+        MassFunctions
+        """
         if validate_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
@@ -924,7 +1234,21 @@ class MassFunctions:
         return decisions.decide_sets(*self._normalized, tolerance, rule, optimism, max_size)
 
     def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
-        """Return the expected losses that `decide` minimizes, shape (n, acts). See `decide` for the arguments."""
+        """Return the expected losses that `decide` minimizes.
+
+        Parameters
+        ----------
+        rule : {"pignistic", "maximax", "maximin", "hurwicz"}, default="pignistic"
+            Kind of the expected loss; see `decide`.
+        losses : array-like of shape (c, acts) or (c + 1, acts), optional
+            Loss of each act (column) if the answer of the row is true; by default 0-1 losses.
+        optimism : float in [0, 1], default=0.5
+            Weight of the lower expected loss, for ``rule="hurwicz"``.
+
+        Returns
+        -------
+        array of shape (n, acts)
+        """
         costs = decisions.validate_losses(reorder_by_names(losses, self.frame), self.n_clusters)
         return decisions.expected_losses(*self._normalized, costs, rule, optimism)
 
@@ -935,7 +1259,13 @@ class MassFunctions:
     # ---- conversion -----------------------------------------------------------------------------------------------
 
     def to_dense(self) -> Array:
-        """Return the masses of all sets, shape (n, 2^c). Bit k of the column index is 1 if answer k is in the set."""
+        """Return the masses of all subsets of the frame.
+
+        Returns
+        -------
+        array of shape (n, 2^c)
+            Bit k of the column index is 1 if answer k is in the set.
+        """
         if self.n_clusters > _MAX_FRAME:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
         n_bytes = len(self) * precision_of(self._masses).itemsize << self.n_clusters
@@ -969,6 +1299,10 @@ class MassFunctions:
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
+
+        Returns
+        -------
+        object of the same class
 
         Examples
         --------

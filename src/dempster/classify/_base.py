@@ -153,12 +153,33 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         return MassFunctions.unchecked(masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities, shape (n_samples, n_classes), with columns in the order of ``classes_``."""
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of ``classes_``.
+        """
         masses = self.predict_mass(X)
         return masses.pignistic() if self._probability == "pignistic" else masses.plausibility_transform()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each object (in case of a tie, the first one in ``classes_``)."""
+        """Predict the most probable class of each object (in case of a tie, the first one in ``classes_``).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -234,7 +255,21 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         return selected if rule in SET_RULES else _to_names(selected, names, reject is not None, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of `predict`, and raise if ``y`` contains a class that did not occur in training."""
+        """Return the accuracy of `predict`, and raise if ``y`` contains a class that did not occur in training.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+        y : array-like of shape (n_samples,)
+            True classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")

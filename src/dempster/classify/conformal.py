@@ -249,7 +249,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _check_numbers(self) -> None:
         """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
-        needed = ceil((1 / (1 - self.confidence) - 1) * (1 - _ROUNDING))
+        needed = count_needed_objects(self.confidence)
         what, purpose = f"at least {needed} calibration objects", f"for confidence={self.confidence:g}"
         if self.by_class:
             counts = np.bincount(self.calibration_classes_, minlength=len(self.classes_))
@@ -360,7 +360,17 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return self.select_classes(self.p_values(X))
 
     def select_classes(self, p_values: np.ndarray) -> np.ndarray:
-        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding errors."""
+        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding errors.
+
+        Parameters
+        ----------
+        p_values : array
+            Result of `p_values`.
+
+        Returns
+        -------
+        Boolean array of the same shape
+        """
         return p_values > (1 - self.confidence) * (1 + _ROUNDING)
 
     def predict_mass(self, X: Any) -> MassFunctions:
@@ -380,10 +390,26 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return MassFunctions.from_contour(self.p_values(X), index=rule.row_index(X), frame=self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict the probabilities of the classifier (means over the folds), shape (n_samples, n_classes)."""
+        """Predict the probabilities of the classifier (means over the folds).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of ``classes_``.
+        """
         check_is_fitted(self, "classes_")
         data = self._validate_objects(X, reset=False)
         return np.mean([self._compute_probabilities(model, data) for model in self.estimators_], axis=0)
+
+
+def count_needed_objects(confidence: float) -> int:
+    """Return the smallest number of calibration objects with which a class can be excluded at a confidence."""
+    return ceil((1 / (1 - confidence) - 1) * (1 - _ROUNDING))
 
 
 def _predict_masses(model: Any, X: Any) -> MassFunctions | None:

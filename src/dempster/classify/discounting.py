@@ -20,17 +20,24 @@ from dempster.belief import MassFunctions
 class ContextualDiscounting(  # type: ignore[call-arg]
     TransformerMixin, DocumentedEstimator, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Contextual discounting of mass functions, with discount rates learned from labeled objects.
+    r"""Contextual discounting of mass functions, with discount rates learned from labeled objects.
 
     A source of mass functions (a sensor, an expert or a classifier) may be more reliable for some classes than for
     others. Each context, which is a set of classes, has a discount rate in [0, 1]. `fit` computes the rates that
     minimize
 
-        sum_i w_i sum_k (pl'_i(k) - [y_i = k])^2,    pl'_i(k) = 1 - (1 - pl_i(k)) (1 - rate(A)),
+    .. math::
+
+        \sum_i w_i \sum_k (pl'_i(k) - [y_i = k])^2, \qquad pl'_i(k) = 1 - (1 - pl_i(k)) (1 - \mathrm{rate}(A)),
 
     where y_i is the class of object i, w_i its weight, pl_i(k) the plausibility of class k before discounting, and A
     the context that contains class k. The solution is
-    1 - rate(A) = min(1, sum_{k in A, y_i != k} w_i q_ik / sum_{k in A} w_i q_ik^2) with q_ik = 1 - pl_i(k).
+
+    .. math::
+
+        1 - \mathrm{rate}(A) = \min\Bigl(1,
+        \frac{\sum_{k \in A, y_i \neq k} w_i q_{ik}}{\sum_{k \in A} w_i q_{ik}^2}\Bigr), \qquad q_{ik} = 1 - pl_i(k).
+
     `transform` discounts mass functions by the learned rates with `MassFunctions.discount`.
 
     Parameters
@@ -119,7 +126,17 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         self._frame = masses.frame
 
     def transform(self, masses: MassFunctions) -> MassFunctions:
-        """Discount mass functions by the learned rates."""
+        """Discount mass functions by the learned rates.
+
+        Parameters
+        ----------
+        masses : MassFunctions
+            Mass functions on the classes of `fit`.
+
+        Returns
+        -------
+        MassFunctions
+        """
         check_is_fitted(self, "rates_")
         masses = _validate(masses)
         if masses.frame != self._frame:

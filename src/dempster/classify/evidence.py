@@ -199,21 +199,61 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return self._evidence(self._layer.features(X)).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities, which equal those of ``estimator_``, shape (n_samples, n_classes)."""
+        """Predict class probabilities, which equal those of ``estimator_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of ``classes_``.
+        """
         return self._predict_evidence(X).probabilities
 
     def contour(self, X: Any) -> np.ndarray:
-        """Return the plausibilities of the classes, shape (n_samples, n_classes), without computing masses."""
+        """Return the plausibilities of the classes without computing masses.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
         return self._predict_evidence(X).contour
 
     def conflict(self, X: Any) -> np.ndarray:
-        """Return the degree of conflict between the features for each object, shape (n_samples,)."""
+        """Return the degree of conflict between the features for each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         return self._predict_evidence(X).conflict
 
     def weights_of_evidence(self, X: Any) -> np.ndarray:
-        """Return the weights of evidence of the features for each class, shape (n_samples, J, n_classes).
+        """Return the weights of evidence of the features for each class.
 
-        A positive weight is evidence for the class, a negative weight evidence against it.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, J, n_classes)
+            Weights of the J features. A positive weight is evidence for the class, a negative weight evidence against
+            it.
         """
         check_is_fitted(self, "classes_")
         features = self._layer.features(self._validate_objects(X, reset=False))

@@ -42,18 +42,22 @@ _INITIAL_BETA = 0.1  # initial beta of the classes other than that of the protot
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
-    """Evidential neural network classifier.
+    r"""Evidential neural network classifier.
 
     Each prototype is a piece of evidence about the class of an object. Prototype i has a reliability alpha_i, a scale
     gamma_i and memberships u_ik to the classes. For an object at distance d, it assigns the mass
-    alpha_i exp(-gamma_i^2 d^2 / 2) u_ik to each class k, and the remaining mass to the frame, the set of all classes.
-    Dempster's rule combines the masses of all prototypes. Far from all prototypes the result is vacuous. Prototypes,
-    reliabilities, scales and memberships minimize
+    :math:`\alpha_i \exp(-\gamma_i^2 d^2 / 2) u_{ik}` to each class k, and the remaining mass to the frame, the set of
+    all classes. Dempster's rule combines the masses of all prototypes. Far from all prototypes the result is vacuous.
+    Prototypes, reliabilities, scales and memberships minimize
 
-        sum_n |o_n - t_n|^2 / (2 N)  +  regularization sum_i alpha_i,    o_nk = m_n({k}) + mixing m_n(frame),
+    .. math::
 
-    where t_nk is 1 for the class of object n and 0 otherwise, and N is the number of objects. The second term reduces
-    the number of active prototypes. Distances are Euclidean, so attributes should have comparable scales.
+        \frac{1}{2N} \sum_n \|o_n - t_n\|^2 + \mathrm{regularization} \sum_i \alpha_i,
+        \qquad o_{nk} = m_n(\{k\}) + \mathrm{mixing} \cdot m_n(\Omega),
+
+    where t_nk is 1 for the class of object n and 0 otherwise, N is the number of objects, and Ω is the frame. The
+    second term reduces the number of active prototypes. Distances are Euclidean, so attributes should have comparable
+    scales.
 
     Parameters
     ----------

@@ -24,15 +24,17 @@ _RIDGE = 1e-2  # penalty of the ridge regression that gives the initial weights
 
 
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):
-    """Radial basis function network with a softmax output, interpreted as weights of evidence.
+    r"""Radial basis function network with a softmax output, interpreted as weights of evidence.
 
-    The activation of prototype i by an object at distance d is s_i = exp(-gamma_i^2 d^2 / 2). The score of class k is
-    a_k = sum_i w_ik s_i, and the softmax of the scores gives the probabilities pi_k. The prototypes, the scales gamma_i
-    and the weights w_ik maximize
+    The activation of prototype i by an object at distance d is :math:`s_i = \exp(-\gamma_i^2 d^2 / 2)`. The score of
+    class k is :math:`a_k = \sum_i w_{ik} s_i`, and the softmax of the scores gives the probabilities pi_k. The
+    prototypes, the scales gamma_i and the weights w_ik maximize
 
-        sum_n log pi_n,y(n) / N  -  regularization sum_ik w_ik^2,
+    .. math::
 
-    where pi_n,y(n) is the probability of the true class y(n) of object n, and N is the number of objects.
+        \frac{1}{N} \sum_n \log \pi_{n,y(n)} - \mathrm{regularization} \sum_{i,k} w_{ik}^2,
+
+    where :math:`\pi_{n,y(n)}` is the probability of the true class y(n) of object n, and N is the number of objects.
 
     The value of w_ik s_i minus its mean over the classes is a weight of evidence for (positive) or against (negative)
     class k. Dempster's rule combines the weights into a mass function whose normalized plausibilities are the pi_k. The
@@ -81,8 +83,8 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     Notes
     -----
-    y may contain soft labels (`MassFunctions`). The likelihood of an object is then sum_k pl_k pi_k, where pl_k is the
-    plausibility of class k under the label of the object. A vacuous label has no effect.
+    y may contain soft labels (`MassFunctions`). The likelihood of an object is then :math:`\sum_k pl_k \pi_k`, where
+    pl_k is the plausibility of class k under the label of the object. A vacuous label has no effect.
 
     References
     ----------
@@ -168,7 +170,18 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         return self._evidence(X).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities, the softmax of the scores, shape (n_samples, n_classes)."""
+        """Predict class probabilities, the softmax of the scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of ``classes_``.
+        """
         check_is_fitted(self, "classes_")
         return self._evidence(self._validate_objects(X, reset=False)).probabilities
 

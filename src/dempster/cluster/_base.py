@@ -496,16 +496,37 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> Array:
-        """Return, for each new object, the cluster with the largest plausibility."""
+        """Return, for each new object, the cluster with the largest plausibility.
+
+        Parameters
+        ----------
+        X : array-like
+            New objects in the same form as in `predict_mass`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Clusters 0, ..., c-1; a lazy array if X comes in blocks.
+        """
         partition = self.predict_mass(X)
         return copy_array(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
 
     def predict_proba(self, X: TableLike) -> Any:
-        """Return the pignistic probabilities of the clusters for new objects, shape (n_samples, n_clusters).
+        """Return the pignistic probabilities of the clusters for new objects.
 
-        They divide the mass of each set of clusters equally among its clusters. The mass on the empty set is divided
-        in proportion to the result. The most probable cluster may differ from `predict`, which returns the most
-        plausible cluster.
+        They divide the mass of each set of clusters equally among its clusters. The mass on the empty set is divided in
+        proportion to the result. The most probable cluster may differ from `predict`, which returns the most plausible
+        cluster.
+
+        Parameters
+        ----------
+        X : array-like
+            New objects in the same form as in `predict_mass`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+            Probabilities of the clusters; a lazy array if X comes in blocks.
         """
         return self.predict_mass(X).pignistic()
 

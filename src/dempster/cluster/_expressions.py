@@ -118,7 +118,7 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any
     gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
     gaps -= xp.constant(places.ravel())
     gaps *= gaps
-    halves = np.kron(np.eye(len(places)), np.full((places.shape[1], 1), -0.5))  # sums over the p columns of a component
+    halves = np.repeat(-0.5 * np.eye(len(places)), places.shape[1], axis=0)  # sums over the p columns of a component
     return None, gaps @ xp.constant(halves) + constants
 
 

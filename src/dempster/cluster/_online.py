@@ -68,6 +68,10 @@ class OnlineClusterer(EvidentialClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight)
 

@@ -94,6 +94,7 @@ Start = TypeVar("Start")
 Model = TypeVar("Model")
 
 _TIED_LIKELIHOODS = 1e-4  # difference of log-likelihoods per object below which two runs are tied
+_MAX_GAP = 0.1  # relative to the smallest objective; worse runs are not compared by their likelihood
 _TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two runs are tied
 
 
@@ -158,14 +159,16 @@ def most_likely_runs(
     """Return the runs with almost the largest classification likelihood, for prototypes of single clusters.
 
     The objective of c-means prefers clusters of equal sizes. If the sizes are very different, it can be smaller for
-    prototypes that divide a large cluster and merge small ones. The runs are therefore compared by the likelihood of
-    spherical Gaussian clusters with a common variance and different proportions (Symons, 1981, Biometrics 37), in
-    which each object belongs to the nearest prototype. Minus its logarithm, per object and up to a constant, is
-    d / 2 log(mean squared distance) plus the entropy of the proportions.
+    prototypes that divide a large cluster and merge small ones. Runs whose objectives are nearly equal (up to 10 %)
+    are therefore compared by the likelihood of spherical Gaussian clusters with a common variance and different
+    proportions (Symons, 1981, Biometrics 37), in which each object belongs to the nearest prototype. Minus its
+    logarithm, per object and up to a constant, is d / 2 log(mean squared distance) plus the entropy of the proportions.
 
     ``costs`` returns the squared distances, shape (n, c), of objects with the given weights. ``dimension`` is the
     number d of attributes.
     """
+    smallest = min(run.objective for run in runs)
+    runs = [run for run in runs if run.objective <= smallest + _MAX_GAP * abs(smallest)]
     losses = np.empty(len(runs))
     for i, run in enumerate(runs):
         squares = costs(run.model)
@@ -179,6 +182,7 @@ class Method(ABC, Generic[Start, Model]):
     """Algorithm with its parameters and the rows to fit, for any family of focal sets."""
 
     starts_in_threads = False  # whether the runs from several starts are parallel; each run then uses one thread
+    select_likely: Callable[[list[Run[Model]]], list[Run[Model]]] | None = None  # returns the most likely runs
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
@@ -189,12 +193,14 @@ class Method(ABC, Generic[Start, Model]):
         """Run the algorithm from one initial state, possibly on a subset of the rows or without full convergence."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
-        """Return the run with the smallest objective, the first one in case of ties.
+        """Return the run with the smallest objective (among the most likely runs), the first one in case of ties.
 
         Objectives whose relative difference is below ``tol`` are tied. Several starts often converge to the same
         solution up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters
         depends on the run.
         """
+        if self.select_likely is not None:
+            runs = self.select_likely(list(runs))
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
         for run in runs:

@@ -29,12 +29,14 @@ from dempster.optimize.blocks import Apply, block_map
 
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
-    """Find cluster centers (belief peaks) and their number.
+    r"""Find cluster centers (belief peaks) and their number.
 
     The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster. Near neighbors
     are stronger evidence. Dempster's rule combines the pieces of evidence into the degree of belief
 
-        Bel_i = 1 - prod_j (1 - exp(-(d_ij / s_j)^2) / K),
+    .. math::
+
+        Bel_i = 1 - \prod_j \Bigl(1 - \frac{1}{K} \exp\bigl(-(d_{ij} / s_j)^2\bigr)\Bigr),
 
     where d_ij is the distance between i and j, and s_j is the q-quantile of the distances from j to its neighbors.
     delta_i is the distance from i to the nearest object of higher belief. For the object of the highest belief, it is
@@ -49,9 +51,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     - If thresholds are set, the peaks are all objects with ``belief_ >= min_belief`` and ``delta_ >= min_delta``.
       `dempster.plot.DeltaBelDisplay` helps to choose the thresholds.
     - Otherwise, the peaks are the first k candidates. The number k, 2 <= k <= 2 n / K, maximizes the step
-      log(v_k / v_{k+1}) log(1 + k) of the sorted prominences v_1 >= v_2 >= ... of the n objects. The second factor is
-      needed because the prominences of the first few peaks often differ much. There is one cluster if only one object
-      has a higher belief than all its neighbors. The rule does not test whether there are clusters.
+      :math:`\log(v_k / v_{k+1}) \log(1 + k)` of the sorted prominences v_1 >= v_2 >= ... of the n objects. The second
+      factor is needed because the prominences of the first few peaks often differ much. There is one cluster if only
+      one object has a higher belief than all its neighbors. The rule does not test whether there are clusters.
 
     The n x n matrix of distances is not stored. Each object needs 12 K bytes of memory.
 
@@ -180,6 +182,10 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
             Attributes or dissimilarities. X may come in blocks (``docs/blocks.md``). The peaks are then found in a
             sample of 20,000 objects, and the labels of all objects are lazy.
         y : ignored
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
             draft._set_attributes(X)

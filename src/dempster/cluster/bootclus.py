@@ -620,17 +620,20 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
 
 class BootClus(EvidentialClusterer):
-    """Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
+    r"""Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
 
     1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
     2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
        covariance model, each sample is fitted with one of the models, and the number of samples of a model is
        proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
-       that objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of
-       cluster k for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
+       that objects i and j are in the same cluster is :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the
+       probability of cluster k for object i. Quantiles of P_ij over the fits give a confidence interval
+       :math:`[P^l_{ij}, P^u_{ij}]`.
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
-           sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2,
+       .. math::
+
+           \sum_{i<j} (Bel_{ij} - P^l_{ij})^2 + (Pl_{ij} - P^u_{ij})^2,
 
        where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the same cluster.
 
@@ -791,6 +794,10 @@ class BootClus(EvidentialClusterer):
             float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
             (``docs/blocks.md``); a sample of 20,000 rows is then clustered, and the masses of all rows are lazy.
         y : ignored
+
+        Returns
+        -------
+        self
         """
         return self._fit(X)
 

@@ -226,6 +226,10 @@ class BPEC(EvidentialClusterer):
             (``docs/blocks.md``); the peaks are then found in a sample of 20,000 objects, and the masses of all objects
             are lazy.
         y : ignored
+
+        Returns
+        -------
+        self
         """
         return self._fit(X)
 

@@ -311,11 +311,14 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
 
 class CatECM(EvidentialClusterer):
-    """Categorical evidential c-means, a variant of `ECM` for tables of categories.
+    r"""Categorical evidential c-means, a variant of `ECM` for tables of categories.
 
     A prototype has one category for each attribute. The method minimizes, over masses m and prototypes,
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta mismatch(x_i, A)  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
+
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta \, \mathrm{mismatch}(x_i, A)
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
     where the mismatch of an object with a cluster is the number of attributes in which it differs from the prototype,
     and the mismatch with a set is the mean over its clusters. Masses and prototypes are updated in turn. The objective
@@ -455,6 +458,10 @@ class CatECM(EvidentialClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight)
 

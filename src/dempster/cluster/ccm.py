@@ -90,13 +90,15 @@ class CredalMethod(LiftedMethod):
 
 
 class CCM(OnlineClusterer):
-    """Credal c-means, in which an object belongs to a set of clusters if it is near *all* prototypes of the set.
+    r"""Credal c-means, in which an object belongs to a set of clusters if it is near *all* prototypes of the set.
 
     The method minimizes, over masses m and prototypes v,
 
-        sum_i sum_{A nonempty} m_i(A)^beta D_i(A)^2  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
 
-        D_i(A)^2 = (sum_{k in A} d(x_i, v_k)^2 + gamma d(x_i, v_A)^2) / (|A| + gamma),
+        &\sum_i \sum_{A \neq \emptyset} m_i(A)^\beta D_i(A)^2 + \delta^2 \sum_i m_i(\emptyset)^\beta,
+
+        &D_i(A)^2 = \frac{\sum_{k \in A} d(x_i, v_k)^2 + \gamma\, d(x_i, v_A)^2}{|A| + \gamma},
 
     where d is the Euclidean distance and v_A is the mean of the prototypes of A. `ECM` uses only the distance
     d(x_i, v_A). If three clusters lie in a row, the pair of the outer clusters then competes with the middle cluster,
@@ -122,13 +124,14 @@ class CCM(OnlineClusterer):
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
         attributes that they have, and adds the variance within clusters for each missing attribute.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
-        once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
+        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
+        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
+        large cluster is divided. With more than 20,000 objects the starts are compared on a sample of that size, and
+        the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -161,6 +161,8 @@ class ConstrainedMethod(PrototypeMethod):
         self.constraints = constraints if w is None else _select_weighted(constraints, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
+        if len(self.linked):
+            self.select_likely = None  # The objective includes the constraints.
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
         free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
@@ -275,19 +277,21 @@ def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constrain
 
 
 class CECM(EvidentialClusterer):
-    """Constrained evidential c-means, which is `ECM` with must-link and cannot-link constraints.
+    r"""Constrained evidential c-means, which is `ECM` with must-link and cannot-link constraints.
 
     The method minimizes, over masses m and prototypes v,
 
-        (1 - xi) / (n f s^2) J_ECM(m, v)
-        + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
+    .. math::
 
-    where J_ECM is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 is a quarter of the mean
-    variance of the attributes, |C| is the number of constraints, and pl_ij is the plausibility that objects i and j are
-    in different clusters, or in the same cluster. With sample weights, n is their sum. This is the objective of the
-    paper except for s^2, which makes the weight of the constraints independent of the units of X. The objective rewards
-    mass on the empty set for linked objects, because both plausibilities are then zero. The published programs, and the
-    default of this class, use costs without this effect (see ``convention``).
+        \frac{1 - \xi}{n f s^2} J_{ECM}(m, v) + \frac{\xi}{|C|} \Bigl(
+        \sum_{\text{must-links}} pl_{ij}(\text{different}) + \sum_{\text{cannot-links}} pl_{ij}(\text{same}) \Bigr),
+
+    where :math:`J_{ECM}` is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, :math:`s^2` is a
+    quarter of the mean variance of the attributes, |C| is the number of constraints, and pl_ij is the plausibility that
+    objects i and j are in different clusters, or in the same cluster. With sample weights, n is their sum. This is the
+    objective of the paper except for :math:`s^2`, which makes the weight of the constraints independent of the units of
+    X. The objective rewards mass on the empty set for linked objects, because both plausibilities are then zero. The
+    published programs, and the default of this class, use costs without this effect (see ``convention``).
 
     Masses of objects without constraints have a closed form. Masses of linked objects are updated one object at a time,
     to the exact minimum for this object. The objective never increases. The cost of an iteration is linear in the
@@ -321,13 +325,13 @@ class CECM(EvidentialClusterer):
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
         attributes that they have, and adds the variance within clusters for each missing attribute.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
-        once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
+        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size plus all linked objects, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. Without constraints the starts are compared as
+        in `ECM`. With more than 20,000 objects the starts are compared on a sample of that size plus all linked
+        objects, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -442,6 +446,10 @@ CredalPartition, default="k-means++"
             weights of its objects, and is ignored if one of these weights is zero.
         constraints : Constraints, optional
             Pairs of objects known to be in the same cluster or in different clusters.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 

@@ -12,13 +12,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._types import Seed, TableLike
 from dempster.belief.p_values import conformal_p_values
-from dempster.classify.conformal import ConformalClassifier
+from dempster.classify.conformal import ConformalClassifier, count_needed_objects
 from dempster.partition import CredalPartition
 
 _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
@@ -58,7 +58,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
-    n_refits : int, default=6
+    n_refits : int, default=12
         Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in
         the published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
@@ -115,7 +115,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         classifier: Any = None,
         *,
         confidence: float = 0.9,
-        n_refits: int = 6,
+        n_refits: int = 12,
         random_state: Seed = None,
     ):
         self.clusterer = clusterer
@@ -145,14 +145,14 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
         rng = as_random_state(self.random_state)
+        self._check_size(_num_samples(X), self._make_classifier(rng).calibration_size)
         self.clusterer_ = clone(self.clusterer).fit(X)
         single = _predict_soft_labels(self.clusterer_, X)
         self.labels_, self.n_clusters_ = single.argmax(axis=1), single.shape[1]
         self.soft_labels_ = self._refit(X, single, rng)
         drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
-        if len(np.unique(drawn)) < self.n_clusters_:
-            missing = np.setdiff1d(np.arange(self.n_clusters_), drawn)[0]
-            raise InvalidInputError(f"no label of cluster {missing} was drawn; use fewer clusters or more objects")
+        for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
+            drawn[self.soft_labels_[:, k].argmax()] = k
         self.classifier_ = self._make_classifier(rng).fit(X, drawn)
         p = np.empty_like(single)
         for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
@@ -162,6 +162,14 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
         self.credal_partition_ = CredalPartition.from_contour(p, index=rule.row_index(X))
         self.sets_ = self.classifier_.select_classes(p)
+
+    def _check_size(self, n: int, calibration_size: float) -> None:
+        """Raise an error before the refits if there are too few objects to exclude a cluster at this confidence."""
+        share = calibration_size * (1 - 1 / _N_FOLDS)
+        needed = int(np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9)))
+        if n < needed:
+            message = f"confidence={self.confidence:g} needs at least {needed:,} objects, got {n:,}"
+            raise InvalidParameterError("confidence", message=message)
 
     def _make_classifier(self, rng: np.random.RandomState) -> ConformalClassifier:
         from sklearn.linear_model import LogisticRegression
@@ -184,17 +192,48 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         return upper / upper.sum(axis=1, keepdims=True)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
-        """Predict the set of clusters of each new object, a Boolean array of shape (n_samples, n_clusters)."""
+        """Predict the set of clusters of each new object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        Boolean array of shape (n_samples, n_clusters)
+            Whether each cluster is in the set of each object.
+        """
         check_is_fitted(self, "classifier_")
         return self.classifier_.predict_set(X)
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Predict a consonant mass function for each new object, whose contour is the vector of p-values."""
+        """Predict a consonant mass function for each new object, whose contour is the vector of p-values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        CredalPartition
+        """
         check_is_fitted(self, "classifier_")
         return CredalPartition.from_contour(self.classifier_.p_values(X), index=rule.row_index(X))
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Predict the most probable cluster of each new object, shape (n_samples,)."""
+        """Predict the most probable cluster of each new object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         check_is_fitted(self, "classifier_")
         return self.classifier_.predict(X)
 
@@ -305,7 +344,7 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
         is_fitted, n = isinstance(self.detector, FrozenEstimator), _num_samples(X)
         order = as_random_state(self.random_state).permutation(n)
         n_calibration = n if is_fitted else round(self.calibration_size * n)
-        needed = int(np.ceil((1 / self.false_alarm_rate - 1) * (1 - 1e-9)))
+        needed = count_needed_objects(1 - self.false_alarm_rate)
         if n_calibration < needed:
             purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
             must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
@@ -322,10 +361,30 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
         raise InvalidParameterError("detector", "a detector with score_samples or predict_mass", type(self.detector_))
 
     def p_values(self, X: TableLike) -> np.ndarray:
-        """Compute the p-value of each object, shape (n_samples,): the plausibility that it belongs to a cluster."""
+        """Compute the p-value of each object, the plausibility that it belongs to a cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         check_is_fitted(self, "detector_")
         return conformal_p_values(self._compute_scores(X), self.calibration_scores_)
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for all others."""
+        """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for all others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         return np.where(self.p_values(X) <= self.false_alarm_rate * (1 + 1e-9), -1, 1)

@@ -41,7 +41,7 @@ _TIE = 0.01  # difference of agreements below which compact clusters are preferr
 _TOLERANCE, _N_LANDMARKS = 1e-5, 400  # coarser than in the final fit
 _N_SPLITS = 2  # random splits of the rows into halves
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
-_N_INIT = 3  # starts of each method
+_N_INIT = 2  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _MAX_DISCRETE = 10  # An attribute with at most this number of different values is discrete.
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
@@ -50,8 +50,10 @@ _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 # than that of the other candidates by this factor.
 _MIN_PROMINENCE, _MIN_RATIO, _MAX_ERROR = 0.5, 1.35, 0.65
 # If the tree also selects the number: smallest ratio of prominences, smallest effective number of clusters relative to
-# their number, and largest score of the number that is otherwise selected.
+# their number, and largest score of the number that is otherwise selected. The score does not matter if the connected
+# clusters have this prominence and the others separate so many neighbors that they cut through dense regions.
 _MIN_OPEN_RATIO, _MIN_BALANCE, _MAX_SCORE = 2.0, 0.85, 1.33
+_CUT_PROMINENCE, _CUT_AGREEMENT = 1.0, 0.95
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
@@ -282,13 +284,15 @@ class Comparison:
 
     def explain_number(self, best: Candidate) -> str:
         """Return a text with the selected number of clusters and the other plausible numbers."""
-        scores = sorted(self.scores.items(), key=lambda one: -one[1])
-        others = ", ".join(f"{k} ({score:.2f})" for k, score in scores if k != best.n_clusters)
+        others = sorted(((score, k) for k, score in self.scores.items() if k != best.n_clusters), reverse=True)
         if best.n_clusters not in self.scores:
             return f"{best.n_clusters}; clearly separated in the density tree"
-        text = f"{best.n_clusters}; score {self.scores[best.n_clusters]:.2f}" + (f"; next {others}" if others else "")
-        is_close = len(scores) > 1 and scores[0][1] - scores[1][1] < _CLOSE
-        return f"{text}; {scores[1][0]} clusters are almost as plausible" if is_close else text
+        own = self.scores[best.n_clusters]
+        text = f"{best.n_clusters}; score {own:.2f} of at most {1 + _WEIGHT_OF_AGREEMENT:.2f}"
+        if others:
+            text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
+        is_close = bool(others) and others[0][0] > own - _CLOSE
+        return f"{text}; {others[0][1]} clusters are about as plausible" if is_close else text
 
     def pooled(self, best: Candidate) -> list[Candidate]:
         """Return the candidates whose masses are averaged, and set their weights.
@@ -340,7 +344,9 @@ class Comparison:
         if is_open and k != best.n_clusters:
             shares = np.bincount(self.tree.cut(k)) / len(self.D)
             balance = float(np.exp(-shares @ np.log(shares))) / k
-            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or self.scores[best.n_clusters] > _MAX_SCORE:
+            is_cut = prominence >= _CUT_PROMINENCE and best.neighbors <= _CUT_AGREEMENT
+            is_clear = self.scores[best.n_clusters] > _MAX_SCORE and not is_cut
+            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or is_clear:
                 return best
         others = [one for one in self.candidates if one.n_clusters == k] or self.compare_shapes(k)
         connected = self._fit_connected(k)
@@ -376,6 +382,14 @@ def _match_clusters(models: list[Any], selected: int, rows: np.ndarray, apply: A
 
     contours = [one.masses(rows, apply).astype(float) @ one.family.membership for one in models]
     return np.array([linear_sum_assignment(-contours[selected].T @ contour)[1] for contour in contours])
+
+
+def _number_like(labels: np.ndarray, model: Any, rows: np.ndarray, apply: Apply) -> np.ndarray:
+    """Renumber the clusters of the rows like those of a model, whose fit to all objects may number them differently."""
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    contour = model.masses(rows, apply).astype(float) @ model.family.membership
+    return linear_sum_assignment(-np.eye(contour.shape[1])[labels].T @ contour)[1][labels]
 
 
 class CredalClustering(EvidentialClusterer):
@@ -510,6 +524,10 @@ class CredalClustering(EvidentialClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object; an object of weight 2 counts as two.
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
             draft._compare_and_fit(X, sample_weight)
@@ -543,6 +561,8 @@ class CredalClustering(EvidentialClusterer):
                 for one in comparison.candidates
             ]
             if comparison.candidates:
+                if isinstance(comparison.source, AttributeSource):
+                    best.labels = _number_like(best.labels, self._model, comparison.source.objects, apply)
                 self.candidate_labels_ = np.array([one.labels for one in comparison.candidates])
                 self.candidate_points_ = comparison.coordinates()
             for name in ("objective_", "history_", "n_iter_", "converged_"):
@@ -603,7 +623,12 @@ class CredalClustering(EvidentialClusterer):
         return pd.DataFrame(self._candidates)
 
     def reason(self) -> str:
-        """Return a sentence that explains the selection of the shape, and other plausible numbers of clusters."""
+        """Return a sentence that explains the selection of the shape, and other plausible numbers of clusters.
+
+        Returns
+        -------
+        str
+        """
         check_is_fitted(self, "selected_")
         table, clusters = self._candidates, f"{self.selected_.capitalize()} clusters"
         if not table:
@@ -617,10 +642,9 @@ class CredalClustering(EvidentialClusterer):
             return f"{clusters}: no other shape was compared."
         if not rivals or np.isnan(selected["agreement"]):
             rival = max(rivals or others, key=lambda one: one["neighbors"])
-            return (
-                f"{clusters}: neighbors have the same label more often ({selected['neighbors']:.2f}) than with "
-                f"{rival['shape']} clusters ({rival['neighbors']:.2f})."
-            )
+            own, other = f"{selected['neighbors']:.2f}", f"{rival['neighbors']:.2f}"
+            often = f"as often ({own}) as" if own == other else f"more often ({own}) than"
+            return f"{clusters}: neighbors have the same label {often} with {rival['shape']} clusters ({other})."
         rival = max(rivals, key=lambda one: one["agreement"])
         return (
             f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with the other candidates and "

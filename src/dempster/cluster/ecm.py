@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from operator import add
+from operator import add, methodcaller
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
 from dempster.cluster._starts import (
     default_beta,
     explain_auto_params,
@@ -374,6 +374,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
+        if getattr(estimator, "focal_sets", None) == "auto":
+            costs, dimension = methodcaller("squared_distances", self.sample), self.data.shape[1] - self.n_added
+            self.select_likely = partial(
+                most_likely_runs, costs=costs, weights=self.sample_weights, dimension=dimension
+            )
 
     @property
     def delta(self) -> float:
@@ -493,11 +498,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
 
 class ECM(OnlineClusterer):
-    """Evidential c-means, which is c-means with a prototype for every *set* of clusters.
+    r"""Evidential c-means, which is c-means with a prototype for every *set* of clusters.
 
     The method minimizes, over masses m and prototypes v,
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta d(x_i, v_A)^2  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
+
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta d(x_i, v_A)^2 + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
     where v_A is the mean of the prototypes of the clusters in A. The masses and the prototypes are updated in turn, and
     the objective never increases. An object near one prototype gets mass on that cluster, an object halfway between two
@@ -528,13 +535,14 @@ class ECM(OnlineClusterer):
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
         incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
         adaptive metric. ``docs/missing.md`` explains when to impute instead.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
-        once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
+        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
+        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
+        large cluster is divided. With more than 20,000 objects the starts are compared on a sample of that size, and
+        the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

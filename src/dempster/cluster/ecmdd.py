@@ -126,20 +126,23 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
 
 class ECMdd(MedoidClusterer):
-    """Evidential c-medoids (sECMdd), in which objects represent the clusters and the sets of clusters.
+    r"""Evidential c-medoids (sECMdd), in which objects represent the clusters and the sets of clusters.
 
     The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of several clusters,
     masses minimize
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
 
-        D_i({k}) = d(i, v_k),    D_i(A) = (d(i, v_A) + gamma mean_{k in A} d(i, v_k)) / (1 + gamma).
+        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
-    The medoid of a cluster minimizes the sum of m_i({k})^beta d(i, .). The medoid of a set is an object with small and
-    nearly equal dissimilarities to the medoids of its clusters. It minimizes the variance of these dissimilarities plus
-    ``eta`` times their mean, in units of the mean dissimilarity. This rule is not derived from the objective, so the
-    objective may increase occasionally. The iterations stop when the medoids repeat, and the best of the repeating
-    medoids are the result.
+        &D_i(\{k\}) = d(i, v_k), \qquad
+        D_i(A) = \frac{1}{1 + \gamma} \Bigl(d(i, v_A) + \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)\Bigr).
+
+    The medoid of a cluster minimizes the sum of :math:`m_i(\{k\})^\beta d(i, \cdot)`. The medoid of a set is an object
+    with small and nearly equal dissimilarities to the medoids of its clusters. It minimizes the variance of these
+    dissimilarities plus ``eta`` times their mean, in units of the mean dissimilarity. This rule is not derived from the
+    objective, so the objective may increase occasionally. The iterations stop when the medoids repeat, and the best of
+    the repeating medoids are the result.
 
     An iteration uses n^2 dissimilarities, or n times ``n_candidates``. The matrix of all dissimilarities is kept in
     memory for up to 5,000 objects. For more objects it is not computed, unless X is a matrix of dissimilarities.

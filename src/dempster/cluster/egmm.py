@@ -184,14 +184,16 @@ class EvidentialMixture:
         a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance.
         The log-likelihood of a mixture with one covariance for each cluster already contains the penalty.
         """
-        mean = self.sets / self.sets.sum(axis=1, keepdims=True)
+        sets = self.sets
+        mean = sets / sets.sum(axis=1, keepdims=True)
         means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
         if not self.is_tied:
             covariances = self.covariance.copy()
-            for j, k in enumerate(self.sets.argmax(axis=1)):
-                if sums.total[j] > np.finfo(float).eps * n:  # Otherwise, the cluster keeps its covariance.
-                    scatter = sums.second[j] / sums.total[j] - np.outer(means[k], means[k])
-                    covariances[k] = make_positive_definite(scatter + ridge * np.eye(len(scatter)))
+            filled = sums.total > np.finfo(float).eps * n  # The other clusters keep their covariances.
+            places = sets.argmax(axis=1)[filled]
+            scatter = sums.second[filled] / sums.total[filled, None, None]
+            scatter -= means[places, :, None] * means[places, None, :]
+            covariances[places] = make_positive_definite(scatter + ridge * np.eye(means.shape[1]))
             following = replace(self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge)
             return -sums.likelihood, following
         penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
@@ -232,13 +234,14 @@ def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
 
 
 def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
-    """Return the covariance matrix; if it is ill-conditioned, increase its smallest eigenvalues."""
-    covariance = (covariance + covariance.T) / 2
+    """Return the covariance matrix, or a stack of them; if ill-conditioned, increase the smallest eigenvalues."""
+    covariance = (covariance + covariance.swapaxes(-1, -2)) / 2
     values, vectors = np.linalg.eigh(covariance)
-    least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
-    if values[0] >= least:
+    least = 1e-12 * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
+    if (values[..., :1] >= least).all():
         return covariance
-    return (vectors * np.maximum(values, least)) @ vectors.T
+    raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(-1, -2)
+    return np.where((values[..., :1] >= least)[..., None], covariance, raised)
 
 
 def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
@@ -420,18 +423,25 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
 
 class EGMM(OnlineClusterer):
-    """Gaussian mixture with one component for every *set* of clusters, at the barycenter of their means.
+    r"""Evidential Gaussian mixture, in which objects between two clusters get mass on the pair of clusters.
 
-    The density of the mixture is
+    By default, the mixture has one component for each cluster, and all components have the same covariance matrix.
+    After the fit, objects between neighboring clusters get mass on the pair, computed from their probabilities. With
+    ``focal_sets="pairs"`` and other families, the mixture also has components for sets of several clusters, as in the
+    paper. Its density is
 
-        p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),
+    .. math::
 
-    where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and Sigma is the
-    covariance matrix of all components. With ``covariance="own"``, only single clusters have a component, and each has
-    its own covariance matrix Sigma_k. The mass of an object on A is the probability that it comes from component A.
-    The empty set has no mass. The parameters are estimated by EM, and the likelihood never decreases. No parameter
-    controls the imprecision, because objects between two clusters increase the weight of the pair of clusters. The
-    cost of an iteration is linear in the number of objects.
+        p(x) = \sum_{A \neq \emptyset} \pi_A N(x; \mu_A, \Sigma),
+
+    where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and
+    :math:`\Sigma` is the covariance matrix of all components. The mass of an object on A is then the probability that
+    it comes from component A. Objects between two clusters increase the weight of the pair, so no parameter controls
+    the imprecision. With ``covariance="own"``, only single clusters have a component, and each has its own covariance
+    matrix.
+
+    The empty set has no mass. The parameters are estimated by EM, and the likelihood never decreases. The cost of an
+    iteration is linear in the number of objects.
 
     Parameters
     ----------
@@ -451,10 +461,10 @@ class EGMM(OnlineClusterer):
         where r is the number added to the diagonal and n is the number of objects. With ``covariance="own"``, the fit
         instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the log-density of each cluster k. A positive value is then
         necessary in practice, because the likelihood is unbounded if r is zero.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a `BeliefPeaks` uses
-        its centers, computed without weights. A deterministic start is used once, whatever ``n_init``.
+        its centers, computed without weights. An array contains the means, shape (n_clusters, n_features). A
+        deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the largest likelihood is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.
@@ -562,14 +572,35 @@ CredalPartition, default="k-means++"
         self.device = device
 
     def score_samples(self, X: TableLike) -> np.ndarray:
-        """Compute the log-density of the mixture at each object; outliers have a low density."""
+        """Compute the log-density of the mixture at each object; outliers have a low density.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         check_is_fitted(self, "means_")
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             return self._model.log_densities(values, apply)
 
     def score(self, X: TableLike, y: None = None) -> float:
-        """Compute the mean of the log-density of the mixture over the objects."""
+        """Compute the mean of the log-density of the mixture over the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:

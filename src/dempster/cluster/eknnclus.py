@@ -615,13 +615,18 @@ def select_search(searches: tuple[tuple[int, float], ...]) -> int:
 
 
 class EKNNClus(EvidentialClusterer):
-    """Clustering by the evidential k-nearest-neighbor rule, which determines the number of clusters.
+    r"""Clustering by the evidential k-nearest-neighbor rule, which determines the number of clusters.
 
-    The degree of support that two objects at distance d belong to the same cluster is phi(d) = exp(-(d / s)^power).
+    The degree of support that two objects at distance d belong to the same cluster is
+    :math:`\phi(d) = \exp(-(d / s)^{\mathrm{power}})`.
     Combining the evidence of all pairs of neighbors by Dempster's rule gives the log-plausibility of a partition, up to
     a constant,
 
-        sum w_ij over the pairs of neighbors i, j in the same cluster,    w_ij = -log(1 - phi(d_ij)).
+    .. math::
+
+        \sum_{(i,j)} w_{ij}, \qquad w_{ij} = -\log(1 - \phi(d_{ij})),
+
+    where the sum is over the pairs of neighbors i and j in the same cluster.
 
     The search starts from many small clusters. Each object in turn joins the cluster that its neighbors support most,
     until no object moves. The log-plausibility never decreases, and at the end no move of a single object increases it.
@@ -774,6 +779,10 @@ class EKNNClus(EvidentialClusterer):
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
             Objects or dissimilarities. The results keep the index of a DataFrame.
         y : ignored
+
+        Returns
+        -------
+        self
         """
         return self._fit(X)
 
@@ -791,6 +800,10 @@ class EKNNClus(EvidentialClusterer):
             Objects or dissimilarities, as in `fit`.
         labels : array-like of shape (n_samples,)
             Clusters of the objects.
+
+        Returns
+        -------
+        float
 
         Examples
         --------

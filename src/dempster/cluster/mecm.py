@@ -138,16 +138,22 @@ class MedianMethod(IndexMedoidMethod):
 
 
 class MECM(MedoidClusterer):
-    """Median evidential c-means, which uses objects (medoids) as prototypes and accepts any dissimilarities.
+    r"""Median evidential c-means, which uses objects (medoids) as prototypes and accepts any dissimilarities.
 
     For dissimilarities d, the method minimizes, over the masses m and the medoids v,
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
 
-    with D_i({k}) = d(i, v_k)^2 for a single cluster and, for several clusters,
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
-        D_i(A) = (gamma mean_{k in A} d(i, v_k)^2 + rho_i(A) min_{k in A} d(i, v_k)^2) / (1 + gamma),
-        rho_i(A) = sum_{k, l in A} |d(i, v_k) - d(i, v_l)| / (eta sum_{k, l in A} d(v_k, v_l)).
+    with :math:`D_i(\{k\}) = d(i, v_k)^2` for a single cluster and, for several clusters,
+
+    .. math::
+
+        D_i(A) &= \frac{1}{1 + \gamma} \Bigl(
+        \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)^2 + \rho_i(A) \min_{k \in A} d(i, v_k)^2 \Bigr),
+
+        \rho_i(A) &= \frac{\sum_{k, l \in A} |d(i, v_k) - d(i, v_l)|}{\eta \sum_{k, l \in A} d(v_k, v_l)}.
 
     The cost D_i(A) is small for objects with nearly equal dissimilarities to all medoids of the set A. Each iteration
     optimizes the masses for fixed medoids, then one medoid after the other for fixed masses, so the objective never

@@ -101,7 +101,13 @@ class NumberOfClusters:
         return int(self.n_clusters[self.support.argmax()])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with the criteria and the support of each candidate."""
+        """Return a DataFrame with the criteria and the support of each candidate.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each candidate.
+        """
         import pandas as pd
 
         columns = {
@@ -114,13 +120,31 @@ class NumberOfClusters:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the support of each candidate (see `dempster.plot.NumberOfClustersDisplay`)."""
+        """Draw the support of each candidate (see `dempster.plot.NumberOfClustersDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``color``, ``criteria``, ``mark_best``, ``legend``
+            and ``title``.
+
+        Returns
+        -------
+        NumberOfClustersDisplay
+        """
         from dempster.plot.number_of_clusters import NumberOfClustersDisplay  # needs matplotlib
 
         return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
 
     def reasons(self) -> str:
-        """Return a text with the best number of clusters, the choice of each criterion, and the second best number."""
+        """Return a text with the best number of clusters, the choice of each criterion, and the second best number.
+
+        Returns
+        -------
+        str
+        """
         preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()}
         text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")

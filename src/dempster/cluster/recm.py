@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -350,6 +350,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
+        if params.focal_sets == "auto":
+            self.select_likely = partial(
+                most_likely_runs,
+                costs=self._sample_costs,
+                weights=self.part.all_weights,
+                dimension=objects.dimension,
+            )
 
     @property
     def delta(self) -> float:
@@ -428,12 +435,6 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
         return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
-
-    def select_run(self, runs: Iterable[Run[WeightedMeans]], tol: float) -> Run[WeightedMeans]:
-        runs = list(runs)
-        if len(runs) > 1 and self.params.focal_sets == "auto":
-            runs = most_likely_runs(runs, self._sample_costs, self.part.all_weights, self.objects.dimension)
-        return super().select_run(runs, tol)
 
     def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
         return means.costs(self.part.distances, means.weights.T, self.apply)[0]
@@ -529,10 +530,10 @@ class RECM(RelationalClusterer):
         or a `BeliefPeaks` uses its peaks, without weights. An array contains the indices of ``n_clusters`` objects, or
         masses with one column per focal set. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts. With ``focal_sets="auto"`` the result with the largest classification likelihood is kept,
-        which does not divide a large cluster to merge small ones, otherwise the result with the smallest objective.
-        With more than 1,000 objects the starts are compared on a sample of 500, and the best one is continued with all
-        objects.
+        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
+        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
+        large cluster is divided. With more than 1,000 objects the starts are compared on a sample of 500, and the best
+        one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.

@@ -125,12 +125,14 @@ def smooth(
 
 
 class SECM(EvidentialClusterer):
-    """Spatial evidential c-means, a version of `ECM` for images that takes neighboring pixels into account.
+    r"""Spatial evidential c-means, a version of `ECM` for images that takes neighboring pixels into account.
 
     The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors* t to the prototype
     v_A of the set,
 
-        D_i(A) = sum_t P_it |x_t - v_A|^2,
+    .. math::
+
+        D_i(A) = \sum_t P_{it} \|x_t - v_A\|^2,
 
     where P_ii = 1 - ``smoothing``, and the neighbors of pixel i share the weight ``smoothing``. The objective is that
     of `ECM`, with these costs instead of the squared distances, and it never increases. A noisy pixel is assigned to
@@ -174,8 +176,10 @@ class SECM(EvidentialClusterer):
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 pixels the starts are
-        compared on a sample of that size, and the best one is continued with all pixels.
+        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
+        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
+        large cluster is divided. With more than 20,000 pixels the starts are compared on a sample of that size, and
+        the best one is continued with all pixels.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
@@ -293,6 +297,10 @@ class SECM(EvidentialClusterer):
         y : ignored
         sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
             Weight of each pixel in the objective. The means over neighboring pixels do not depend on the weights.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight)
 
@@ -303,6 +311,10 @@ class SECM(EvidentialClusterer):
         ----------
         X : array-like
             An image of any size, with the same number of axes and channels as the training image.
+
+        Returns
+        -------
+        array of the shape of the image without channels
         """
         image = as_reals(X, "X")
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))

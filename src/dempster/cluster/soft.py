@@ -27,11 +27,13 @@ _BETA_RULE = rule.real(1, 50, open_low=True)
 
 
 class FuzzyCMeans(ECM):
-    """Fuzzy c-means, which is `ECM` with masses on single clusters only.
+    r"""Fuzzy c-means, which is `ECM` with masses on single clusters only.
 
     The method minimizes, over memberships u that sum to one for each object and prototypes v,
 
-        sum_i sum_k u_ik^beta |x_i - v_k|^2.
+    .. math::
+
+        \sum_i \sum_k u_{ik}^\beta \|x_i - v_k\|^2.
 
     The masses of the single clusters are the memberships, so ``credal_partition_.contour`` contains the memberships.
 
@@ -45,9 +47,9 @@ class FuzzyCMeans(ECM):
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
         attributes that they have.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        A deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
+        ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.
@@ -138,11 +140,13 @@ CredalPartition, default="k-means++"
 
 
 class NoiseClustering(FuzzyCMeans):
-    """Noise clustering, which is fuzzy c-means with a noise cluster at the distance ``delta`` from every object.
+    r"""Noise clustering, which is fuzzy c-means with a noise cluster at the distance ``delta`` from every object.
 
     The method is `ECM` with masses on the single clusters and on the empty set, which represents noise. It minimizes
 
-        sum_i sum_k u_ik^beta |x_i - v_k|^2  +  delta^2 sum_i (1 - sum_k u_ik)^beta.
+    .. math::
+
+        \sum_i \sum_k u_{ik}^\beta \|x_i - v_k\|^2 + \delta^2 \sum_i \Bigl(1 - \sum_k u_{ik}\Bigr)^\beta.
 
     Outliers have little mass on clusters, so they hardly move the prototypes.
 
@@ -159,9 +163,9 @@ class NoiseClustering(FuzzyCMeans):
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
         attributes that they have.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        A deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
+        ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.
@@ -320,6 +324,10 @@ class SubsetClusterer(EvidentialClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight)
 
@@ -387,11 +395,13 @@ class PossibilisticMethod(PrototypeMethod):
 
 
 class PossibilisticCMeans(SubsetClusterer):
-    """Possibilistic c-means, in which the typicality of an object for a cluster does not depend on other clusters.
+    r"""Possibilistic c-means, in which the typicality of an object for a cluster does not depend on other clusters.
 
     The method minimizes, over typicalities t in [0, 1] and prototypes v,
 
-        sum_i sum_k t_ik^beta |x_i - v_k|^2  +  sum_k eta_k sum_i (1 - t_ik)^beta,
+    .. math::
+
+        \sum_i \sum_k t_{ik}^\beta \|x_i - v_k\|^2 + \sum_k \eta_k \sum_i (1 - t_{ik})^\beta,
 
     starting from fuzzy c-means. The typicality is 1/2 at the squared distance eta_k, which is the mean squared distance
     from the prototype of cluster k, weighted by u^beta for the memberships u of fuzzy c-means. The typicalities are
@@ -406,9 +416,9 @@ class PossibilisticCMeans(SubsetClusterer):
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     beta : float > 1, default=2
         Fuzziness; values near 1 give typicalities near 0 and 1.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        Start of fuzzy c-means. A deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        Start of fuzzy c-means; an array contains its prototypes, shape (n_clusters, n_features). A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts of fuzzy c-means; the result with the smallest objective is kept. With more than 20,000 objects
         the starts are compared on a sample of that size, and the best one is continued with all objects.
@@ -563,9 +573,9 @@ class RoughKMeans(SubsetClusterer):
         Larger values give larger boundaries; with 1, the method is equal to k-means.
     lower_weight : float in [0, 1], default=0.7
         Weight of the lower approximation for "lingras" and "peters".
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
-CredalPartition, default="k-means++"
-        A deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
+        ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.

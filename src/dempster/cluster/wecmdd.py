@@ -255,21 +255,23 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
 
 class WECMdd(MedoidClusterer):
-    """Evidential c-medoids with weighted medoids (wECMdd), where several objects represent each cluster.
+    r"""Evidential c-medoids with weighted medoids (wECMdd), where several objects represent each cluster.
 
     The method accepts any dissimilarities d. Cluster k has nonnegative weights w_k(l) of the objects l, which sum to
     one. Alternating updates of the masses m and the weights minimize
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
+    .. math::
 
-        D_i(A) = (n / c)^(psi - 1) sum_l w_A(l)^psi d(i, l).
+        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
+
+        &D_i(A) = (n / c)^{\psi - 1} \sum_l w_A(l)^\psi d(i, l).
 
     The constant factor, which is not in the paper, makes D_i an average dissimilarity if the weights of a cluster are
     spread evenly over n / c objects. The meaning of ``delta`` then does not depend on n. For a set A of several
-    clusters, the weights w_A(l) are proportional to (min_{k in A} w_k(l))^concentration, so they are large for objects
-    that represent all clusters of the set. This rule is not derived from the objective, so the objective may increase
-    occasionally. The iterations stop when the objective converges or repeats a cycle of values. In the second case, the
-    result with the smallest value in the cycle is kept.
+    clusters, the weights w_A(l) are proportional to :math:`(\min_{k \in A} w_k(l))^{\mathrm{concentration}}`, so they
+    are large for objects that represent all clusters of the set. This rule is not derived from the objective, so the
+    objective may increase occasionally. The iterations stop when the objective converges or repeats a cycle of values.
+    In the second case, the result with the smallest value in the cycle is kept.
 
     An iteration uses n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects, the matrix of all
     dissimilarities is kept in memory. For more objects, only 2,000 of them have weights by default, and dissimilarities

@@ -826,13 +826,15 @@ _MAX_SHOWN_VIEWS = 6
 
 
 class WMVEC(EvidentialClusterer):
-    """Weighted multi-view evidential clustering, a version of `ECM` for several tables or matrices (views).
+    r"""Weighted multi-view evidential clustering, a version of `ECM` for several tables or matrices (views).
 
     All views describe the same objects and share the masses. Every view has its own prototypes and its own weight. The
     method minimizes, over the masses m, the prototypes and the view weights w, which sum to one,
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta sum_q w_q d_q(i, A)^2  +  delta^2 sum_i m_i(empty)^beta
-            +  evenness n sum_q w_q log(w_q / prior_q).
+    .. math::
+
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta \sum_q w_q d_q(i, A)^2
+        + \delta^2 \sum_i m_i(\emptyset)^\beta + \mathrm{evenness} \cdot n \sum_q w_q \log \frac{w_q}{\mathrm{prior}_q},
 
     where d_q(i, A) is the distance in view q from object i to the prototype of the set A. Masses, prototypes and
     weights are updated in turn, each in closed form, so the objective never increases. An iteration costs as much as an
@@ -843,11 +845,12 @@ class WMVEC(EvidentialClusterer):
     standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters. The optimal weights
-    w_q are proportional to prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature,
-    which put all weight on the view with the fewest degrees of freedom, even if it is noise, because clusters that
-    follow this view explain most of its dispersion. Here prior_q is proportional to exp(s_q / evenness), where s_q is
-    the share that would remain within the same number of clusters of a Gaussian distribution with the covariance of the
-    view. A view gains weight only if the clusters explain more of its dispersion than they would in a Gaussian.
+    w_q are proportional to :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior gives the entropy
+    weights of the literature, which put all weight on the view with the fewest degrees of freedom, even if it is noise,
+    because clusters that follow this view explain most of its dispersion. Here prior_q is proportional to
+    :math:`\exp(s_q / \mathrm{evenness})`, where s_q is the share that would remain within the same number of clusters
+    of a Gaussian distribution with the covariance of the view. A view gains weight only if the clusters explain more of
+    its dispersion than they would in a Gaussian.
 
     **Dissimilarities.** With ``metric="precomputed"``, the prototype of a cluster is a medoid (an object), which can
     differ between views. The dissimilarities are squared, so Euclidean distances give the same costs as attributes. The

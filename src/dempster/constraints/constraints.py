@@ -298,7 +298,19 @@ class Violations:
 
     @classmethod
     def from_pairs(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
-        """Compute the violations of must-links and cannot-links by a partition."""
+        """Compute the violations of must-links and cannot-links by a partition.
+
+        Parameters
+        ----------
+        must_link, cannot_link : integer arrays of shape (p, 2)
+            Pairs of object indices.
+        credal : CredalPartition
+            Partition of the objects.
+
+        Returns
+        -------
+        Violations
+        """
         pairs = np.concatenate([must_link, cannot_link])
         must = np.arange(len(pairs)) < len(must_link)
         somewhere = np.asarray(credal.contour.max(axis=1) > 0)
@@ -329,7 +341,18 @@ class Violations:
         return float(self.degree.mean(dtype=float)) if len(self.pairs) else 0.0
 
     def to_frame(self, *, only_violated: bool = False):
-        """Return a pandas table with a row for each constraint, or for each violated constraint."""
+        """Return a pandas table with a row for each constraint, or for each violated constraint.
+
+        Parameters
+        ----------
+        only_violated : bool, default=False
+            Whether to leave out constraints that are not violated.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``i``, ``j``, ``constraint``, ``violated`` and ``degree``.
+        """
         import pandas as pd
 
         table = pd.DataFrame(
@@ -436,6 +459,10 @@ class Constraints:
         random_state : int, numpy Generator or RandomState, optional
             Seed for the random pairs.
 
+        Returns
+        -------
+        Constraints
+
         Examples
         --------
         >>> from dempster.constraints import Constraints
@@ -454,7 +481,17 @@ class Constraints:
 
     @classmethod
     def from_partial_labels(cls, y: Any) -> Self:
-        """Return a must-link or a cannot-link for every pair of labeled objects; the label -1 means unlabeled."""
+        """Return a must-link or a cannot-link for every pair of labeled objects.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels of any type; -1 means unlabeled.
+
+        Returns
+        -------
+        Constraints
+        """
         codes = _label_codes(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
         pairs = count_pairs(len(labelled))
@@ -464,7 +501,19 @@ class Constraints:
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
-        """Return a must-link or a cannot-link for each pair, by the labels; pairs with the label -1 are ignored."""
+        """Return a must-link for each pair of objects with equal labels, and a cannot-link for each other pair.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (p, 2)
+            Pairs of object indices.
+        y : array-like of shape (n,)
+            Labels of any type; pairs with an object of label -1 (unlabeled) are ignored.
+
+        Returns
+        -------
+        Constraints
+        """
         codes = _label_codes(y)
         pairs = validate_pairs(pairs, "pairs")
         _check_range(pairs, "pairs", len(codes))
@@ -551,7 +600,13 @@ class Constraints:
         return type(self), (self._must_link, self._cannot_link, self._n_objects)
 
     def check(self, n: int) -> None:
-        """Raise a ValueError if an index is n or more, or if n_objects is set and differs from n."""
+        """Raise a ValueError if an index is n or more, or if n_objects is set and differs from n.
+
+        Parameters
+        ----------
+        n : int
+            Number of objects.
+        """
         n = validate_count(n, "n")
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
@@ -569,6 +624,10 @@ class Constraints:
         Must-links (a, b) and (b, c) imply the must-link (a, c). A must-link (a, b) and a cannot-link (b, c) imply the
         cannot-link (a, c). The given pairs come first. A component of q must-linked objects has q (q - 1) / 2 pairs.
 
+        Returns
+        -------
+        Constraints
+
         Raises
         ------
         ContradictionError
@@ -577,7 +636,12 @@ class Constraints:
         return Constraints(*compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects)
 
     def contradictions(self) -> list[Contradiction]:
-        """Return the cannot-links between objects that a chain of must-links connects, with the shortest chains."""
+        """Return the cannot-links between objects that a chain of must-links connects, with the shortest chains.
+
+        Returns
+        -------
+        list of Contradiction
+        """
         graph = _Graph(self._must_link, self._cannot_link)
         return graph.contradictions(np.flatnonzero(graph.broken))
 
@@ -589,6 +653,10 @@ class Constraints:
         partition : CredalPartition or hard labels
             A must-link is violated if the most plausible clusters of its objects differ, a cannot-link if they are
             equal. An object without a plausible cluster (noise, -1 in hard labels) shares its cluster with no object.
+
+        Returns
+        -------
+        Violations
 
         Examples
         --------
@@ -622,6 +690,11 @@ class Constraints:
             Number K of neighbors. Values above 10 give no improvement; 0 adds no constraints.
         metric : str or callable, default "precomputed"
             "precomputed" if D is a matrix of dissimilarities, or a metric of `sklearn.neighbors.NearestNeighbors`.
+
+        Returns
+        -------
+        Constraints
+            The given and the added constraints.
 
         References
         ----------

@@ -19,17 +19,19 @@ from dempster.dissimilarity.sources import check_square, check_values
 
 
 class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
-    """Convert dissimilarities to attributes by principal component analysis.
+    r"""Convert dissimilarities to attributes by principal component analysis.
 
     The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its dissimilarities to all n
     objects. The attributes of i are the first p principal components of the rows,
 
-        x_i = (d_i - mean of the rows) U_p,
+    .. math::
 
-    where the columns of U_p are the first p principal directions. Unless ``whiten=False``, each attribute is divided by
-    its standard deviation over the n objects. The same formula gives the attributes of a new object from its
-    dissimilarities to the n objects. This is possible because, unlike in classical scaling, the matrix is not double
-    centered. The dissimilarities need not satisfy the axioms of a metric.
+        x_i = (d_i - \bar d)\, U_p,
+
+    where :math:`\bar d` is the mean of the rows, and the columns of U_p are the first p principal directions. Unless
+    ``whiten=False``, each attribute is divided by its standard deviation over the n objects. The same formula gives the
+    attributes of a new object from its dissimilarities to the n objects. This is possible because, unlike in classical
+    scaling, the matrix is not double centered. The dissimilarities need not satisfy the axioms of a metric.
 
     Parameters
     ----------
@@ -91,13 +93,28 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         X : array-like of shape (n_objects, n_objects)
             Symmetric matrix of nonnegative dissimilarities with a zero diagonal.
         y : ignored
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
             draft._fit_rows(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Compute the principal directions and return the attributes of the training objects."""
+        """Compute the principal directions and return the attributes of the training objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_objects, n_objects)
+            Symmetric matrix of nonnegative dissimilarities with a zero diagonal.
+        y : ignored
+
+        Returns
+        -------
+        array of shape (n_objects, n_components)
+        """
         with fit_transaction(self) as draft:
             rows = draft._fit_rows(X)
         return self._project(rows)

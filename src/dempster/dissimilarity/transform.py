@@ -36,6 +36,11 @@ def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
     d0 : float > 0
         Dissimilarity for which the plausibility that two objects are in different clusters is 0.95.
 
+    Returns
+    -------
+    array of the same shape
+        Degrees of conflict in [0, 1].
+
     Examples
     --------
     >>> from dempster.dissimilarity import to_conflict

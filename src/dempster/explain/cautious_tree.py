@@ -412,7 +412,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     A leaf predicts one cluster if its objects are certain, several clusters if they are ambiguous or mixed, and the
     empty set for outliers. The mistake of predicting the set A for an object with the set B is
 
-        caution |B \ A| / |B|  +  (1 - caution) |A \ B| / |A|,
+    .. math::
+
+        \mathrm{caution} \frac{|B \setminus A|}{|B|} + (1 - \mathrm{caution}) \frac{|A \setminus B|}{|A|},
 
     and a leaf predicts the set (a focal set, a pair of clusters or all clusters) with the smallest expected mistake
     under the masses of its objects. The tree is grown best first by splits that minimize the variance of the masses
@@ -518,6 +520,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             The partition to describe. Objects are matched with the rows of X by name if both have names.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the objects.
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
             draft._fit(X, y, sample_weight)
@@ -629,28 +635,82 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     # ---- objects --------------------------------------------------------------------------------------------------
 
     def apply(self, X: TableLike) -> np.ndarray:
-        """Return the position in `nodes_` of the leaf of each object, shape (n_samples,)."""
+        """Return the position in `nodes_` of the leaf of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Attributes of the objects, in the same form as in `fit`.
+
+        Returns
+        -------
+        integer array of shape (n_samples,)
+        """
         check_is_fitted(self, "nodes_")
         return self._find_leaves(self._values(join_attributes(X)))
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Return the predicted credal partition; the masses of an object are the mean masses of its leaf."""
+        """Return the predicted credal partition; the masses of an object are the mean masses of its leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Attributes of the objects, in the same form as in `fit`.
+
+        Returns
+        -------
+        CredalPartition
+        """
         X = join_attributes(X)
         leaf = self.apply(X)
         return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
-        """Return the predicted set of clusters of each object, as a Boolean array of shape (n_samples, n_clusters)."""
+        """Return the predicted set of clusters of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Attributes of the objects, in the same form as in `fit`.
+
+        Returns
+        -------
+        Boolean array of shape (n_samples, n_clusters)
+        """
         leaf = self.apply(X)
         return self._answers()[leaf]
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the cluster (0 to n_clusters - 1) with the largest plausibility in the leaf of each object."""
+        """Return the cluster (0 to n_clusters - 1) with the largest plausibility in the leaf of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Attributes of the objects, in the same form as in `fit`.
+
+        Returns
+        -------
+        integer array of shape (n_samples,)
+        """
         leaf = self.apply(X)
         return self._labels()[leaf]
 
     def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
-        """Return the fidelity (see `fidelity_`) of the tree to the partition ``y`` of the objects X."""
+        """Return the fidelity (see `fidelity_`) of the tree to a partition of the objects X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Attributes of the objects, in the same form as in `fit`.
+        y : CredalPartition, estimator that has one, MassFunctions, or labels
+            Partition of the objects.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects.
+
+        Returns
+        -------
+        float
+        """
         X = join_attributes(X)
         answer = self.predict_set(X)
         credal = resolve_input(y, "y").align_partition(X, len(answer))
@@ -701,15 +761,30 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return tuple(node for node in self.nodes_ if node.is_leaf)
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+        """
         return len(self.leaves_)
 
     def get_depth(self) -> int:
-        """Return the depth of the tree."""
+        """Return the depth of the tree.
+
+        Returns
+        -------
+        int
+        """
         return max(node.depth for node in self.leaves_)
 
     def export_text(self) -> str:
-        """Return the conditions and the predicted sets of the leaves as indented text."""
+        """Return the conditions and the predicted sets of the leaves as indented text.
+
+        Returns
+        -------
+        str
+        """
         leaves, scores = self.leaves_, self.scores_
         head = (
             f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, fidelity {self.fidelity_:.2f} (same set "
@@ -718,7 +793,12 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return f"{head}\n{format_tree(self.nodes_, self.frame_)}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the rule, the predicted set, the number of objects and the fidelity of each leaf."""
+        """Return a table with the rule, the predicted set, the number of objects and the fidelity of each leaf.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         rows = [
             {
                 "rule": format_rule(self.nodes_, leaf.number),
@@ -732,7 +812,19 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return pd.DataFrame(rows, index=pd.Index([leaf.number for leaf in self.leaves_], name="leaf"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the tree (see `dempster.plot.CautiousTreeDisplay`)."""
+        """Plot the tree (see `dempster.plot.CautiousTreeDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure that is large enough for the tree.
+        **options
+            Further options of the method ``plot`` of the display: ``colors`` and ``title``.
+
+        Returns
+        -------
+        CautiousTreeDisplay
+        """
         from dempster.plot.explanation import CautiousTreeDisplay  # dempster.plot imports this package
 
         return CautiousTreeDisplay.from_estimator(self, ax=ax, **options)

@@ -154,10 +154,17 @@ class ObjectExplanation:
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
     def between(self, first: Hashable | None = None, second: Hashable | None = None) -> np.ndarray:
-        """Return the contributions of the p attributes to the comparison of two candidates, shape (p,).
+        """Return the contributions of the p attributes to the comparison of two candidates.
 
-        Negative values favor the cluster ``first`` and positive values favor the cluster ``second``. The defaults are
-        the two most plausible candidates.
+        Parameters
+        ----------
+        first, second : cluster, optional
+            Names of two candidates; by default the two most plausible candidates.
+
+        Returns
+        -------
+        array of shape (p,)
+            Negative values favor the cluster ``first`` and positive values favor the cluster ``second``.
         """
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
         a = self._candidate(names[0] if first is None else first, "first")
@@ -171,7 +178,12 @@ class ObjectExplanation:
         raise InvalidParameterError(argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster)
 
     def to_text(self) -> str:
-        """Return a few sentences that explain the masses of the object."""
+        """Return a few sentences that explain the masses of the object.
+
+        Returns
+        -------
+        str
+        """
         sentences = [_answer_sentence(self), _evidence_sentence(self), _base_sentence(self), _exemplar_sentence(self)]
         sentences += _change_sentences(self)
         return "\n".join(sentence for sentence in sentences if sentence)
@@ -181,6 +193,10 @@ class ObjectExplanation:
 
         The columns contain the value of the attribute, its typical value in each candidate ("usual in"), and its
         contribution to the evidence for each candidate ("towards").
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         columns: dict[str, Any] = {}
         if self.values is not None:
@@ -192,14 +208,31 @@ class ObjectExplanation:
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
     def to_html(self) -> str:
-        """Return the sentences and the table as HTML."""
+        """Return the sentences and the table as HTML.
+
+        Returns
+        -------
+        str
+        """
         sentences = "".join(f"<p>{escape(line)}</p>" for line in self.to_text().splitlines())
         return f"<div>{sentences}{self.to_frame().to_html(float_format='{:.3g}'.format)}</div>"
 
     _repr_html_ = to_html
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the contributions (see `dempster.plot.ObjectExplanationDisplay`)."""
+        """Plot the contributions (see `dempster.plot.ObjectExplanationDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``most``, ``sort``, ``colors`` and ``title``.
+
+        Returns
+        -------
+        ObjectExplanationDisplay
+        """
         from dempster.plot.explanation import ObjectExplanationDisplay  # dempster.plot imports this package
 
         return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)

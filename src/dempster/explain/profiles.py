@@ -234,6 +234,10 @@ class Profile:
         ----------
         statistic : str, default="mean"
             A key of `statistics`.
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         rules.check_choice(statistic, "statistic", _STATISTICS)
         table: dict[str, Any] = {
@@ -280,6 +284,10 @@ class Profile:
         ----------
         n_features : int, default=5
             Number of attributes for each group.
+
+        Returns
+        -------
+        str
         """
         rules.check(n_features, "n_features", rules.integer(0))
         lines = [
@@ -299,7 +307,12 @@ class Profile:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return an HTML table with a row for each group; colors show its difference from all other objects."""
+        """Return an HTML table with a row for each group; colors show its difference from all other objects.
+
+        Returns
+        -------
+        str
+        """
         names = ["group", "objects", "possible", "typical", *(feature.label for feature in self.features)]
         marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in self.features]
         head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
@@ -317,7 +330,19 @@ class Profile:
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
         """Plot the profile (see `dempster.plot.ProfileDisplay`).
 
-        ``"heat"`` is a heat map of effect sizes. ``"dots"`` shows medians and quartiles in the units of each attribute.
+        Parameters
+        ----------
+        kind : {"heat", "dots"}, default="heat"
+            "heat" is a heat map of effect sizes. "dots" shows medians and quartiles in the units of each attribute.
+        axes : Matplotlib axes, or sequence of axes, optional
+            One axes for a heat map, or one axes for each drawn feature for dots; by default on a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``n_groups``, ``n_features``, ``colors`` and
+            ``title``.
+
+        Returns
+        -------
+        ProfileDisplay
         """
         from dempster.plot.explanation import ProfileDisplay  # dempster.plot imports this package
 

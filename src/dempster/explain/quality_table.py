@@ -65,7 +65,12 @@ class Quality:
     shuffled: Mapping[str, float]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table of all measures of the partition and the baselines; "better" is "higher" or "lower"."""
+        """Return a table of all measures of the partition and the baselines; "better" is "higher" or "lower".
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         columns = dict(zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True))
         rows = {key: [column.get(key, np.nan) for column in columns.values()] for key in self.partition}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns), dtype=float)
@@ -73,7 +78,12 @@ class Quality:
         return table
 
     def to_text(self) -> str:
-        """Return the table as text."""
+        """Return the table as text.
+
+        Returns
+        -------
+        str
+        """
         width = max(len(_MEASURES[key][1]) for key in self.partition)
         lines = [f"{'':{width}}" + "".join(f"  {name:>12}" for name in _COLUMNS) + "  better"]
         for key, *values, better in self.to_frame().itertuples():

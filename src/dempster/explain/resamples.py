@@ -243,7 +243,12 @@ class Stability:
         return changed[np.argsort(self.objects[changed], kind="stable")]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the stability of each object, and its set and doubt in `partition`."""
+        """Return a table with the stability of each object, and its set and doubt in `partition`.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         names = self.partition.focal_sets.names(self.partition.frame)
         columns = {
             "set": [names[j] for j in self.partition.best_set],
@@ -258,6 +263,10 @@ class Stability:
 
         The columns are the mean Jaccard index, the number of resamples in which the cluster dissolved (index at most
         0.5) or was recovered (index at least 0.75), and the mean stability of its objects.
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         labels = self.partition.labels_with_outliers
         c = self.partition.n_clusters
@@ -271,7 +280,12 @@ class Stability:
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
 
     def to_text(self) -> str:
-        """Return a summary of clusters, objects and pairs as text."""
+        """Return a summary of clusters, objects and pairs as text.
+
+        Returns
+        -------
+        str
+        """
         table = self.per_cluster()
         names = [f"cluster {printable(name)}" for name in table.index]
         width = max(map(len, names))
@@ -294,7 +308,19 @@ class Stability:
         return "\n".join(lines).replace(" nan", "   -")
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
-        """Plot the stability of clusters and objects (see `dempster.plot.StabilityDisplay`)."""
+        """Plot the stability of clusters and objects (see `dempster.plot.StabilityDisplay`).
+
+        Parameters
+        ----------
+        axes : two Matplotlib axes, optional
+            By default on a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``colors`` and ``title``.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
         from dempster.plot.quality import StabilityDisplay  # dempster.plot imports this package
 
         return StabilityDisplay(stability=self).plot(axes=axes, **options)

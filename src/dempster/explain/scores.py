@@ -131,12 +131,22 @@ class SetScores(SetScore):
     class_of: Mapping[Any, Any]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each score, a column for the partition, and a column for each baseline."""
+        """Return a table with a row for each score, a column for the partition, and a column for each baseline.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
         return pd.DataFrame({name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()})
 
     def to_text(self) -> str:
-        """Return the table as text."""
+        """Return the table as text.
+
+        Returns
+        -------
+        str
+        """
         table, width = self.to_frame(), max(map(len, _LABELS.values()))
         lines = [" " * width + "".join(f"  {name:>13}" for name in table.columns)]
         for key, *values in table.itertuples():
@@ -266,11 +276,13 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
 
 
 def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
-    """Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
+    r"""Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
 
     Let pl_1 >= pl_2 be the two largest plausibilities of an object. Its doubt is one minus their relative margin,
 
-        1 - (pl_1 - pl_2) / pl_1 = pl_2 / pl_1,
+    .. math::
+
+        1 - \frac{pl_1 - pl_2}{pl_1} = \frac{pl_2}{pl_1},
 
     which does not depend on the mass on the empty set. An outlier, an object whose largest mass m is on the empty set,
     has the doubt 1 + m.
@@ -328,7 +340,17 @@ class RetentionCurve:
             raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
 
     def at(self, share: float) -> float:
-        """Return the quality at the given share of kept objects, by linear interpolation."""
+        """Return the quality at the given share of kept objects, by linear interpolation.
+
+        Parameters
+        ----------
+        share : float
+            Share of kept objects, between the first and the last value of ``share``.
+
+        Returns
+        -------
+        float
+        """
         low, high = self.share[0], self.share[-1]
         if not rules.is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise InvalidParameterError("share", f"a number from {low:g} to {high:g}", share)
@@ -343,11 +365,28 @@ class RetentionCurve:
         return float(heights @ np.diff(self.share) / (self.share[-1] - self.share[0]))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the quality for each share."""
+        """Return a table with the quality for each share.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the curve (see `dempster.plot.RetentionCurveDisplay`)."""
+        """Plot the curve (see `dempster.plot.RetentionCurveDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and ``title``.
+
+        Returns
+        -------
+        RetentionCurveDisplay
+        """
         from dempster.plot.quality import RetentionCurveDisplay  # dempster.plot imports this package
 
         return RetentionCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)

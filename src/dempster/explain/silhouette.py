@@ -92,7 +92,12 @@ class CredalSilhouette:
         return float(kept.std(ddof=1) / np.sqrt(len(kept))) if self.is_sampled and len(kept) > 1 else 0.0
 
     def per_cluster(self) -> pd.DataFrame:
-        """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster."""
+        """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         possible = self.partition.assignment()[self.objects]
         certain = possible & (self.sizes == 1)[:, None]
         columns = {
@@ -104,7 +109,12 @@ class CredalSilhouette:
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the set, label, doubt and silhouettes of each evaluated object."""
+        """Return a table with the set, label, doubt and silhouettes of each evaluated object.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         own = self.partition[self.objects]
         names = own.focal_sets.names(own.frame)
         columns = {
@@ -117,7 +127,12 @@ class CredalSilhouette:
         return pd.DataFrame(columns, index=self.objects if own.index is None else own.index)
 
     def to_text(self) -> str:
-        """Return the means, and a line for each cluster, as text."""
+        """Return the means, and a line for each cluster, as text.
+
+        Returns
+        -------
+        str
+        """
         sample = f", {len(self):,} of {len(self.partition):,} objects sampled" if self.is_sampled else ""
         error = f" (standard error {self.standard_error:.3f})" if self.is_sampled else ""
         lines = [
@@ -135,7 +150,19 @@ class CredalSilhouette:
         return "\n".join(lines).replace("nan", "-")
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the silhouettes (see `dempster.plot.SilhouetteDisplay`)."""
+        """Plot the silhouettes (see `dempster.plot.SilhouetteDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and ``title``.
+
+        Returns
+        -------
+        SilhouetteDisplay
+        """
         from dempster.plot.quality import SilhouetteDisplay  # dempster.plot imports this package
 
         return SilhouetteDisplay(silhouette=self).plot(ax=ax, **options)
@@ -161,13 +188,16 @@ def credal_silhouette(
     sample_size: int | str | None = "auto",
     random_state: Seed = None,
 ) -> CredalSilhouette:
-    """Compute the silhouettes of the objects of a credal partition.
+    r"""Compute the silhouettes of the objects of a credal partition.
 
     Let d(i, k) be the mean dissimilarity of object i to the other objects of cluster k, weighted by their unnormalized
     pignistic probabilities. The silhouette of object i with respect to a set A compares each cluster of A with the
     nearest cluster outside A:
 
-        s(i, A) = mean over k in A of (b_A - d(i, k)) / max(b_A, d(i, k)),   b_A = min over l not in A of d(i, l).
+    .. math::
+
+        s(i, A) = \frac{1}{|A|} \sum_{k \in A} \frac{b_A - d(i, k)}{\max(b_A, d(i, k))}, \qquad
+        b_A = \min_{l \notin A} d(i, l).
 
     The silhouette of the object is the mean of s(i, A) over its sets, weighted by its masses (without that of the empty
     set). Mass on a pair of clusters gives a large silhouette if the object is near to both clusters and far from all

@@ -134,19 +134,70 @@ class AnnDataNamespace:
         self._adata = adata
 
     def cluster(self, *arguments: Any, **parameters: Any) -> Any:
-        """Cluster the cells and store the result; see `cluster` for the arguments."""
+        """Cluster the cells and store the result (see `cluster`).
+
+        Parameters
+        ----------
+        *arguments, **parameters
+            Arguments of the function `cluster` after ``adata``.
+
+        Returns
+        -------
+        estimator
+            The fitted clusterer.
+        """
         return cluster(self._adata, *arguments, **parameters)
 
     def get_partition(self, key: str = "dempster") -> CredalPartition:
-        """Return the credal partition that was stored as ``key``."""
+        """Return the credal partition that was stored as ``key``.
+
+        Parameters
+        ----------
+        key : str, default="dempster"
+            Name of the result, ``key_added`` of `cluster`.
+
+        Returns
+        -------
+        CredalPartition
+        """
         return get_partition(self._adata, key)
 
     def profile(self, genes: Sequence[str], key: str = "dempster", **options: Any) -> explain.Profile:
-        """Describe clusters, groups of ambiguous cells and outliers by these genes; see `dempster.explain.profile`."""
+        """Describe clusters, groups of ambiguous cells and outliers by these genes; see `dempster.explain.profile`.
+
+        Parameters
+        ----------
+        genes : sequence of str
+            Names of the variables that describe the cells.
+        key : str, default="dempster"
+            Name of the result, ``key_added`` of `cluster`.
+        **options
+            Further arguments of `dempster.explain.profile`.
+
+        Returns
+        -------
+        Profile
+        """
         return explain.profile(self.get_partition(key), self._adata[:, list(genes)].to_df(), **options)
 
     def explain_object(self, cell: Any, genes: Sequence[str], key: str = "dempster", **options: Any) -> Any:
-        """Explain the masses of a cell by these genes; see `dempster.explain.explain_object`."""
+        """Explain the masses of a cell by these genes; see `dempster.explain.explain_object`.
+
+        Parameters
+        ----------
+        cell : str or int
+            Name or position of the cell.
+        genes : sequence of str
+            Names of the variables that describe the cells.
+        key : str, default="dempster"
+            Name of the result, ``key_added`` of `cluster`.
+        **options
+            Further arguments of `dempster.explain.explain_object`.
+
+        Returns
+        -------
+        ObjectExplanation
+        """
         return explain.explain_object(self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options)
 
 

@@ -62,7 +62,18 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         self.outliers = outliers
 
     def fit(self, X: TableLike, y: None = None) -> Self:
-        """Cluster the embeddings of the documents, shape (n_documents, n_features); ``y`` is ignored."""
+        """Cluster the embeddings of the documents.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Embeddings of the documents.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         rule.check_flags(outliers=self.outliers)
         clusterer = CredalClustering(random_state=0) if self.clusterer is None else clone(self.clusterer)
         self.clusterer_ = clusterer.fit(X)
@@ -72,7 +83,17 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         return self
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the cluster of each new document, -1 for outliers."""
+        """Return the cluster of each new document, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Embeddings of new documents.
+
+        Returns
+        -------
+        array of shape (n_documents,)
+        """
         check_is_fitted(self, "clusterer_")
         return self._select_labels(self.clusterer_.predict_mass(X))
 

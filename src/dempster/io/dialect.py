@@ -28,7 +28,6 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SEVERAL_BLANKS = re.compile(r"\S(\t|\s{2,})\S")
 _ADVICE = "remove comments, fill missing cells, quote names, or set delimiter (';' if there is a single column)"
 _OTHER_FORMATS = (
-    (re.compile(r'\s*"?sep=.?"?\s*'), "its first line is an instruction for spreadsheets; remove it"),
     (re.compile(r'\s*[\[{]\s*(["\[{].*)?', re.DOTALL), "the file contains JSON; save it as CSV"),
     (
         re.compile(r"\s*<(\?xml|!doctype|html|head|body|table|svg)\b.*", re.DOTALL | re.IGNORECASE),
@@ -98,6 +97,8 @@ def _first_lines(path: str | os.PathLike[str]) -> list[str]:
         lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
         while has_open_quote("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
             lines.append(line)
+    if any(len(line) == MAX_LINE_CHARACTERS for line in lines):
+        raise InvalidInputError(f"a line has more than {MAX_LINE_CHARACTERS:,} characters; the file is not a table")
     with open_text(path) as file:
         while block := file.read(1 << 20):
             if "\0" in block:
@@ -312,7 +313,8 @@ def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_
     if all(number or cell.lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
         return False
     if len(first) > 1 and first[0] and not any(first[1:]):
-        message = f"the first row must contain column names, got {first[0]!r} only; remove comments, or set header=True"
+        message = f"the first row must contain column names, got {first[0]!r} only; remove the rows above the column "
+        message += "names, or set header=True if they are in the first row"
         raise InvalidParameterError("header", message=message, settings={"header": True})
     if any(numbers):
         raise _ambiguous_header(first[numbers.index(True)])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Error values of spreadsheets, in several languages.
 _ERRORS = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERRORS
-_MISSING_CELLS = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
+_MISSING_CELLS = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "n.d.", "n.d", "missing", "unknown"}
 MAX_SAMPLE_CELLS = 1000
 _SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
 _UNITS = "€$£¥%"

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
-_DERIVED = ("label", "label_with_outliers", "assignment")
+_SETS = "conformal_set"  # heading of the column of sets that `write_partition` gets as an argument
+_DERIVED = ("label", "label_with_outliers", "assignment", _SETS)
 _POSITION, _OBJECT = "row", "object"  # headings of a first column with positions 0, 1, ... or with names
 _ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # arrays of an archive
 _EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
@@ -49,7 +50,9 @@ _SPARSE_KEY = b"dempster-sparse"  # metadata key of the Parquet files of `write_
 _MAX_ROUNDING_UNITS = 64  # Masses are not normalized again if the sum is one within this error.
 
 
-def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
+def write_partition(
+    partition: CredalPartition, path: str | os.PathLike[str], *, sets: np.ndarray | None = None
+) -> None:
     """Write a credal partition to a file, completely or not at all.
 
     Parameters
@@ -60,6 +63,9 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
         File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the masses exactly.
         Names of objects are read back as integers, floats or text. Text files convert names of other types (dates,
         tuples) to text. Only Parquet and ``.npz`` store ``metadata`` and single precision.
+    sets : Boolean array of shape (n_objects, n_clusters), optional
+        Sets of clusters, such as ``ConformalClustering.sets_``. A table gets a column ``conformal_set`` with values
+        such as ``0|3`` (``∅`` for an empty set), and an archive an array ``sets``. `read_partition` ignores them.
 
     See Also
     --------
@@ -89,9 +95,14 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     kind = detect_format(path, PARTITION_FORMATS)
     if path.suffix.lower() == ".gz":
         raise InvalidInputError(f"{path.name}: use .parquet or .npz to write a compressed partition")
+    if sets is not None:
+        sets, shape = np.asarray(sets), (len(partition), partition.n_clusters)
+        if sets.shape != shape or sets.dtype != bool:
+            got = f"{sets.dtype} array of shape {sets.shape}"
+            raise InvalidParameterError("sets", must=f"be a Boolean array of shape {shape}, got {got}")
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
     with write_atomically(path) as temporary:
-        write(partition.to_numpy(), temporary)
+        write(partition.to_numpy(), temporary, sets)
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
@@ -210,7 +221,7 @@ def _names_in_order(sets: Sequence[list[str] | None]) -> list[str]:
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
-def _to_table(partition: CredalPartition) -> pd.DataFrame:
+def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFrame:
     import pandas as pd
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
@@ -224,6 +235,11 @@ def _to_table(partition: CredalPartition) -> pd.DataFrame:
         "label_with_outliers": clusters[partition.labels_with_outliers],
         "assignment": np.array(partition.focal_sets.names(partition.frame))[partition.best_set],
     }
+    if sets is not None:
+        distinct, which = np.unique(sets, axis=0, return_inverse=True)
+        names = [encode_name(name) for name in partition.frame]
+        texts = ["|".join(np.array(names)[members]) or _EMPTY for members in distinct]
+        first[_SETS] = np.array(texts, dtype=object)[which.ravel()]
     masses = pd.DataFrame(partition.masses, columns=headings)
     table = pd.concat([pd.DataFrame(first), masses], axis=1)
     if frame_heading is not None:
@@ -252,8 +268,8 @@ def _to_text(value: Any) -> str:
     return repr(plain) if isinstance(plain, float) else str(plain)
 
 
-def _write_text(partition: CredalPartition, path: Path) -> None:
-    table = _to_table(partition)
+def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
+    table = _to_table(partition, sets)
     names = table.iloc[:, 0]
     # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
     has_returns = any("\r" in str(name) for name in partition.frame)
@@ -266,7 +282,7 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
         # Quotation marks distinguish text from numbers, and protect carriage returns.
         if not isinstance(parse_index(cells), list) or any("\r" in name for name in cells) or cells != [*names]:
             quoting = csv.QUOTE_NONNUMERIC
-    for j in (1, 2):
+    for j in (1, 2) if sets is None else (1, 2, 4):  # labels and conformal sets
         if table.iloc[:, j].dtype.kind not in "iuf":
             table.isetitem(j, [encode_cell(str(name)) for name in table.iloc[:, j]])
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
@@ -328,8 +344,8 @@ def _has_names(headings: list[str], positions: list[int]) -> bool:
     return 0 not in positions and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
 
 
-def _write_parquet(partition: CredalPartition, path: Path) -> None:
-    table = _to_table(partition)
+def _write_parquet(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
+    table = _to_table(partition, sets)
     table.attrs = {"dempster": _plain_metadata(partition)}
     table.to_parquet(path, index=False)
 
@@ -444,7 +460,7 @@ def _read_sparse(path: Path) -> CredalPartition:
 # ---- archives -------------------------------------------------------------------------------------------------------
 
 
-def _write_npz(partition: CredalPartition, path: Path) -> None:
+def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
     arrays: dict[str, Any] = {
         "masses": partition.masses,
         "membership": partition.focal_sets.membership,
@@ -455,6 +471,8 @@ def _write_npz(partition: CredalPartition, path: Path) -> None:
         heading, names = _object_names(partition)
         arrays["index"] = names.astype(str) if names.dtype == object else names
         arrays["index_name"] = np.array(heading)
+    if sets is not None:
+        arrays["sets"] = sets
     with open(path, "wb") as file:
         np.savez_compressed(file, **arrays)
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import quote_names
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
-from dempster.io.numbers import choose_decimal, parse_numbers, warn_about_text
-from dempster.io.text import BLANKS, open_text, text_encoding
+from dempster.io.numbers import choose_decimal, looks_like_number, parse_numbers, warn_about_text
+from dempster.io.text import BLANKS, check_compression_ratio, open_text, text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ def read_table(
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sheet: str | None = None,
+    na_values: Sequence[str] = (),
 ) -> pd.DataFrame:
     r"""Read a table from a file; its extension selects the format.
 
@@ -55,7 +58,7 @@ def read_table(
     ----------
     path : path
         File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy`` (a
-        numeric 2-D array), or ``.xlsx`` (the first visible sheet). Delimiter, decimal mark, header line and encoding
+        numeric 2-D array), or ``.xlsx``. Delimiter, decimal mark, header line and encoding
         (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column is converted to numbers if all its
         cells are missing values (``?``) or numbers with the same unit (``12 %``); thousands separators (``1 234``) are
         allowed. A warning lists text columns that look like numbers but are not converted (``CHF 5.50``).
@@ -71,12 +74,19 @@ def read_table(
     delimiter, decimal : str, optional
         Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text file. Set them if
         the file is ambiguous. ``decimal`` also applies to numbers stored as text in a sheet.
+    sheet : str, optional
+        Name of the sheet of an Excel file. The default is the first visible sheet. Titles above the column names (text
+        in a single cell of a row) are skipped.
+    na_values : sequence of str, optional
+        Cells that mean a missing value, such as ``"n.d."`` or ``"-999"``, in addition to empty cells, ``NA``, ``?``
+        and similar ones.
 
     Returns
     -------
     pandas.DataFrame
         Column names are text. ``attrs["header"]`` is False if a text file has no header line, ``attrs["encoding"]``
-        contains an encoding other than UTF-8, ``attrs["unnamed_index"]`` is True if a column without a heading names
+        contains an encoding other than UTF-8, ``attrs["sheets"]`` lists the sheets of a file with several sheets,
+        beginning with the one that was read, ``attrs["unnamed_index"]`` is True if a column without a heading names
         the rows, and ``attrs["converted"]`` describes the conversion of text columns to numbers.
 
     Raises
@@ -98,7 +108,7 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
-    table = read_quietly(path, columns, index_col, header, delimiter, decimal)
+    table = read_quietly(path, columns, index_col, header, delimiter, decimal, sheet, na_values)
     if detect_format(path, TABLE_FORMATS) in ("text", "excel"):
         warn_about_text(table[_text_columns(table)], path.name)
     return table
@@ -111,21 +121,27 @@ def read_quietly(
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sheet: str | None = None,
+    na_values: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Read a table like `read_table`, without warnings."""
     check_read_options(index_col, header, delimiter, decimal)
     index_col = None if index_col is None else index_col.strip()  # Spaces around column names are removed, too.
     names = None if columns is None else _validate_columns(columns)
+    rule.check(sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet"))
+    missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
         if file_format == "text":
-            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal)
+            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal, missing)
         elif file_format == "npy":
             table = _read_npy(path)
         elif file_format == "excel":
-            table = _read_excel(path, index_col, header, decimal)
+            table = _read_excel(path, index_col, header, decimal, sheet, missing)
         else:
             table = _read_columnar(path, file_format)
+    if missing and file_format not in ("text", "excel"):
+        table = table.mask(_is_any_of(table, missing))
     if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
         table = _select(table, None, _UNNAMED, path)
         table.index.name = None
@@ -204,7 +220,14 @@ def exact_float_options() -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # the default since pandas 3.1
 
 
-def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str | None) -> pd.DataFrame:
+def _is_any_of(table: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
+    """Return which cells are equal to one of the texts, or to the number in one of them."""
+    return table.isin([*texts, *(value for value in map(parse_scalar, texts) if not isinstance(value, str))])
+
+
+def _read_text(
+    path: Path, index_col: str | None, dialect: Dialect, decimal: str | None, missing: list[str]
+) -> pd.DataFrame:
     """Read a text file with the given layout; ``decimal`` is the decimal mark set by the user, or None."""
     import pandas as pd
 
@@ -233,7 +256,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
         names = _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
         return table.set_axis(pd.Index(names), axis=1)
 
-    table = read(**exact_float_options())
+    table = read(**exact_float_options(), na_values=missing)
     # pandas puts additional cells of a line into the index, which should contain only the row name.
     has_index = table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names)
     if has_index and len(table):
@@ -242,7 +265,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
         # The lines used to detect the decimal mark may contain only integers or quoted decimal commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
-            return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
+            return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal, missing)
     if table.shape[1] and table.iloc[:, -1].hasnans:  # The line with the missing value may be too short.
         uneven = explain_uneven_lines(path, dialect) if dialect.delimiter == BLANKS else None
         if uneven is not None:
@@ -313,32 +336,46 @@ def _read_npy(path: Path) -> pd.DataFrame:
     return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
 
 
-def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
-    """Read the first visible sheet without empty rows and columns."""
+def _read_excel(
+    path: Path, index_col: str | None, header: bool | None, decimal: str | None, sheet: str | None, missing: list[str]
+) -> pd.DataFrame:
+    """Read a sheet, by default the first visible one, without empty rows and columns and titles above the header."""
     import openpyxl
     import pandas as pd
 
+    with zipfile.ZipFile(path) as archive:
+        check_compression_ratio(path, sum(part.file_size for part in archive.infolist()))
     book = openpyxl.load_workbook(path, read_only=True)
-    sheet = next((each.title for each in book.worksheets if each.sheet_state == "visible"), None)
+    sheets = [each.title for each in book.worksheets if each.sheet_state == "visible" or each.title == sheet]
     book.close()
-    if sheet is None:
+    if not sheets:
         raise InvalidInputError("the file has no visible sheet")
+    sheet = sheets[0] if sheet is None else sheet
+    if sheet not in sheets:
+        raise InvalidParameterError("sheet", f"one of {quote_names(sheets, 20)}", sheet)
     # Cells are read without conversion, so that 007 and a column named NA are not changed.
     options: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
     _check_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
+    # A title is the only cell of its row, and rows below it have several cells.
+    n_cells = table.notna().sum(axis=1).to_numpy()
+    n_titles = int((n_cells > 1).argmax()) if header is None else 0
+    if not any(looks_like_number(str(cell)) for cell in table.iloc[:n_titles].to_numpy().ravel()):
+        table = table.iloc[n_titles:].dropna(axis="columns", how="all")
     first_rows = table.head(100).itertuples(index=False)
     rows = [["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in first_rows]
     first = rows[0] if rows else []
     if header is None and rows:
         header = has_header(first, rows[1:])
     if len(table) <= bool(header):
-        raise InvalidInputError("the first visible sheet is empty")
+        raise InvalidInputError(f"the sheet {sheet!r} is empty")
     names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
     table = table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_make_unique(names), axis=1)
-    table = table.mask(table.isin(_MISSING)).infer_objects()
+    table = table.mask(_is_any_of(table, _MISSING + missing)).infer_objects()
     table.attrs["header"] = bool(header)
+    if len(sheets) > 1:
+        table.attrs["sheets"] = [sheet, *(other for other in sheets if other != sheet)]
     return _convert_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
 
 

@@ -21,6 +21,7 @@ _MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # Larger files with a higher compr
 _BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
+_SEPARATOR_LINE = re.compile(r'\s*"?sep=.?"?\s*', re.IGNORECASE)
 _NON_ASCII_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]+")
 _WESTERN_UTF_8 = re.compile(rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\x80-\xbf]{2}")
 
@@ -29,12 +30,14 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
     """Open a file as text with its `text_encoding`, and decompress it if its name ends in .gz.
 
     Single carriage returns are converted to line feeds, because pandas does not always support them. Other line ends
-    are not changed.
+    are not changed. A first line such as ``sep=;``, an instruction for spreadsheet programs, is skipped.
     """
     encoding = text_encoding(path)
     compressed = Path(path).suffix.lower() == ".gz"
     if compressed:
-        _check_compression_ratio(Path(path))
+        with open(path, "rb") as binary:
+            binary.seek(max(0, os.stat(path).st_size - 4))
+            check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))  # The file ends with the size.
 
     def open_with(newline: str | None) -> IO[str]:
         if compressed:
@@ -43,10 +46,13 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
 
     with open_with("") as file:
         try:
-            has_carriage_returns = file.readline(_SAMPLE_BYTES).endswith("\r")
+            first_line = file.readline(_SAMPLE_BYTES)
         except (UnicodeError, OSError, EOFError, zlib.error):
-            has_carriage_returns = False  # Reading the whole file will raise a clearer error.
-    return open_with(None if has_carriage_returns else "")
+            first_line = ""  # Reading the whole file will raise a clearer error.
+    file = open_with(None if first_line.endswith("\r") else "")
+    if _SEPARATOR_LINE.fullmatch(first_line):
+        file.readline()
+    return file
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:
@@ -81,12 +87,9 @@ def _is_western(head: bytes) -> bool:
     return n_strange == 0 and _WESTERN_UTF_8.search(head) is None and 2 * sum(n for n in runs if n > 2) <= sum(runs)
 
 
-def _check_compression_ratio(path: Path) -> None:
-    """Raise an error if the content of a gzip file, whose size is in the last four bytes, would fill the memory."""
-    n_bytes = path.stat().st_size
-    with open(path, "rb") as file:
-        file.seek(max(0, n_bytes - 4))
-        size = int.from_bytes(file.read(4), "little")
+def check_compression_ratio(path: str | os.PathLike[str], size: int) -> None:
+    """Raise an error if the content of a compressed file, which has ``size`` bytes, would fill the memory."""
+    n_bytes = os.stat(path).st_size
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
         raise InvalidInputError(f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes")
 

@@ -75,11 +75,13 @@ def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -
 
 
 class FDA(LinearMetricLearner):
-    """Fisher discriminant analysis, which learns linear features that separate labeled classes.
+    r"""Fisher discriminant analysis, which learns linear features that separate labeled classes.
 
     The rows v of the linear map are the solutions with the largest eigenvalues lambda of
 
-        S_b v = lambda (S_w + rho tr(S_w)/d I) v,
+    .. math::
+
+        S_b v = \lambda \Bigl(S_w + \rho \frac{\operatorname{tr}(S_w)}{d} I\Bigr) v,
 
     where S_w and S_b are the scatter matrices of the labeled objects within and between classes, d is the number of
     attributes and I is the identity matrix. There are at most
@@ -143,11 +145,13 @@ class FDA(LinearMetricLearner):
 
 
 class LFDA(LinearMetricLearner):
-    """Local Fisher discriminant analysis, which learns linear features for classes of several clusters.
+    r"""Local Fisher discriminant analysis, which learns linear features for classes of several clusters.
 
     The method is a variant of `FDA` in which two objects of the same class have the weight
 
-        A_ij = exp(-|x_i - x_j|^2 / (sigma_i sigma_j)),
+    .. math::
+
+        A_{ij} = \exp\Bigl(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\Bigr),
 
     where sigma_i is the distance from x_i to its ``n_neighbors``-th neighbor in the class. The method therefore brings
     only near objects of a class together and keeps the clusters of a class separate. There may be more features than
@@ -278,12 +282,14 @@ def local_scatters(
 
 
 class KFDA(KernelMetricLearner):
-    """Kernel Fisher discriminant analysis, which learns nonlinear features that separate labeled classes.
+    r"""Kernel Fisher discriminant analysis, which learns nonlinear features that separate labeled classes.
 
     Let K be the kernel matrix of the n labeled objects. The coefficients alpha of a feature
-    z(x) = sum_i alpha_i k(x_i, x) are a solution with a large eigenvalue lambda of
+    :math:`z(x) = \sum_i \alpha_i k(x_i, x)` are a solution with a large eigenvalue lambda of
 
-        M alpha = lambda (N + rho tr(N)/n I) alpha,
+    .. math::
+
+        M \alpha = \lambda \Bigl(N + \rho \frac{\operatorname{tr}(N)}{n} I\Bigr) \alpha,
 
     where M and N are the scatter matrices of the columns of K between and within classes. There are at most
     n_classes - 1 features, each with unit variance within classes. The cost is cubic in the number of labeled objects

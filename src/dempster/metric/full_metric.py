@@ -211,12 +211,14 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
 
 
 class MMC(FullMetricLearner):
-    """Metric learning with side information (Xing et al., also called LSI).
+    r"""Metric learning with side information (Xing et al., also called LSI).
 
     The method maximizes, over positive semidefinite matrices A, the sum of the distances of the cannot-links (CL) under
     a bound on the squared distances of the must-links (ML),
 
-        sum_CL sqrt(u' A u)    subject to    sum_ML u' A u <= 1,
+    .. math::
+
+        \max_A \sum_{CL} \sqrt{u^T A u} \quad\text{subject to}\quad \sum_{ML} u^T A u \leq 1,
 
     where u is the difference of the two objects of a pair. The problem is convex. It is solved by L-BFGS on a factor of
     A, up to a duality gap of ``tol``. The cost of an iteration is cubic in the number of attributes, so the method is
@@ -312,17 +314,19 @@ def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 class DMLEig(FullMetricLearner):
-    """Metric learning by eigenvalue optimization (DML-eig).
+    r"""Metric learning by eigenvalue optimization (DML-eig).
 
     The method maximizes, over positive semidefinite matrices A, the smallest squared distance of the cannot-links (CL)
     under a bound on the squared distances of the must-links (ML),
 
-        min_CL u' A u    subject to    sum_ML u' A u <= 1,
+    .. math::
+
+        \max_A \min_{CL} u^T A u \quad\text{subject to}\quad \sum_{ML} u^T A u \leq 1,
 
     where u is the difference of the two objects of a pair. The minimum is replaced by a smooth function,
-    -mu ln sum_CL exp(-u'Au / mu). The parameter mu is decreased by factors of ten down to ``smoothing``, and each
-    solution is the initial value for the next mu. L-BFGS on a factor of A needs far fewer iterations than the
-    Frank-Wolfe steps of the paper.
+    :math:`-\mu \ln \sum_{CL} \exp(-u^T A u / \mu)`. The parameter mu is decreased by factors of ten down to
+    ``smoothing``, and each solution is the initial value for the next mu. L-BFGS on a factor of A needs far fewer
+    iterations than the Frank-Wolfe steps of the paper.
 
     The cannot-link with the smallest distance determines the result, so that one wrong cannot-link can make the metric
     useless. Prefer `MMC` or `PCCA` if there may be errors. Cannot-links between identical objects are ignored with a

@@ -175,11 +175,13 @@ def warn_one_kind(learner: str, pairs: Pairs) -> None:
 
 
 class PCCA(PairMetricLearner, LinearMetricLearner):
-    """Pairwise constrained component analysis, which learns linear features from must-links and cannot-links.
+    r"""Pairwise constrained component analysis, which learns linear features from must-links and cannot-links.
 
     The method minimizes, over linear maps L,
 
-        E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))),
+    .. math::
+
+        E(L) = \frac{1}{\beta} \sum_n \ln\bigl(1 + \exp(\beta y_n (\|L u_n\|^2 - 1))\bigr),
 
     where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1 for a cannot-link.
     Must-linked objects get distances below one, and cannot-linked objects get distances above one. Among the linear
@@ -268,16 +270,18 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
 
 
 class KPCCA(PairMetricLearner, KernelMetricLearner):
-    """Kernel pairwise constrained component analysis, which learns nonlinear features from pairs.
+    r"""Kernel pairwise constrained component analysis, which learns nonlinear features from pairs.
 
     The method is `PCCA` in the feature space of a kernel. It minimizes, over coefficients A,
 
-        E(A) = 1/beta sum_n ln(1 + exp(beta y_n (|A (k_i - k_j)|^2 - 1))),    pair n = (i, j),
+    .. math::
+
+        E(A) = \frac{1}{\beta} \sum_{n = (i, j)} \ln\bigl(1 + \exp(\beta y_n (\|A (k_i - k_j)\|^2 - 1))\bigr),
 
     where k_i is the column of object i in the kernel matrix, and y_n is 1 for a must-link and -1 for a cannot-link. The
-    features of any object x are z(x) = sum_i a_i k(x_i, x), where a_i is column i of A. Only constrained objects have
-    coefficients, so that the cost does not depend on the number of other objects. For example, fifty pairs are enough
-    to separate a disc from a surrounding ring by one feature.
+    features of any object x are :math:`z(x) = \sum_i a_i k(x_i, x)`, where a_i is column i of A. Only constrained
+    objects have coefficients, so that the cost does not depend on the number of other objects. For example, fifty pairs
+    are enough to separate a disc from a surrounding ring by one feature.
 
     Parameters
     ----------

@@ -210,6 +210,10 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the objects. An object of weight 2 counts as two objects; an object of weight 0 is ignored.
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
             draft._estimate(X, sample_weight)
@@ -334,31 +338,95 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return em.log_densities(self.parameters_, data)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of each object."""
+        """Return the most probable component of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         return self._log_joint(X).argmax(axis=1)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit the mixture and return the most probable component of each training object."""
+        """Fit the mixture and return the most probable component of each training object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects; see `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the posterior probabilities of the components, shape (n_samples, n_components_)."""
+        """Return the posterior probabilities of the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
         joint = self._log_joint(X)
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each object, shape (n_samples,)."""
+        """Return the log-density of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         joint = self._log_joint(X)
         top = joint.max(axis=1)
         return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of the objects."""
+        """Return the mean log-density of the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
-        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better."""
+        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        float
+        """
         density = self.score_samples(X)
         return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
 

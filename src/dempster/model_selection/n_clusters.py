@@ -97,14 +97,31 @@ class NClustersCurve:
         return self.partitions[int(self.nonspecificity.argmin())]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with nonspecificity, objective and convergence for each number of clusters."""
+        """Return a DataFrame with nonspecificity, objective and convergence for each number of clusters.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         import pandas as pd
 
         columns = {"nonspecificity": self.nonspecificity, "objective": self.objective, "converged": self.converged}
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the nonspecificity against the number of clusters (see `dempster.plot.NonspecificityDisplay`)."""
+        """Plot the nonspecificity against the number of clusters (see `dempster.plot.NonspecificityDisplay`).
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **options
+            Further options of the method ``plot`` of the display: ``color``, ``mark_best``, ``label`` and ``title``.
+
+        Returns
+        -------
+        NonspecificityDisplay
+        """
         from dempster.plot.number_of_clusters import NonspecificityDisplay  # This module needs matplotlib.
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)

@@ -123,6 +123,10 @@ def consistency_index(a: Any, b: Any) -> float:
     a, b : CredalPartition, fitted clusterer or hard labels
         Partitions of the same objects.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from dempster.partition import consistency_index
@@ -161,6 +165,10 @@ def pairwise_nonspecificity(partition: Any) -> float:
     partition : CredalPartition, fitted clusterer or hard labels
         Partition of at least two objects.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from dempster.partition import pairwise_nonspecificity
@@ -183,6 +191,10 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
         Partitions of the same objects.
     strict : bool, default=False
         Whether ``a`` must be strictly more consistent or strictly more precise.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------
@@ -207,6 +219,10 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
         Partitions of the same objects.
     reference : CredalPartition, fitted clusterer or hard labels
         Reference partition of the same objects.
+
+    Returns
+    -------
+    list of int
 
     Examples
     --------
@@ -286,6 +302,11 @@ def embed_partitions(
         Algorithm. "smacof" reduces the stress of the solution of classical scaling.
     distance, n_pairs, random_state
         Arguments of `credal_rand_index`. All comparisons use the same sampled pairs.
+
+    Returns
+    -------
+    PartitionMap
+        Coordinates, names, dissimilarities and stress.
 
     Examples
     --------
@@ -378,6 +399,11 @@ def nearest_pairs(
         A pair is selected if each of its clusters is among the ``n_neighbors`` nearest clusters of the other one.
     weights : array of shape (n,), optional
         Weights of the objects.
+
+    Returns
+    -------
+    list of pairs of int
+        Pairs of cluster indices.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from dempster import _validation as validation
 from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import join_some, join_words, printable
+from dempster._text import format_count, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition.relational import RelationalPartition
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MAX_LISTED_OUTLIERS = 8
+_ALWAYS_SHOWN = ("n_clusters", "shape")  # choices that the summary shows even if it is not verbose
+_MAX_LISTED_CLUSTERS, _MAX_LISTED_OUTLIERS, _MAX_LINE_CHARACTERS = 20, 8, 80
+_NO_BREAK_SPACE = "\u00a0"
 _ROUNDING = 1e-6
 
 
@@ -86,16 +89,39 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
-        """Convert labels of any type. Objects with the label ``noise`` belong to no cluster.
+        """Convert labels of any type.
 
-        ``index`` contains the names of the objects; by default the index of the labels if they are a pandas Series.
+        Parameters
+        ----------
+        labels : array-like of shape (n,)
+            Labels of any type.
+        noise : label, default=-1
+            Label of objects that belong to no cluster.
+        index : sequence of length n, optional
+            Names of the objects; by default the index of the labels if they are a pandas Series.
+
+        Returns
+        -------
+        CredalPartition
         """
         masses, family, names = _masses_from_hard(labels, noise)
         return cls(masses, family, validation.row_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
-        """Convert fuzzy memberships, shape (n, c). One minus the sum of a row becomes mass on the empty set."""
+        """Convert fuzzy memberships; one minus the sum of a row becomes mass on the empty set.
+
+        Parameters
+        ----------
+        memberships : array-like of shape (n, c)
+            Nonnegative memberships with row sums of at most one.
+        **keywords
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+
+        Returns
+        -------
+        CredalPartition
+        """
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
@@ -115,19 +141,21 @@ class CredalPartition(MassFunctions):
         index: Sequence[Hashable] | None = None,
         frame: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Convert the memberships of another method; similar memberships give mass to sets of clusters.
+        r"""Convert the memberships of another method; similar memberships give mass to sets of clusters.
 
         `from_fuzzy` uses memberships as masses. An object with the memberships 0.5 and 0.5 then has half of its mass on
         each of the two clusters and is not ambiguous. In contrast, `from_soft` gives mass to the set of both clusters.
         With the memberships of an object in decreasing order, u_1 >= u_2 >= ..., the set of the first k clusters gets
         the sum of the memberships times
 
-            (u_k - u_(k+1)) / u_1     for rule="plausibility", where the plausibility of a cluster is its membership
-                                      divided by the largest membership, or
-            k (u_k - u_(k+1))         for rule="pignistic", the least committed masses whose pignistic probabilities
-                                      are the memberships (Dubois, Prade and Smets, 2008).
+        .. math::
 
-        The rest is mass on the empty set, or on the frame.
+            \frac{u_k - u_{k+1}}{u_1} \quad\text{("plausibility")}, \qquad\text{or}\qquad
+            k (u_k - u_{k+1}) \quad\text{("pignistic")}.
+
+        With ``rule="plausibility"``, the plausibility of a cluster is its membership divided by the largest membership.
+        With ``rule="pignistic"``, the masses are the least committed masses whose pignistic probabilities are the
+        memberships (Dubois, Prade and Smets, 2008). The rest is mass on the empty set, or on the frame.
 
         Parameters
         ----------
@@ -146,6 +174,10 @@ class CredalPartition(MassFunctions):
             no limit, which may give a different set for each object.
         index, frame : sequences, optional
             Names of the objects and of the clusters.
+
+        Returns
+        -------
+        CredalPartition
 
         References
         ----------
@@ -168,7 +200,19 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
-        """Convert degrees of possibility in [0, 1], shape (n, c), which become the plausibilities of nested masses."""
+        """Convert degrees of possibility, which become the plausibilities of nested masses.
+
+        Parameters
+        ----------
+        possibilities : array-like of shape (n, c)
+            Degrees of possibility in [0, 1].
+        **keywords
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+
+        Returns
+        -------
+        CredalPartition
+        """
         values = validation.as_reals(possibilities, "possibilities")
         if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
             expected = "a nonempty table (n, c) of numbers in [0, 1]"
@@ -177,9 +221,20 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
-        """Convert a rough partition, given by the Boolean upper approximations of the clusters, shape (n, c).
+        """Convert a rough partition, given by the upper approximations of the clusters.
 
-        An object in no upper approximation is an outlier. Lower approximations are optional; they are only checked.
+        Parameters
+        ----------
+        upper : Boolean array-like of shape (n, c)
+            Upper approximations of the clusters. An object in no upper approximation is an outlier.
+        lower : Boolean array-like of shape (n, c), optional
+            Lower approximations, which are only checked.
+        **keywords
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+
+        Returns
+        -------
+        CredalPartition
         """
         up = validation.as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
@@ -200,7 +255,18 @@ class CredalPartition(MassFunctions):
         return freeze(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
-        """Return the cluster with the largest plausibility, belief or pignistic probability, depending on ``rule``."""
+        """Return the cluster with the largest plausibility, belief or pignistic probability.
+
+        Parameters
+        ----------
+        rule : {"plausibility", "belief", "pignistic"}, default="plausibility"
+            Quantity that is maximized.
+
+        Returns
+        -------
+        array of shape (n,)
+            Clusters 0, ..., c-1.
+        """
         validation.check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "pignistic":
             return self.pignistic(normalized=False).argmax(axis=1)
@@ -214,12 +280,32 @@ class CredalPartition(MassFunctions):
         return freeze(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
-        """Return fuzzy memberships, shape (n, c), by normalized plausibilities or pignistic probabilities."""
+        """Return fuzzy memberships, which sum to one for each object.
+
+        Parameters
+        ----------
+        rule : {"plausibility", "pignistic"}, default="plausibility"
+            Plausibilities divided by their sum, or pignistic probabilities.
+
+        Returns
+        -------
+        array of shape (n, c)
+        """
         validation.check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> Array:
-        """Return the plausibilities of the clusters, shape (n, c), divided by 1 - m(empty set) if ``normalized``."""
+        """Return the plausibilities of the clusters.
+
+        Parameters
+        ----------
+        normalized : bool, default=False
+            Whether to divide by 1 - m(empty set).
+
+        Returns
+        -------
+        array of shape (n, c)
+        """
         return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
 
     # ---- rough summary --------------------------------------------------------------------------------------------
@@ -231,11 +317,20 @@ class CredalPartition(MassFunctions):
         return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the clusters that each object is assigned to, as a Boolean array of shape (n, c).
+        """Return the clusters that each object is assigned to.
 
-        ``rule="max_mass"`` assigns an object to the set with the largest mass, which is empty for outliers.
-        ``rule="interval_dominance"`` assigns it to the clusters with a positive plausibility that is at least the
-        largest belief in a cluster. Outliers are then assigned to clusters, too, unless ``keep_outliers=False``.
+        Parameters
+        ----------
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            "max_mass" assigns an object to the set with the largest mass, which is empty for outliers.
+            "interval_dominance" assigns it to the clusters with a positive plausibility that is at least the largest
+            belief in a cluster.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        Boolean array of shape (n, c)
         """
         validation.check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         validation.check_flags(keep_outliers=keep_outliers)
@@ -249,15 +344,40 @@ class CredalPartition(MassFunctions):
         return assigned
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that are assigned to this cluster only (see `assignment`).
+        """Return the indices of the objects that are assigned to this cluster only (its lower approximation).
 
-        ``cluster`` is a name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
+        Parameters
+        ----------
+        cluster : name or int
+            Name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            Rule of assignment; see `assignment`.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        integer array
         """
         assigned = self.assignment(rule, keep_outliers=keep_outliers)
         return positions_where(assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1))
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that are assigned to this cluster, alone or with others (see `lower`)."""
+        """Return the indices of the objects that are assigned to this cluster, alone or with others.
+
+        Parameters
+        ----------
+        cluster : name or int
+            Name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            Rule of assignment; see `assignment`.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        integer array
+        """
         return positions_where(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
 
     @cached_property
@@ -273,27 +393,70 @@ class CredalPartition(MassFunctions):
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
-        """Return the masses of "same cluster" and "different clusters" for pairs of objects, by default for all."""
+        """Return the masses of "same cluster" and "different clusters" for pairs of objects.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (p, 2), optional
+            Pairs of object indices; all pairs by default.
+
+        Returns
+        -------
+        RelationalPartition
+        """
         return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
         """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
 
         Compare it only between partitions with the same type of focal sets, such as all pairs of clusters.
+
+        Returns
+        -------
+        float
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
         mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64)) / np.log2(self.n_clusters)
         return float(np.clip(mean, 0, 1))
 
-    def summary(self) -> PartitionSummary:
-        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers."""
-        return PartitionSummary.from_partition(self, to_host(self.best_set), self.nonspecificity_index())
+    def summary(self, *, verbose: bool = False) -> PartitionSummary:
+        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether the printed summary lists all clusters, instead of the 20 largest, and the values of all parameters
+            that were "auto", with the reasons, instead of the number and shape of the clusters.
+
+        Returns
+        -------
+        summary : PartitionSummary
+            Its text, which ``print`` shows, is at most 80 characters wide unless a name is longer.
+        """
+        return PartitionSummary.from_partition(self, to_host(self.best_set), self.nonspecificity_index(), verbose)
 
     # ---- display --------------------------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
-        """Plot the partition in the space of the attributes ``X`` (see `dempster.plot.CredalPartitionDisplay`)."""
+        """Plot the partition in the space of the attributes (see `dempster.plot.CredalPartitionDisplay`).
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n, p), or (n,)
+            Attributes of the objects. One attribute is drawn as a strip, two attributes are the axes, and more
+            attributes are reduced to two principal components.
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        **keywords
+            Further options: ``rule``, ``cluster_names`` and ``cluster_centers`` of
+            `CredalPartitionDisplay.from_partition`, and ``lower``, ``upper``, ``centers``, ``labels``, ``legend``,
+            ``colors``, ``marker_size`` and ``title`` of `CredalPartitionDisplay.plot`.
+
+        Returns
+        -------
+        CredalPartitionDisplay
+        """
         from dempster.plot.credal_partition import CredalPartitionDisplay  # This module needs matplotlib.
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
@@ -480,6 +643,9 @@ class PartitionSummary:
         Values of the parameters that were "auto", with the reason.
     n_outliers : int
         Number of outliers.
+    verbose : bool
+        Whether the text contains all clusters, instead of the 20 largest, and all `choices`, instead of the number and
+        shape of the clusters.
     """
 
     n_objects: int
@@ -492,10 +658,29 @@ class PartitionSummary:
     nonspecificity: float
     choices: Mapping[str, str] = field(default_factory=dict)
     n_outliers: int = 0
+    verbose: bool = False
 
     @classmethod
-    def from_partition(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
-        """Summarize a partition; ``best_set`` is the index of the focal set with the largest mass of each object."""
+    def from_partition(
+        cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float, verbose: bool = False
+    ) -> PartitionSummary:
+        """Summarize a partition.
+
+        Parameters
+        ----------
+        partition : MassFunctions
+            Partition to summarize.
+        best_set : integer array of shape (n,)
+            Index of the focal set with the largest mass of each object.
+        nonspecificity : float
+            Mean normalized nonspecificity, see `CredalPartition.nonspecificity_index`.
+        verbose : bool, default=False
+            As in `CredalPartition.summary`.
+
+        Returns
+        -------
+        PartitionSummary
+        """
         family = partition.focal_sets
         own = partition.singleton_belief
 
@@ -510,6 +695,7 @@ class PartitionSummary:
             nonspecificity=nonspecificity,
             names=partition.frame,
             choices=getattr(partition, "metadata", {}).get("choices", {}),
+            verbose=verbose,
         )
 
     @classmethod
@@ -523,10 +709,32 @@ class PartitionSummary:
         nonspecificity: float,
         names: Sequence[Any] | None = None,
         choices: Mapping[str, str],
+        verbose: bool = False,
     ) -> PartitionSummary:
-        """Create a summary from ``counts``, the number of objects with their largest mass on each focal set.
+        """Create a summary from the number of objects with their largest mass on each focal set.
 
-        ``typical`` contains the typical object of each cluster, and ``outliers`` the (first) outliers.
+        Parameters
+        ----------
+        family : FocalSets
+            Focal sets of the partition.
+        counts : integer array of shape (f,)
+            Number of objects with their largest mass on each focal set.
+        typical : sequence of length c
+            Typical object of each cluster.
+        outliers : list
+            The (first) outliers.
+        nonspecificity : float
+            Mean normalized nonspecificity, see `CredalPartition.nonspecificity_index`.
+        names : sequence of length c, optional
+            Names of the clusters; 0, ..., c-1 by default.
+        choices : mapping
+            Descriptions of the parameters that the fit selected.
+        verbose : bool, default=False
+            As in `CredalPartition.summary`.
+
+        Returns
+        -------
+        PartitionSummary
         """
         size, sets, c = family.cardinality, list(family), family.n_clusters
         certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
@@ -547,39 +755,79 @@ class PartitionSummary:
             nonspecificity=nonspecificity,
             choices=choices,
             n_outliers=int(counts[size == 0].sum()),
+            verbose=verbose,
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with the certain, possible and typical objects of each cluster."""
+        """Return a DataFrame with the certain, possible and typical objects of each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         import pandas as pd
 
         table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
         return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
 
     def describe_set(self, clusters: tuple[int, ...]) -> str:
-        """Return a description such as ``clusters 1 and 2`` or ``all 3 clusters``."""
+        """Return a description such as ``clusters 1 and 2`` or ``all 3 clusters``.
+
+        Parameters
+        ----------
+        clusters : tuple of int
+            Indices of at least two clusters.
+
+        Returns
+        -------
+        str
+        """
         names = [self.names[k] for k in clusters]
         if len(names) == len(self.names) > 2:
             return f"all {len(names)} clusters"
         return f"clusters {join_words(names)}"
 
     def __str__(self) -> str:
-        width = max(len("ambiguous"), *(len(f"cluster {name}") for name in self.names))
+        c = len(self.names)
+        shown = range(c) if self.verbose else sorted(np.argsort(-self.possible, kind="stable")[:_MAX_LISTED_CLUSTERS])
+        width = max(len("ambiguous"), *(len(f"cluster {self.names[k]}") for k in shown))
         lines = [f"{'':{width}}  certain  possible  typical object"]
-        rows = zip(self.names, self.certain, self.possible, self.typical, strict=True)
-        for name, certain, possible, typical in rows:
-            shown = "-" if typical is None else printable(typical)
-            lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
+        for k in shown:
+            typical = "-" if self.typical[k] is None else printable(self.typical[k])
+            lines.append(
+                f"{f'cluster {self.names[k]}':{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
+            )
+        if len(shown) < c:
+            lines.append(f"... and {format_count(c - len(shown), 'smaller cluster')}")
         n_ambiguous = sum(number for _, number in self.ambiguous)
         parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
-        lines.append(f"{'ambiguous':{width}}  {n_ambiguous:7d}  {'; '.join(parts)}".rstrip())
         outliers = [printable(i) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
-        named = join_some(outliers, _MAX_LISTED_OUTLIERS, total=self.n_outliers)
-        lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}".rstrip())
+        named = join_some(list(map(_unbreakable, outliers)), _MAX_LISTED_OUTLIERS, total=self.n_outliers)
+        lines += _wrap(f"{'ambiguous':{width}}  {n_ambiguous:7d}  ", "; ".join(map(_unbreakable, parts)))
+        lines += _wrap(f"{'outliers':{width}}  {self.n_outliers:7d}  ", named)
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
-        lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
+        for name, words in self.choices.items():
+            if self.verbose or name in _ALWAYS_SHOWN:
+                lines += _wrap("chosen: ", f"{name} = {printable(words)}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _wrap(start: str, text: str) -> list[str]:
+    """Return the lines of ``start`` and ``text``, at most 80 characters wide unless a word is longer."""
+    lines = textwrap.wrap(
+        text,
+        _MAX_LINE_CHARACTERS,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_NO_BREAK_SPACE, " ") for line in lines] or [start.rstrip()]
+
+
+def _unbreakable(text: str) -> str:
+    return text.replace(" ", _NO_BREAK_SPACE)

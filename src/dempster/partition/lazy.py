@@ -108,25 +108,80 @@ class LazyCredalPartition:
         return self._map("contour", self.n_clusters, self._rows.dtype).to_lazy()
 
     def pignistic(self, *, normalized: bool = True) -> Any:
-        """Return the pignistic probabilities, shape (n, c); see `MassFunctions.pignistic`."""
+        """Return the pignistic probabilities; see `MassFunctions.pignistic`.
+
+        Parameters
+        ----------
+        normalized : bool, default=True
+            Whether to divide by 1 - m(empty set).
+
+        Returns
+        -------
+        lazy array of shape (n, c)
+        """
         return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).to_lazy()
 
     def nonspecificity(self) -> Any:
-        """Return the nonspecificity of each object, shape (n,), from 0 (precise) to log2 c (vacuous)."""
+        """Return the nonspecificity of each object, from 0 (precise) to log2 c (vacuous).
+
+        Returns
+        -------
+        lazy array of shape (n,)
+        """
         return self._map("nonspecificity", None, self._rows.dtype).to_lazy()
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the clusters of each object as a Boolean array, shape (n, c); see `CredalPartition.assignment`."""
+        """Return the clusters that each object is assigned to; see `CredalPartition.assignment`.
+
+        Parameters
+        ----------
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            Rule of assignment; see `CredalPartition.assignment`.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        lazy Boolean array of shape (n, c)
+        """
         return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).to_lazy()
 
     # ---- row indices, lazy ----------------------------------------------------------------------------------------
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the indices of the objects that are assigned to this cluster only (see `assignment`)."""
+        """Return the indices of the objects that are assigned to this cluster only.
+
+        Parameters
+        ----------
+        cluster : int
+            Index of the cluster.
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            Rule of assignment; see `CredalPartition.assignment`.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        integer array
+        """
         return self._find("lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the indices of the objects that are assigned to this cluster, alone or with others."""
+        """Return the indices of the objects that are assigned to this cluster, alone or with others.
+
+        Parameters
+        ----------
+        cluster : int
+            Index of the cluster.
+        rule : {"max_mass", "interval_dominance"}, default="max_mass"
+            Rule of assignment; see `CredalPartition.assignment`.
+        keep_outliers : bool, default=True
+            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
+
+        Returns
+        -------
+        integer array
+        """
         return self._find("upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     @property
@@ -142,17 +197,37 @@ class LazyCredalPartition:
     # ---- short results: one pass ----------------------------------------------------------------------------------
 
     def counts(self) -> dict[tuple[int, ...], int]:
-        """Return the number of objects whose largest mass is on each focal set."""
+        """Return the number of objects whose largest mass is on each focal set.
+
+        Returns
+        -------
+        dict
+            Keys are tuples of cluster indices.
+        """
         return dict(zip(self.focal_sets, self._totals().counts.tolist(), strict=True))
 
     def nonspecificity_index(self) -> float:
-        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous)."""
+        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
+
+        Returns
+        -------
+        float
+        """
         return self._totals().nonspecificity_index(self.n_clusters)
 
-    def summary(self) -> PartitionSummary:
+    def summary(self, *, verbose: bool = False) -> PartitionSummary:
         """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers.
 
         At most 1,000 outliers are listed.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            As in `CredalPartition.summary`.
+
+        Returns
+        -------
+        PartitionSummary
         """
         totals = self._totals()
         return PartitionSummary.from_counts(
@@ -162,6 +237,7 @@ class LazyCredalPartition:
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
             choices=self.metadata.get("choices", {}),
+            verbose=verbose,
         )
 
     def _totals(self) -> _Totals:
@@ -171,20 +247,41 @@ class LazyCredalPartition:
     # ---- blocks ---------------------------------------------------------------------------------------------------
 
     def partitions(self) -> Iterator[CredalPartition]:
-        """Iterate over the blocks as `CredalPartition` objects."""
+        """Iterate over the blocks as `CredalPartition` objects.
+
+        Yields
+        ------
+        CredalPartition
+            Rows of one block.
+        """
         for block in self._rows.blocks():
             yield CredalPartition.unchecked(block, self.focal_sets, metadata=self.metadata)
 
     def compute(self) -> CredalPartition:
-        """Return the whole partition in memory."""
+        """Return the whole partition in memory.
+
+        Returns
+        -------
+        CredalPartition
+        """
         return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
 
     def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
         """Iterate over blocks of the ``top`` largest masses of each object; the rest is moved to the frame.
 
         Use this method for a very large number of clusters, where most masses are small. No belief increases (except
-        that of the frame, if mass on the empty set is moved) and no plausibility decreases. The columns are those of
-        `focal_sets`, and a last column for the frame if it is not a focal set.
+        that of the frame, if mass on the empty set is moved) and no plausibility decreases.
+
+        Parameters
+        ----------
+        top : int
+            Number of masses to keep for each object.
+
+        Yields
+        ------
+        scipy.sparse.csr_array
+            Rows of one block. The columns are those of `focal_sets`, and a last column for the frame if it is not a
+            focal set.
         """
         check(top, "top", integer(1))
         for block in self._rows.blocks():
@@ -202,6 +299,10 @@ class LazyCredalPartition:
         top : int, optional
             Number of masses to write for each object, for a very large number of clusters. The largest masses are
             written as a list of set indices and a list of masses; the rest is moved to the frame (see `sparse_masses`).
+
+        Returns
+        -------
+        list of Path
         """
         check(top, "top", choice(None) | integer(1))
         if not isinstance(folder, str | os.PathLike):

@@ -91,7 +91,17 @@ class RelationalPartition:
         return out
 
     def pair_masses(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the masses of empty, same, different and unknown for the given pairs, shape (p, 4)."""
+        """Return the masses of empty, same, different and unknown for the given pairs.
+
+        Parameters
+        ----------
+        pairs : integer array of shape (p, 2)
+            Pairs of object indices.
+
+        Returns
+        -------
+        array of shape (p, 4)
+        """
         pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
@@ -104,6 +114,11 @@ class RelationalPartition:
 
     def blocks(self, rows_at_once: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Iterate over all pairs in blocks of rows.
+
+        Parameters
+        ----------
+        rows_at_once : int, optional
+            Number of rows of a block; by default a number that limits the memory.
 
         Yields
         ------
@@ -126,7 +141,12 @@ class RelationalPartition:
             start = int(rows[-1]) + 1
 
     def totals(self) -> np.ndarray:
-        """Return the sums of the four masses over the pairs, shape (4,); the time for all pairs is linear in n."""
+        """Return the sums of the four masses over the pairs; the time for all pairs is linear in n.
+
+        Returns
+        -------
+        array of shape (4,)
+        """
         if self._pairs is not None:
             return self.masses.sum(axis=0, dtype=float)
         masses = self.partition.masses
@@ -137,7 +157,13 @@ class RelationalPartition:
         return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
 
     def to_dense(self) -> np.ndarray:
-        """Return the masses of all pairs, shape (4, n, n), for small n. On the diagonal the mass of "same" is 1."""
+        """Return the masses of all pairs, for small n.
+
+        Returns
+        -------
+        array of shape (4, n, n)
+            On the diagonal, the mass of "same" is 1.
+        """
         masses = self.partition.masses
         out = np.stack([(masses @ form) @ masses.T for form in self._forms])
         for k, relation in enumerate(RELATIONS):
@@ -145,7 +171,12 @@ class RelationalPartition:
         return out
 
     def to_frame(self):
-        """Return a DataFrame with the four masses of each pair."""
+        """Return a DataFrame with the four masses of each pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         import pandas as pd
 
         pairs = self.pairs

@@ -181,7 +181,9 @@ class ObjectExplanationDisplay(canvas.Display):
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.get_yticklabels()[-1].set_fontweight("bold")
-        quantity = self.explanation.quantity if self._is_single else f"difference in: {self.explanation.quantity}"
+        quantity = self.explanation.quantity
+        if not self._is_single:
+            quantity = f"contribution to the difference between the clusters ({quantity})"
         ax.set_xlabel(fill(quantity, MAX_LINE_CHARACTERS), color=GREY, fontsize="small")
         heading = self.explanation.to_text().splitlines()[0].rstrip(".") if title is None else title
         ax.set_title(fill(heading, MAX_TITLE_CHARACTERS), fontsize="medium", loc="left", pad=24, parse_math=False)
@@ -501,7 +503,19 @@ class CautiousTreeDisplay(canvas.Display):
 
     @classmethod
     def from_estimator(cls, tree: CautiousTree, **options: Any) -> Self:
-        """Draw a fitted tree; ``options`` are the options of `plot`."""
+        """Draw a fitted tree.
+
+        Parameters
+        ----------
+        tree : CautiousTree
+            Fitted tree.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        CautiousTreeDisplay
+        """
         return cls(tree=tree).plot(**options)
 
     @canvas.validate_options()

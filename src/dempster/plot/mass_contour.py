@@ -436,6 +436,9 @@ class MassContourDisplay(canvas.Display):
         else:
             self._draw_panels(levels, cmap, canvas.resolve_auto(labels, not with_bar))
         margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
+        empty = self.sets.empty_index
+        if together and self.quantity == "mass" and empty is not None:  # Outliers are on no side of a boundary.
+            margins = np.where(self.values[empty] > 0.5, np.nan, margins)
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
         palette = self.colors_ if together else None  # In panels the color represents the set.
         self.point_artists_ = [

@@ -143,7 +143,23 @@ class ShepardDisplay(canvas.Display):
 
     @classmethod
     def from_arrays(cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any) -> Self:
-        """Draw pairs that are given by arrays (the parameters of the class); ``options`` are the options of `plot`."""
+        """Draw pairs that are given by arrays.
+
+        Parameters
+        ----------
+        delta : array-like of shape (p,)
+            Transformed dissimilarity of each pair.
+        conflict : array-like of shape (p,)
+            Degree of conflict of each pair.
+        dissimilarity : array-like of shape (p,), optional
+            Dissimilarity before the transformation, for ``x="dissimilarity"``.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        ShepardDisplay
+        """
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @canvas.validate_options(x=("delta", "dissimilarity"), style=STYLES)
@@ -343,7 +359,25 @@ class CalibrationDisplay(canvas.Display):
         confidence: float | None = None,
         **options: Any,
     ) -> Self:
-        """Draw pairs that are given by arrays (the parameters of the class); ``options`` are the options of `plot`."""
+        """Draw pairs that are given by arrays.
+
+        Parameters
+        ----------
+        lower, upper : array-like of shape (p,)
+            Bounds of the confidence interval of each pair.
+        belief, plausibility : array-like of shape (p,)
+            Belief and plausibility that the two objects belong to the same cluster.
+        probability : array-like of shape (p,), optional
+            True probability that they belong to the same cluster.
+        confidence : float, optional
+            Confidence level of the intervals.
+        **options
+            Options of `plot`, such as ``axes``.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
         bounds = {"lower": lower, "upper": upper, "belief": belief, "plausibility": plausibility}
         return cls(**bounds, probability=probability, confidence=confidence).plot(**options)
 

@@ -99,7 +99,19 @@ class PartitionMapDisplay(canvas.Display):
 
     @classmethod
     def from_map(cls, partition_map: PartitionMap, **options: Any) -> Self:
-        """Draw the result of `dempster.partition.embed_partitions`; ``options`` are the options of `plot`."""
+        """Draw the result of `dempster.partition.embed_partitions`.
+
+        Parameters
+        ----------
+        partition_map : PartitionMap
+            Result of `dempster.partition.embed_partitions`.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        PartitionMapDisplay
+        """
         names = ("coordinates", "names", "stress", "dissimilarity")
         return cls(**{name: getattr(partition_map, name) for name in names}).plot(**options)
 

@@ -70,7 +70,17 @@ class RejectionCurve:
         return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
 
     def error_at(self, rejection_rate: float) -> float:
-        """Return the error rate if at least the given share of the objects is rejected; 0 if all are rejected."""
+        """Return the error rate if at least the given share of the objects is rejected; 0 if all are rejected.
+
+        Parameters
+        ----------
+        rejection_rate : float in [0, 1]
+            Share of rejected objects.
+
+        Returns
+        -------
+        float
+        """
         check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
         return float(self.error[reached[0]]) if len(reached) else 0.0

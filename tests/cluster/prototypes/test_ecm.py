@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster import ECM
+from dempster.cluster import CCM, ECM
 from dempster.datasets import load_butterfly
 from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
 from tests.cluster.prototypes.models import one_thread, prototypes
@@ -321,3 +321,15 @@ def test_duplicates_and_as_many_clusters_as_objects():
     assert sorted(few.labels_.tolist()) == [0, 1, 2]
     one = ECM(1, random_state=0).fit(X)
     assert (one.labels_ == 0).all()
+
+
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_large_cluster_is_not_divided(method):
+    """The objective is smaller if the large cluster is divided and small clusters are merged."""
+    rng = np.random.default_rng(2)
+    y = np.repeat(np.arange(6), [900, 250, 150, 80, 40, 30])
+    X = rng.uniform(-11, 11, (6, 2))[y] + rng.normal(size=(len(y), 2))
+    model = method(6, random_state=0).fit(X)
+    smallest = method(6, focal_sets=FocalSets.simple(6, empty=False, omega=False), random_state=0).fit(X)
+    assert smallest.objective_ < model.objective_
+    assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, smallest.labels_)

@@ -405,7 +405,7 @@ def test_summary_shows_the_weights(views):
     model = WMVEC(3, random_state=0, n_init=2).fit(views)
     order = np.argsort(-model.view_weights_)
     weights = ", ".join(f"{list(views)[v]} {model.view_weights_[v]:.2f}" for v in order)
-    assert weights in str(model.credal_partition_.summary())
+    assert weights in str(model.credal_partition_.summary(verbose=True))
     wide = WMVEC(3, views="attributes", random_state=0, n_init=1).fit(np.hstack([*views.values()] * 2))
     assert "and 14 more" in wide.credal_partition_.metadata["choices"]["view_weights"]
 

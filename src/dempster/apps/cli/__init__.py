@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "main", "program"]
 # Descriptions of the commands, so that they can be listed without importing the modules.
 COMMANDS = {
     "demo": "Cluster an example dataset.",
+    "example": "Write an example table.",
     "cluster": "Cluster the rows of a table.",
     "select": "Compare numbers of clusters.",
     "predict": "Apply a saved model to new rows.",

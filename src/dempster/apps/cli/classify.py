@@ -62,12 +62,7 @@ class ClassifyCommand(shared.RecipeCommand):
     help="Decision rule; the last three may select several classes.",
 )
 @click.option("--reject", type=float, metavar="LOSS", help="Loss of no decision, relative to that of a wrong class.")
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="SHARE",
-    help="Select sets of classes that contain the true class with this probability.",
-)
+@shared.confidence_option("Select sets of classes that contain the true class with this probability.")
 @click.option("--cv", type=WholeNumber(0), default=5, help="Folds of the cross-validation, at least 2; 0 skips it.")
 @shared.column_options
 @shared.reading_options

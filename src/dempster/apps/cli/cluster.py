@@ -17,6 +17,7 @@ from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe, RecipeResult
+    from dempster.cluster import ConformalClustering
 
 
 @click.command(
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
         "dempster cluster flowers.csv",
         "dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html",
         "dempster cluster flowers.csv -c 3 --method ecm --columns length,width --delta 5",
+        "dempster cluster flowers.csv -c 3 --method egmm --confidence 0.95",
         "dempster cluster distances.mtx --dissimilarities -c 4",
         "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",
     ),
 )
 @shared.recipe_options
+@shared.confidence_option(
+    "Also compute a set of clusters for each row that contains its cluster with this probability, under the conditions "
+    "that are printed; the method is fitted 13 times."
+)
 @shared.output_option(
     "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. A name without extension is "
     "a new folder; a Parquet FILE is then read in blocks. [default: FILE.partition.csv, overwritten only if dempster "
@@ -46,7 +52,9 @@ if TYPE_CHECKING:
     metavar="[ADDRESS]",
     help="Read a Parquet FILE with Dask workers at ADDRESS (tcp://...), or on this computer.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Also print the columns used and the number of iterations.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also print the columns, the iterations and why values were chosen."
+)
 @click.pass_context
 def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE and write their masses on sets of clusters.
@@ -80,7 +88,7 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
             screen.note(f"clustered by {', '.join(result.attributes.columns)}")
         ended = "converged" if result.estimator.converged_ else "stopped"
         screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
-    screen.print_partition(describe_result(result), result.partition)
+    screen.print_partition(describe_result(result), result.partition, options["verbose"])
     agreement = None
     if result.truth is not None:
         from dempster.explain import set_scores
@@ -89,8 +97,22 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         scores = set_scores(result.partition[labelled], result.truth[labelled].astype(str).to_numpy())
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
-    content = run_document(recipe, result.estimator, result.seconds)
-    screen.finish("cluster", outputs, **content, agreement=agreement)
+    content = run_document(recipe, result.estimator, result.seconds) | {"agreement": agreement}
+    if result.conformal is not None:
+        content["sets"] = _print_sets(result.conformal, screen)
+    screen.finish("cluster", outputs, **content)
+
+
+def _print_sets(conformal: ConformalClustering, screen: Screen) -> dict[str, Any]:
+    """Print and return a summary of the conformal sets of clusters."""
+    from dempster.apps.recipe.conformal_sets import describe_guarantee, describe_stability, summarize_sets
+
+    summary = summarize_sets(conformal)
+    sizes = f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several"
+    screen.print(f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold")
+    screen.print(f"{sizes}, {summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average")
+    screen.print(f"{describe_stability(conformal)}\n{describe_guarantee(conformal)}\n")
+    return summary
 
 
 def run_recipe(recipe: Recipe, screen: Screen) -> RecipeResult:
@@ -133,6 +155,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
 
+    sets = None if result.conformal is None else result.conformal.sets_
     title = f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}"
 
     def write_report(path: Path) -> None:
@@ -142,7 +165,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
 
     outputs.write(
         {
-            "partition": lambda path: write_partition(result.partition, path),
+            "partition": lambda path: write_partition(result.partition, path, sets=sets),
             "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),

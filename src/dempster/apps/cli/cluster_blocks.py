@@ -28,7 +28,10 @@ from dempster.optimize.blocks import block_map
 from dempster.persistence import save
 
 # Fields of the recipe and output files that need all rows in memory.
-_NEED_MEMORY = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
+_NEED_MEMORY = (
+    *("index", "header", "delimiter", "decimal", "sheet", "na_values"),
+    *("categories", "constraints", "labels", "truth", "confidence"),
+)
 _OUTPUTS_NEED_MEMORY = ("plot", "report")
 BLOCK_ROWS = 65_536
 DASK_TIMEOUT = 10  # seconds
@@ -36,7 +39,7 @@ DASK_TIMEOUT = 10  # seconds
 
 def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
     """Cluster a Parquet file, or a folder of Parquet files, and write the masses into a new folder."""
-    unsupported = [f"--{name}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
+    unsupported = [f"--{name.replace('_', '-')}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
     unsupported += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in outputs]
     unsupported += ["--missing drop"] * (recipe.missing == "drop")
     if unsupported:
@@ -74,7 +77,7 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
         }
         outputs.write(writers, also=lambda: _write_folder(partition, output))
     data = format_count(len(table.columns), "attribute") + (" (standardized)" if recipe.scale else "")
-    screen.print_partition(format_headline(estimator, data, seconds=seconds), partition)
+    screen.print_partition(format_headline(estimator, data, seconds=seconds), partition, options["verbose"])
     screen.print(passes.summarize(len(partition), seconds))
     screen.print(f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green")
     if outputs:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
     """Compare two or more partitions of the same objects.
 
-    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other. If
-    two partitions have the same consistency, the more precise one is more informative. The list of moved objects
-    compares the first FILE with each other FILE. For this list, each cluster gets the name of the most similar cluster
-    of the first FILE.
+    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other;
+    outliers lower it. If two partitions have the same consistency, the more precise one is more informative. The list
+    of moved objects compares the first FILE with each other FILE. For this list, each cluster gets the name of the most
+    similar cluster of the first FILE.
     """
     import pandas as pd
 
@@ -68,7 +68,10 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
     screen.print(indices.round(3).to_string())
     for name, table in moved.items():
         share = len(table) / max(len(partitions[0]), 1)
-        screen.print(f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
+        end = ":" if show and len(table) else ""
+        screen.print(
+            f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}{end}", style="bold"
+        )
         if show and len(table):
             screen.print(table.head(show).to_string(index=False))
             if len(table) > show:

@@ -19,6 +19,7 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_PRINTED_COLUMNS = 20
 _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and a function that draws the plot
 
 
@@ -32,7 +33,9 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and 
 )
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH)
-@click.option("--object", metavar="NAME", help="Explain the assignment of this object (name, or number of the row).")
+@click.option(
+    "--object", metavar="NAME", help="Explain this object: its name or, without names, the number of its row, from 0."
+)
 @click.option("--cluster", metavar="K", help="Describe this cluster.")
 @click.option("--pair", metavar="K,L", help="List the columns that separate two clusters.")
 @plot_option()
@@ -71,11 +74,13 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
 
     partition, model = result.partition, result.saved_model
     position = find_object(partition, name)
+    # If names are numbers, explain_object does not accept positions.
+    which = position if partition.index is None else list(partition.index)[position]
     if model is not None and model.preparation is not None:
-        explanation = explain_object(model.estimator, model.prepare(rows), position)
+        explanation = explain_object(model.estimator, model.prepare(rows), which)
         explanation = Units.from_preparation(model.preparation).convert_explanation(explanation)
     else:
-        explanation = explain_object(partition, choose_attributes(rows, missing="partial").table, position)
+        explanation = explain_object(partition, choose_attributes(rows, missing="partial").table, which)
     sets = partition.focal_sets.names(partition.frame)
     document = {
         "object": name,
@@ -104,9 +109,11 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
     profile = _compute_profile(result, rows)
     features = profile.discriminating_features(first, second)
     lines = [f"Columns that separate cluster {first} from cluster {second}, the best first:"]
-    for row in features.itertuples():
+    for row in features.head(MAX_PRINTED_COLUMNS).itertuples():
         share = "separates them" if row.separation > 0.995 else f"separates {row.separation:.0%} of them"
         lines.append(f"  {row.rule} ({share})")
+    if len(features) > MAX_PRINTED_COLUMNS:
+        lines.append(f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)")
     records = features.to_dict("records")
     document = {"pair": [first, second], "text": "\n".join(lines), "discriminating_features": records}
     return document, lambda ax: profile.plot(axes=ax)

@@ -37,9 +37,9 @@ def report(subject: Path, table: Path | None, output: Path | None, screen: Scree
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
 
-    for name in ("truth", "index", "header", "delimiter", "decimal"):
-        if options[name] is not None and table is None:
-            raise WrongUse(f"--{name} needs the argument TABLE")
+    for name in ("truth", "index", "header", "delimiter", "decimal", "sheet", "na_values"):
+        if options[name] not in (None, ()) and table is None:
+            raise WrongUse(f"--{name.replace('_', '-')} needs the argument TABLE")
     outputs = Outputs([subject, table])
     # flowers.html is the default for flowers.dempster and for flowers.partition.csv.
     stem = subject.with_name(subject.stem.removesuffix(".partition") + subject.suffix)

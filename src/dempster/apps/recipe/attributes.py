@@ -23,6 +23,7 @@ _ALL = "all"  # value of ``categories`` that selects every text column
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
 _MAX_DATE_CELLS = 1000  # number of cells of a column that are parsed to detect dates
 _MAX_NAMED_COLUMNS = 12
+_MISSING_CODES = (-99, -999, -9999, -99999)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,13 @@ class Preparation:
         return self.apply(rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))])
 
     def check_columns(self, table: pd.DataFrame) -> None:
-        """Raise an error if a table lacks a column of the training run."""
+        """Raise an error if a table lacks a column of the training run.
+
+        Parameters
+        ----------
+        table : DataFrame
+            New rows.
+        """
         lacking = [name for name in self.columns if name not in table.columns]
         if lacking:
             columns = f"{'columns' if len(lacking) > 1 else 'column'} {quote_names(lacking)}"
@@ -104,7 +111,18 @@ class Preparation:
             raise InvalidParameterError("table", message=message)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return validated rows with standardized numeric columns."""
+        """Return validated rows with standardized numeric columns.
+
+        Parameters
+        ----------
+        rows : DataFrame
+            Rows with the columns of the training run.
+
+        Returns
+        -------
+        DataFrame
+            The same rows; numeric columns come first if they are standardized.
+        """
         check_table(rows, "rows")
         if not self.is_scaled:
             return rows
@@ -113,7 +131,17 @@ class Preparation:
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
 
     def to_original_units(self, points: np.ndarray) -> np.ndarray:
-        """Convert standardized values of the numeric columns to the units of the table."""
+        """Convert standardized values of the numeric columns to the units of the table.
+
+        Parameters
+        ----------
+        points : array of shape (..., n_numbers)
+            Standardized values, with columns in the order of ``numbers``.
+
+        Returns
+        -------
+        array of the same shape
+        """
         return rule.as_reals(points, "points") * self.scale + self.center
 
 
@@ -219,11 +247,18 @@ def choose_attributes(
     if selection.left_out:
         plural = "s" if len(selection.left_out) > 1 else ""
         notes.append(f"left out the column{plural} {join_some(selection.reasons(), _MAX_NAMED_COLUMNS)}")
+        kinds = {name: kind for name, kind, _ in selection.left_out}
+        nearly = [name for name, kind in kinds.items() if kind == "nearly numeric"]
+        if nearly:
+            notes.append(f"to use {quote_names(nearly)}, correct the cells that are not numbers, or set na_values")
+        if not selection.categories and list(kinds.values()).count("text") > len(selection.numbers):
+            notes.append("most columns are text, which was not used; set categories to use text as categories")
     for name in selection.categories:
         kind, reason = _describe(table[name]) if table[name].dtype.kind in "OTU" else ("", "")
         if kind == "like numbers":
             notes.append(f"used as categories: {name} {reason}")
     converted = _convert_columns(table, selection)
+    _note_suspicious_values(converted[selection.numbers], notes.append)
     positions = _select_rows(converted, missing, notes.append)
     rows = converted if len(positions) == len(converted) else converted.iloc[positions]
     names, center, spread = selection.numbers, np.zeros(len(selection.numbers)), np.ones(len(selection.numbers))
@@ -252,7 +287,11 @@ class _Selection:
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
 
     def reasons(self) -> list[str]:
-        return [f"{name} {reason}" for name, _, reason in self.left_out]
+        """Return texts with the names of the columns that are left out for the same reason, and the reason."""
+        names: dict[str, list[str]] = {}
+        for name, _, reason in self.left_out:
+            names.setdefault(reason, []).append(str(name))
+        return [f"{join_some(these)} {reason}" for reason, these in names.items()]
 
 
 def _select_columns(
@@ -342,14 +381,14 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
         steps = np.diff(column.to_numpy().astype(float))
         is_identifier = _IDENTIFIER.fullmatch(str(column.name)) is not None
         if len(steps) > 2 and (steps == 1).all() and (position == 0 or is_identifier):
-            return "identifier", "(it numbers the rows)"
+            return "identifier", "(it numbers the rows and may be the index)"
         if is_identifier:
-            return "identifier", "(it identifies the rows)"
+            return "identifier", "(it identifies the rows and may be the index)"
     if column.dtype.kind in "OTU" and len(column) > 10:
         kind, reason = _describe(column)
         if kind == "nearly numeric":
             return "", ""
-        return kind, "(text, different in every row)" if kind == "text" else reason
+        return kind, "(text, different in every row; it may be the index)" if kind == "text" else reason
     return "", ""
 
 
@@ -407,6 +446,26 @@ def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame
         column = table[name].astype(object)
         cells[name] = column.where(column.isna(), column.map(str))
     return pd.DataFrame(cells, index=table.index)
+
+
+def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
+    """Note codes of missing values, such as -999, and a last row that contains totals."""
+    codes = {}
+    totals = []
+    for name in numbers:
+        values = numbers[name].to_numpy()
+        values = values[np.isfinite(values)]
+        low = values.min(initial=np.inf)
+        if low in _MISSING_CODES and values.max() >= 0 and not ((values > low) & (values < 0)).any():
+            codes[name] = low
+        rest = values[:-1]
+        if np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2 and values[-1] > rest.max():
+            totals += [name] * bool(np.isclose(values[-1], rest.sum(), rtol=1e-6))
+    if codes:
+        cells = ", ".join(sorted({f"{code:.0f}" for code in codes.values()}))
+        note(f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values")
+    if totals:
+        note(f"the last row contains the sum of the other rows in {quote_names(totals)}; remove it if it is a total")
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ def to_command(recipe: Any) -> str:
         words += ["-c", str(recipe.clusters)]
     if recipe.method != default_method(constrained=bool(recipe.constraints or recipe.labels)):
         words += ["--method", recipe.method]
-    for name in ("columns", "exclude", "categories"):
+    for name in ("columns", "exclude", "categories", "na_values"):
         if getattr(recipe, name):
-            words += [f"--{name}", ",".join(map(_quote_name, getattr(recipe, name)))]
-    for name in ("index", "delimiter", "decimal", "constraints", "labels", "truth"):
+            words += [f"--{name.replace('_', '-')}", ",".join(map(_quote_name, getattr(recipe, name)))]
+    for name in ("index", "delimiter", "decimal", "sheet", "constraints", "labels", "truth"):
         if getattr(recipe, name) is not None:
             words += [f"--{name}", getattr(recipe, name)]
     if recipe.header is not None:
@@ -37,14 +37,19 @@ def to_command(recipe: Any) -> str:
         words += ["--missing", recipe.missing]
     if recipe.seed:
         words += ["--seed", str(recipe.seed)]
+    if recipe.confidence is not None:
+        words += ["--confidence", str(recipe.confidence)]
     for name, value in recipe.parameters.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(value, bool) or value is None:
             text = str(value).lower()
         else:
             text = json.dumps(list(value)) if isinstance(value, list | tuple) else str(value)
-        # A negative number after a space would be parsed as an option.
-        words += [f"{option}={text}"] if text.startswith("-") else [option, text]
+        if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
+            words += ["-p", f"{name}={text}"]
+        else:
+            # A negative number after a space would be parsed as an option.
+            words += [f"{option}={text}"] if text.startswith("-") else [option, text]
     return shlex.join(words)
 
 
@@ -83,7 +88,14 @@ def to_code(recipe: Any) -> str:
     arguments = ", ".join([data, *_read_supervision(recipe, code)])
     class_name = find_method(recipe.method).class_name
     code.use("dempster.cluster", class_name)
-    code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
+    if recipe.confidence is None:
+        code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
+    else:
+        code.lines.append(_format_call(f"clusterer = {class_name}", settings))
+        options = {"": _Variable("clusterer"), "confidence": recipe.confidence, "random_state": recipe.seed}
+        wrapper = code.use("dempster.cluster", "ConformalClustering")
+        code.lines.append(_format_call(f"conformal = {wrapper}", options, f".fit({arguments})"))
+        code.lines += ["sets = conformal.sets_", "model = conformal.clusterer_"]
     code.lines += ["partition = model.credal_partition_", "print(partition.summary())"]
     return code.to_text()
 

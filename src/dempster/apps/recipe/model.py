@@ -18,6 +18,7 @@ from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, register
 
 if TYPE_CHECKING:
+    from dempster.cluster import ConformalClustering
     from dempster.explain import ObjectExplanation
 
 
@@ -74,7 +75,22 @@ class TableModel:
         return self.estimator.predict_mass(self.prepare(table, missing=missing, note=note))
 
     def prepare(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
-        """Prepare new rows for the estimator; the parameters are those of `predict_mass`."""
+        """Prepare new rows for the estimator.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Table with the columns of the training run, or dissimilarities of each new object to the training objects.
+        missing : {"refuse", "drop", "partial"}, optional
+            Treatment of rows with missing values. By default they are treated in the same way as in the training run.
+        note : function, optional
+            Function that is called with a text about rows that are left out.
+
+        Returns
+        -------
+        DataFrame
+            Argument of the estimator's `predict_mass`; ``table`` itself if the model has no preparation.
+        """
         if self.preparation is None:
             return table
         preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
@@ -140,6 +156,8 @@ class RecipeResult:
         Input data, and notes on them.
     seconds : float
         Duration of the fit.
+    conformal : ConformalClustering or None
+        Sets of clusters, if the recipe has a ``confidence``.
 
     Examples
     --------
@@ -160,6 +178,7 @@ class RecipeResult:
     estimator: Any
     prepared: PreparedTable
     seconds: float
+    conformal: ConformalClustering | None = None
 
     @property
     def partition(self) -> CredalPartition:

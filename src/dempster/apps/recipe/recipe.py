@@ -24,8 +24,20 @@ KINDS = ("table", "dissimilarities", "image")
 _COLUMNS = ("columns", "exclude", "categories")
 _NOT_FOR: dict[str, tuple[str, ...]] = {
     "table": (),
-    "dissimilarities": _COLUMNS,
-    "image": ("index", "header", "delimiter", "decimal", *_COLUMNS, "labels", "truth", "constraints"),
+    "dissimilarities": (*_COLUMNS, "sheet", "na_values", "confidence"),
+    "image": (
+        "index",
+        "header",
+        "delimiter",
+        "decimal",
+        "sheet",
+        "na_values",
+        *_COLUMNS,
+        "labels",
+        "truth",
+        "constraints",
+        "confidence",
+    ),
 }
 _NO_TABLE = {"dissimilarities": "the files contain dissimilarities", "image": "the file is an image"}
 # Parameters of estimators that have a different name in a recipe.
@@ -42,8 +54,8 @@ class Recipe:
         Input files. Several tables or matrices of the same objects are the views of the method "wmvec".
     kind : {"table", "dissimilarities", "image"}, default="table"
         Content of the files. It is always "image" if the method is "secm".
-    header, delimiter, decimal, index : optional
-        Format of a text file (see `dempster.io.read_table`). ``index`` is the column with the names of the rows.
+    header, delimiter, decimal, index, sheet, na_values : optional
+        Format of a file (see `dempster.io.read_table`). ``index`` is the column with the names of the rows.
     columns, exclude, categories, scale, missing
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and ``truth`` are always
         excluded.
@@ -63,6 +75,9 @@ class Recipe:
     truth : str, optional
         True labels, with which the result is compared, as a column or file like ``labels``. The method does not use
         them.
+    confidence : float in (0, 1), optional
+        Confidence of the sets of clusters that `dempster.cluster.ConformalClustering` computes in addition to the
+        masses. It fits the method thirteen times, to a table of numbers without missing values, constraints or labels.
 
     Examples
     --------
@@ -90,6 +105,8 @@ class Recipe:
     delimiter: str | None = None
     decimal: str | None = None
     index: str | None = None
+    sheet: str | None = None
+    na_values: Sequence[str] = ()
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
     categories: Sequence[str] = ()
@@ -102,6 +119,7 @@ class Recipe:
     constraints: str | None = None
     labels: str | None = None
     truth: str | None = None
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         files = (
@@ -114,18 +132,20 @@ class Recipe:
         self._set("parameters", dict(self.parameters))
         for name in _COLUMNS:
             self._set(name, rule.as_names(getattr(self, name), name, "names of columns"))
+        self._set("na_values", rule.as_names(self.na_values, "na_values", "texts"))
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
                 # The text is not converted to a path, because this would change a column name such as "km/" to "km".
                 self._set(name, os.fspath(getattr(self, name)))
-        for name in ("delimiter", "decimal", "index"):
+        for name in ("delimiter", "decimal", "index", "sheet"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
         rule.check(self.header, "header", rule.choice(None) | rule.flag)
         rule.check_choice(self.kind, "kind", KINDS)
         rule.check_choice(self.missing, "missing", MISSING)
         rule.check(self.clusters, "clusters", rule.choice("auto") | rule.integer(1))
         rule.check(self.seed, "seed", rule.integer(0))
+        rule.check(self.confidence, "confidence", rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True))
         rule.check_flags(scale=self.scale)
         if isinstance(self.method, str) and self.method == "auto":
             self._set("method", default_method(constrained=bool(self.constraints or self.labels)))
@@ -164,7 +184,19 @@ class Recipe:
             self._check_capability("constraints", "cannot use constraints", "constraints")
         if self.labels is not None:
             self._check_capability("labels", "cannot use labels", "labels", "constraints")
+        if self.confidence is not None:
+            self._check_confidence()
         self.settings()
+
+    def _check_confidence(self) -> None:
+        """Raise an error unless the method can be refitted to bootstrap samples of the rows, for sets of clusters."""
+        if self._info.parameter("confidence"):
+            reason = f"method {self.method} has its own parameter confidence; set it with -p confidence=..."
+            self._reject("confidence", reason)
+        if self.constraints is not None or self.labels is not None:
+            self._reject("confidence", "sets of clusters cannot be computed with constraints or labels")
+        if self.categories or self._can("categories") or self.missing == "partial":
+            self._reject("confidence", "sets of clusters need numeric columns without missing values")
 
     def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
         """Raise an error about the field ``name`` unless the method has one of the capabilities."""
@@ -188,7 +220,13 @@ class Recipe:
         return self._can("labels")
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameters that the recipe sets on the estimator."""
+        """Return the parameters that the recipe sets on the estimator.
+
+        Returns
+        -------
+        dict
+            Names and values of the parameters.
+        """
         settings: dict[str, Any] = {}
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
@@ -212,16 +250,35 @@ class Recipe:
         return settings | dict(self.parameters)
 
     def estimator(self) -> Any:
-        """Return the unfitted estimator."""
+        """Return the unfitted estimator.
+
+        Returns
+        -------
+        estimator
+        """
         return self._info.load()(**self.settings())
 
     def reading_options(self) -> dict[str, Any]:
-        """Return the arguments of `dempster.io.read_table` that the recipe sets."""
-        options = {"index_col": self.index, "header": self.header, "delimiter": self.delimiter, "decimal": self.decimal}
+        """Return the arguments of `dempster.io.read_table` that the recipe sets.
+
+        Returns
+        -------
+        dict
+            Names and values of the arguments.
+        """
+        options: dict[str, Any] = {"index_col": self.index, "header": self.header}
+        options |= {"delimiter": self.delimiter, "decimal": self.decimal}
+        options |= {"sheet": self.sheet, "na_values": list(self.na_values) or None}
         return {name: value for name, value in options.items() if value is not None}
 
     def choosing_options(self) -> dict[str, Any]:
-        """Return the arguments of `choose_attributes` that differ from their defaults."""
+        """Return the arguments of `choose_attributes` that differ from their defaults.
+
+        Returns
+        -------
+        dict
+            Names and values of the arguments.
+        """
         labels = [name for name in (self.labels, self.truth) if name is not None and not is_file_name(name)]
         options: dict[str, Any] = {
             "columns": list(self.columns),
@@ -259,24 +316,55 @@ class Recipe:
         return run(self, progress, note)
 
     def to_command(self) -> str:
-        """Return the shell command that runs the recipe."""
+        """Return the shell command that runs the recipe.
+
+        Returns
+        -------
+        str
+        """
         return to_command(self)
 
     def to_code(self) -> str:
-        """Return Python code that runs the recipe."""
+        """Return Python code that runs the recipe.
+
+        Returns
+        -------
+        str
+        """
         return to_code(self)
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML, which `from_toml` can parse."""
+        """Return the recipe as TOML, which `from_toml` can parse.
+
+        Returns
+        -------
+        str
+        """
         return to_toml(self.to_dict())
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
-        """Return the recipe in a TOML text; unknown keys raise an error."""
+        """Return the recipe in a TOML text; unknown keys raise an error.
+
+        Parameters
+        ----------
+        text : str
+            Fields of a recipe in TOML, such as the result of `to_toml`.
+
+        Returns
+        -------
+        Recipe
+        """
         return cls.from_dict(parse_toml(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dictionary of the fields that differ from their defaults."""
+        """Return a dictionary of the fields that differ from their defaults.
+
+        Returns
+        -------
+        dict
+            Names and values of the fields.
+        """
         values = {}
         for one in fields(self):
             value = getattr(self, one.name)
@@ -287,7 +375,17 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """Return a recipe from a dictionary of fields; unknown names raise an error."""
+        """Return a recipe from a dictionary of fields; unknown names raise an error.
+
+        Parameters
+        ----------
+        values : mapping
+            Names and values of fields. Omitted fields have their defaults.
+
+        Returns
+        -------
+        Recipe
+        """
         known = [one.name for one in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown:

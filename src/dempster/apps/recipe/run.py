@@ -13,7 +13,7 @@ import pandas as pd
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, report_progress_to
-from dempster._text import format_count
+from dempster._text import format_count, quote_names
 from dempster.apps.recipe.attributes import Note, choose_attributes
 from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
 from dempster.apps.recipe.model import PreparedTable, RecipeResult
@@ -126,6 +126,9 @@ def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
         notes.append(f"the file has no header line; its columns are named {table.columns[0]}, ...")
     if "encoding" in table.attrs:
         notes.append(f"the file is not UTF-8; it was read as {table.attrs['encoding']}")
+    if "sheets" in table.attrs:
+        sheet, *others = table.attrs["sheets"]
+        notes.append(f"read the sheet {sheet!r}; the file also has {quote_names(others)}")
     if table.attrs.get("unnamed_index"):
         notes.append("the first column has no heading; it is used as the names of the rows")
     for name, what in table.attrs.get("converted", {}).items():
@@ -144,12 +147,18 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=1)
     supervision = {"y": prepared.y if recipe.learns_labels else None, "constraints": prepared.constraints}
-    started = time.perf_counter()
+    started, conformal = time.perf_counter(), None
     with report_progress_to(progress if callable(progress) else None):
-        estimator.fit(prepared.X, **{name: value for name, value in supervision.items() if value is not None})
+        if recipe.confidence is None:
+            estimator.fit(prepared.X, **{name: value for name, value in supervision.items() if value is not None})
+        else:
+            from dempster.cluster import ConformalClustering
+
+            conformal = ConformalClustering(estimator, confidence=recipe.confidence, random_state=recipe.seed)
+            estimator = conformal.fit(prepared.X).clusterer_
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
-    return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started)
+    return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started, conformal)
 
 
 def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:

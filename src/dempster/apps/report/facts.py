@@ -55,7 +55,11 @@ class Facts:
         rng: np.random.Generator,
     ):
         partition = data.partition
-        classes = None if data.y is None else validate_classes(reorder_like(data.y, data.index), partition)
+        y, labelled = reorder_like(data.y, data.index), partition
+        if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:  # classes of some objects are unknown
+            known = np.flatnonzero(y.notna())
+            y, labelled = (y.iloc[known], partition[known]) if len(known) else (None, partition)
+        classes = None if y is None else validate_classes(y, labelled)
         self.data, self.counts = data, Counts(partition)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
@@ -67,7 +71,7 @@ class Facts:
         if self.profiles is not None:
             linked |= {i for g in range(len(self.profiles.profile.groups)) for i in self.profiles.typical(g)}
         self.coordinates = place_objects(data, self.profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng)
-        self.trust = measure_trust(data, classes, stability, seconds, rng)
+        self.trust = measure_trust(data, labelled, classes, stability, seconds, rng)
 
     @property
     def number(self) -> NumberOfClusters | None:

@@ -57,7 +57,7 @@ def make_report(
     Parameters
     ----------
     subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
-        The result to report.
+        The result to report. The report on a fitted `ConformalClustering` describes its clusterer and its sets.
     table : array-like, table, or list or dictionary of tables, optional
         Training data of the subject, which are attributes or dissimilarities of the objects. Without a table, the
         report contains no profiles and no explanations.
@@ -147,7 +147,12 @@ class Report:
         self.n_objects, self.n_clusters = facts.counts.n_objects, facts.counts.n_clusters
 
     def to_html(self) -> str:
-        """Return the page as HTML, which contains its style, script and data."""
+        """Return the page as HTML, which contains its style, script and data.
+
+        Returns
+        -------
+        str
+        """
         return render_page(self._facts, self.title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -19,6 +19,7 @@ import sklearn
 import dempster
 from dempster._text import format_count, format_share
 from dempster.apps.map import STATIC_FOLDER, pack_objects
+from dempster.apps.recipe.conformal_sets import MIN_STABILITY, describe_guarantee, describe_stability
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.coordinates import Axis, MapCoordinates
 from dempster.apps.report.facts import DoubtfulObject, Facts
@@ -36,6 +37,7 @@ from dempster.apps.report.html import (
 )
 from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
+from dempster.cluster import ConformalClustering
 from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
@@ -44,6 +46,7 @@ _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
     "doubt": "Doubtful objects",
+    "sets": "Sets with a guarantee",
     "trust": "Reliability",
     "repeat": "Reproduce",
 }
@@ -52,7 +55,8 @@ _SECTIONS = {
 def render_page(facts: Facts, title: str) -> str:
     """Render the report as one HTML file that contains its style, script and data."""
     listed = caveats(facts)
-    sections = [name for name in _SECTIONS if name != "map-section" or facts.coordinates is not None]
+    missing = {"map-section": facts.coordinates is None, "sets": facts.data.conformal is None}
+    sections = [name for name in _SECTIONS if not missing.get(name)]
     theme = tag("button", "Dark", type="button", class_="plain live", id="theme", hidden=True)
     links = tag("div", [tag("a", _SECTIONS[name], href=f"#{name}") for name in sections], class_="links")
     script, style = _read_script(), _read_style()
@@ -65,6 +69,7 @@ def render_page(facts: Facts, title: str) -> str:
             _map_section(facts, facts.coordinates) if facts.coordinates is not None else None,
             _clusters_section(facts),
             _doubt_section(facts),
+            _sets_section(facts.data.conformal) if facts.data.conformal is not None else None,
             _trust_section(facts, listed),
             _repeat_section(facts),
             tag("footer", f"Created with dempster {dempster.__version__}. This file loads no other files."),
@@ -459,6 +464,43 @@ def _object_table(facts: Facts, objects: Sequence[DoubtfulObject], total: int, *
     )
 
 
+# ---- conformal sets -------------------------------------------------------------------------------------------------
+
+_CONFIDENCES = np.linspace(0.5, 0.98, 25)
+
+
+def _sets_section(conformal: ConformalClustering) -> Html:
+    """Return the section with the sizes, coverage and stability of the conformal sets of clusters."""
+    counts = np.bincount(conformal.sets_.sum(axis=1))
+    n = len(conformal.sets_)
+    columns = [Column("Clusters in the set"), Column("Objects", is_number=True), Column("Share", is_number=True)]
+    rows = [
+        ((f"{size}" if size else "none", size), (f"{counts[size]:,}", int(counts[size])), format_share(counts[size], n))
+        for size in np.flatnonzero(counts).tolist()
+    ]
+    is_stable = conformal.stability_ >= MIN_STABILITY
+    verdict = "The clustering is stable" if is_stable else "Warning: the clustering is not stable"
+    texts = {f"Confidence {conformal.confidence:.4g}": describe_guarantee(conformal)}
+    if conformal.n_refits:
+        texts[verdict] = describe_stability(conformal)
+    cards = [tag("article", tag("h3", heading), tag("p", text), class_="card") for heading, text in texts.items()]
+    # A set contains the clusters whose p-value is above 1 - confidence.
+    p_values = np.sort(np.asarray(conformal.credal_partition_.contour, dtype=float), axis=None)
+    levels = np.union1d(_CONFIDENCES, conformal.confidence)
+    mean_size = (p_values.size - np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")) / n
+    description = f"Mean number of clusters in a set by confidence, {conformal.sets_.sum() / n:.2f} for this report"
+    labels = ("confidence", "mean number of clusters", description)
+    marked, limits = int(np.searchsorted(levels, conformal.confidence)), (0.0, float(conformal.n_clusters_))
+    chart = line_chart(levels, mean_size, *labels, marked=marked, percent=True, limits=limits)
+    figure = tag("figure", tag("h3", "Size and confidence"), chart, tag("figcaption", f"{description}."))
+    return _section(
+        "sets",
+        tag("div", cards, class_="verdicts"),
+        table("set-table", "Sizes of the sets of clusters", columns, rows),
+        tag("div", figure, class_="charts"),
+    )
+
+
 # ---- trust ----------------------------------------------------------------------------------------------------------
 
 
@@ -520,8 +562,9 @@ def _write_code(data: ReportInput) -> str | None:
     """Return Python code that fits the model; None for a partition without a model."""
     if data.estimator is None:
         return None
+    estimator = data.estimator if data.conformal is None else data.conformal
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
-    for part in _nested_estimators(data.estimator):
+    for part in _nested_estimators(estimator):
         names = type(part).__module__.split(".")
         if names[0] in ("dempster", "sklearn"):  # Import the class from its public package.
             names = [name for name in names[:2] if not name.startswith("_")]
@@ -529,11 +572,13 @@ def _write_code(data: ReportInput) -> str | None:
     lines = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
     more = "".join(f", {name}={name}" for name in data.fit_params)
     fit = f"model.fit(X{more})  # X: the same {'dissimilarities' if data.is_pairwise else 'table'}"
-    return "\n".join([*lines, "", f"model = {data.estimator!r}", fit, 'make_report(model, X).save("report.html")'])
+    return "\n".join([*lines, "", f"model = {estimator!r}", fit, 'make_report(model, X).save("report.html")'])
 
 
 def _nested_estimators(estimator: Any) -> list[Any]:
     steps = [step for _, step in getattr(estimator, "steps", []) if step not in ("passthrough", None)]
+    if isinstance(estimator, ConformalClustering):
+        steps = [step for step in (estimator.clusterer, estimator.classifier) if step is not None]
     return [estimator, *(part for step in steps for part in _nested_estimators(step))]
 
 

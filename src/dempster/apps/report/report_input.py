@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, default_feature_names
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
+from dempster.cluster import ConformalClustering
 from dempster.cluster.evidence import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
@@ -48,6 +50,7 @@ class ReportInput:
     y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
     notes: list[str] = field(default_factory=list)  # notes on the preparation of the table
+    conformal: ConformalClustering | None = None  # sets of clusters with a confidence
 
     @property
     def is_image(self) -> bool:
@@ -81,7 +84,12 @@ def resolve_report_input(
     """Validate and convert the arguments of `make_report`."""
     notes: list[str] = []
     fit_params = dict(fit_params or {})
+    conformal = subject if isinstance(subject, ConformalClustering) else None
+    if conformal is not None:
+        check_is_fitted(conformal)
+        subject = conformal.clusterer_
     if isinstance(subject, RecipeResult):
+        conformal = subject.conformal
         result, prepared = subject, subject.prepared
         if table is not None and attributes is not None:
             raise InvalidParameterError("table", must="be None for the result of a recipe; use attributes")
@@ -110,7 +118,7 @@ def resolve_report_input(
             if model.preparation.is_scaled:
                 notes.append("the columns were standardized: mean 0, standard deviation 1")
     data = _resolve_partition(subject, table, attributes, names, metric)
-    data.fit_params, data.y, data.recipe, data.notes = fit_params, y, recipe, notes
+    data.fit_params, data.y, data.recipe, data.notes, data.conformal = fit_params, y, recipe, notes, conformal
     return data
 
 

@@ -17,6 +17,7 @@ from dempster.dissimilarity.views import joined_views
 from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
 from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one
+from dempster.partition import CredalPartition
 
 # Maximum numbers of objects with a silhouette, and of differences of attributes to compute for them.
 MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9
@@ -34,13 +35,22 @@ class Trust:
     n_resampled: int = 0  # number of objects in the stability analysis, which may be a sample
     jaccard: np.ndarray | None = None  # mean Jaccard index of each cluster; NaN for clusters without a match
     kept: RetentionCurve | None = None
+    n_labelled: int = 0  # number of objects with a known class
     left_out: list[str] = field(default_factory=list)  # sentences that explain why measures were not computed
 
 
 def measure_trust(
-    data: ReportInput, y: Any, requested: bool | Stability, seconds: float, rng: np.random.Generator
+    data: ReportInput,
+    labelled: CredalPartition,
+    y: Any,
+    requested: bool | Stability,
+    seconds: float,
+    rng: np.random.Generator,
 ) -> Trust:
-    """Compute all measures of reliability for which data are available, in bounded time."""
+    """Compute all measures of reliability for which data are available, in bounded time.
+
+    ``labelled`` is the partition of the objects with the known classes ``y``.
+    """
     trust = Trust()
     if data.partition.n_clusters < 2:
         trust.left_out.append("Silhouettes and stability need at least two clusters.")
@@ -48,7 +58,7 @@ def measure_trust(
         _add_silhouette(trust, data, rng)
         _add_stability(trust, data, requested, seconds, rng)
     if y is not None:
-        trust.kept = retention_curve(data.partition, y)
+        trust.kept, trust.n_labelled = retention_curve(labelled, y), len(labelled)
     return trust
 
 

@@ -56,7 +56,8 @@ def describe_separation(separation: float) -> str:
 
 def verdicts(facts: Facts) -> list[tuple[str, str]]:
     """Return pairs of a heading and a text on the reliability of the partition."""
-    results = [_judge_stability(facts), _judge_silhouettes(facts), _judge_doubt(facts), _judge_number(facts)]
+    judges = (_judge_stability, _judge_silhouettes, _judge_doubt, _judge_number, _judge_shape)
+    results = [judge(facts) for judge in judges]
     return [result for result in results if result is not None]
 
 
@@ -116,8 +117,12 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
     verdict = "The doubt identifies errors" if best > whole + 0.005 else "The doubt does not identify errors"
     if whole > 0.995:
         verdict = "Clusters and known classes agree"
+    n_labelled = facts.trust.n_labelled
+    objects = (
+        "all objects" if n_labelled == facts.counts.n_objects else f"the {n_labelled:,} objects with a known class"
+    )
     text = (
-        f"The adjusted Rand index of clusters and known classes is {whole:.2f} for all objects (1 is perfect, 0 is "
+        f"The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is perfect, 0 is "
         f"chance), and {best:.2f} for the {_KEPT_SHARE:.0%} with the least doubt."
     )
     return verdict, text
@@ -135,7 +140,25 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
         f"The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The second best "
         f"number, {second}, has {ratio:.0%} of the support of {best}. If you know the number, set it."
     )
+    selected = facts.counts.n_clusters
+    if selected != best:  # CredalClustering also compares the shapes of the clusters.
+        verdict = f"{selected} clusters, or perhaps {best}"
+        text = (
+            f"Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters most. The method "
+            f"also compares shapes, and selected {_choices(facts).get('n_clusters', selected)}. If you know the "
+            "number, set it."
+        )
     return verdict, text
+
+
+def _judge_shape(facts: Facts) -> tuple[str, str] | None:
+    verdict, _, reason = _choices(facts).get("shape", "").partition(": ")
+    return (verdict, f"{reason[:1].upper()}{reason[1:]}") if reason else None
+
+
+def _choices(facts: Facts) -> dict[str, str]:
+    """Return the reasons for values that the method selected."""
+    return dict(facts.data.partition.metadata.get("choices", {}))
 
 
 # ---- caveats --------------------------------------------------------------------------------------------------------
@@ -152,8 +175,9 @@ def caveats(facts: Facts) -> list[str]:
     if data.steps:
         steps = join_words(data.steps)
         out.append(f"The table was transformed by {steps} before clustering. This report shows the original values.")
-    if data.frame is not None and (missing := int(data.frame.isna().to_numpy().sum())):
-        rows = int(data.frame.isna().any(axis=1).sum())
+    cells = None if data.frame is None else data.frame.dropna(axis="columns", how="all").isna()
+    if cells is not None and (missing := int(cells.to_numpy().sum())):
+        rows = int(cells.any(axis=1).sum())
         out.append(f"{missing:,} values are missing, in {format_count(rows, 'row')}. Means ignore them.")
     if data.partition.metadata.get("converged") is False:
         out.append("The method did not converge. More iterations (max_iter) may change the result.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from dempster.apps.map import pack
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session, Source
-from dempster.registry import find_method, method_names, parse_value
+from dempster.registry import default_method, find_method, method_names, parse_value
 
 MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
@@ -31,8 +30,21 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 
 @cache
 def list_methods() -> list[dict[str, Any]]:
-    """Return a description of each method with its capabilities and parameters, the most important parameters first."""
-    return [_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS]
+    """Return a description of each method with its capabilities and parameters, the most important parameters first.
+
+    The first entry is the choice "auto", for which `build_recipe` selects the method.
+    """
+    plain, constrained = (find_method(default_method(constrained=flag)).class_name for flag in (False, True))
+    automatic = {
+        "name": "auto",
+        "title": "Automatic",
+        "summary": f"{plain}, or {constrained} if answers about pairs are used. Select a method to set its parameters.",
+        "parameters": [],
+        "takes_number": True,
+        "learns": True,
+        "learner": constrained,
+    }
+    return [automatic, *(_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS)]
 
 
 def _describe_method(name: str) -> dict[str, Any]:
@@ -79,9 +91,14 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
         raise InvalidInputError("select at least one column to cluster by")
     if unknown := [name for name in [*columns, *categories] if name not in set(source.table.columns)]:
         raise InvalidInputError(f"there is no column '{unknown[0]}'")
-    method, options = str(params.get("method") or "evclus"), source.options
+    options, path = source.options, None
+    if answers := _select_answers(session, rows) if params.get("learn") else []:
+        path = session.new_file("answers.csv")
+        # Without a column of names, the selected rows are numbered from zero.
+        is_renumbered = rows is not None and options.get("index_col") is None
+        write_answers(path, answers, range(len(source.table)) if is_renumbered else source.table.index)
     is_auto = params.get("clusters") in (None, "", "auto")
-    recipe = Recipe(
+    return Recipe(
         files=(str(source.path),),
         header=options.get("header"),
         delimiter=options.get("delimiter"),
@@ -91,21 +108,12 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
         categories=categories,
         scale=bool(params.get("scale", True)),
         missing=str(params.get("missing") or "refuse"),
-        method=method,
+        method=str(params.get("method") or "auto"),
         clusters="auto" if is_auto else parse_integer(params, "clusters"),
         seed=parse_integer(params, "seed") if params.get("seed") else 0,
         parameters=_parse_parameters(params.get("parameters") or {}),
+        constraints=None if path is None else str(path),
     )
-    answers = _select_answers(session, rows) if params.get("learn") else []
-    if answers:
-        if "constraints" not in find_method(recipe.method).capabilities:
-            raise InvalidInputError(f"{recipe.method} does not use answers about pairs; select evclus or cecm")
-        path = session.new_file("answers.csv")
-        # Without a column of names, the selected rows are numbered from zero.
-        is_renumbered = rows is not None and recipe.index is None
-        write_answers(path, answers, range(len(source.table)) if is_renumbered else source.table.index)
-        recipe = replace(recipe, constraints=str(path))
-    return recipe
 
 
 def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int, int, str]]:
@@ -242,7 +250,7 @@ def _get_peaks(session: Session, params: Params) -> bytes:
 
 
 def _start_number(session: Session, params: Params) -> dict[str, Any]:
-    params = {**params, "method": "evclus", "parameters": {}, "clusters": "auto", "learn": False}
+    params = {**params, "method": "auto", "parameters": {}, "clusters": "auto", "learn": False}
     recipe = build_recipe(session, params, session.get_source())
 
     def finish(result: Any, warnings: list[str]) -> Any:

@@ -173,6 +173,7 @@ class Run:
                 "seconds": self.seconds,
                 "can_predict": hasattr(model, "predict_mass"),
                 "can_shepard": hasattr(model, "shepard"),
+                "has_candidates": hasattr(model, "candidates_"),
                 "categories": list(self.preparation.categories),
             }
         )
@@ -364,7 +365,7 @@ class Session:
                 "source": None if self.source is None else self.source.description,
                 "runs": [run.describe() for run in self.runs.values()],
                 "rules": self.rules,
-                "lessons": len(self.pair_answers.answers),
+                "lessons": len(self.pair_answers),
                 "settings": self.settings,
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,

@@ -16,6 +16,7 @@ from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
 from dempster.partition import CredalPartition
+from dempster.plot.candidates import match_labels
 
 # ---- planes ---------------------------------------------------------------------------------------------------------
 
@@ -431,6 +432,22 @@ def _shepard(run: Run, params: Params) -> bytes:
     return pack({"delta": delta, "conflict": conflict}, error=error, n=len(delta))
 
 
+def _candidates(run: Run, params: Params) -> bytes:
+    """Return the candidates that `CredalClustering` compared, and the labels of those with the selected number."""
+    model = run.estimator
+    if not hasattr(model, "candidates_"):
+        raise InvalidInputError(f"{type(model).__name__} does not compare candidates")
+    table = model.candidates_.to_dict("records")
+    selected = next((k for k, one in enumerate(table) if one["selected"]), None)
+    arrays, shown = {}, []
+    if selected is not None:
+        labels = model.candidate_labels_
+        shown = [k for k, one in enumerate(table) if one["n_clusters"] == table[selected]["n_clusters"]]
+        matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
+        arrays = {"points": model.candidate_points_.astype(np.float32), "labels": matched.astype(np.int32)}
+    return pack(arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"])
+
+
 ROUTES = [
     route("/runs/{run}/plane", _start_plane, "POST"),
     run_route("/objects", lambda run, params: run.objects),
@@ -446,4 +463,5 @@ ROUTES = [
     run_route("/curve", _curve),
     run_route("/history", _history),
     run_route("/shepard", _shepard),
+    run_route("/candidates", _candidates),
 ]

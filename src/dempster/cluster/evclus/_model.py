@@ -607,6 +607,11 @@ class ShepardMixin:
             Maximum number of random pairs of training objects. None returns all stored pairs, at most 20,000.
         random_state : int, RandomState, Generator or None, default=0
             Seed of the random selection of pairs.
+
+        Returns
+        -------
+        ShepardData
+            Named tuple of the arrays ``dissimilarity``, ``delta`` and ``conflict``, with one entry for each pair.
         """
         check_is_fitted(self, "credal_partition_")
         check(n_pairs, "n_pairs", choice(None) | integer(1))

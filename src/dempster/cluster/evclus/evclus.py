@@ -688,20 +688,18 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
-    """Evidential clustering of dissimilarities, in which dissimilar objects have masses with a large conflict.
+    r"""Evidential clustering of dissimilarities, in which dissimilar objects have masses with a large conflict.
 
     The method computes masses whose degrees of conflict match the dissimilarities d_ij. The degree of conflict kappa_ij
     is one minus the plausibility that objects i and j are in the same cluster. The masses minimize the stress
 
-        sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta_ij = 1 - exp(-gamma d_ij^2),
+    .. math::
 
-    with gamma such that delta = 0.95 at the dissimilarity ``d0``. The dissimilarities need not be a metric. Must-link
-    and cannot-link ``constraints`` add a penalty (CEVCLUS).
+        \frac{\sum_{i<j} (\kappa_{ij} - \delta_{ij})^2}{\sum_{i<j} \delta_{ij}^2}, \qquad
+        \delta_{ij} = 1 - \exp(-\gamma d_{ij}^2),
 
-    For fixed masses of all other objects, the masses of one object solve a convex quadratic program. Each sweep solves
-    it exactly for one object after the other. From the fourth sweep on, the masses are moved beyond the solution by a
-    factor of up to 1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth
-    sweep, all masses are extrapolated in the direction of the last sweeps, as long as the objective decreases.
+    with :math:`\gamma` such that :math:`\delta = 0.95` at the dissimilarity ``d0``. The dissimilarities need not be a
+    metric. Must-link and cannot-link ``constraints`` add a penalty (CEVCLUS).
 
     With ``focal_sets="auto"``, this minimization finds the clusters. The plausibility of each cluster for an object is
     then computed from the distances to the members of the cluster, relative to the local density. An object that is
@@ -711,12 +709,6 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     ``sampling`` selects the pairs of objects: all pairs (EVCLUS), pairs of each object with ``n_partners`` random
     partners (k-EVCLUS), or all pairs of a few landmarks. All objects are then compared with the landmarks, so the cost
     is linear in the number of objects.
-
-    Objects with equal features are merged into one object with the sum of their weights, and random choices do not
-    depend on the order of the rows. A permutation of the rows therefore permutes the result, and repeating a row is
-    equivalent to a weight. In a matrix of dissimilarities, objects at dissimilarity zero get the masses of one of them,
-    whichever fit best. New objects that are equal to training objects get the same masses, so `predict_mass` agrees
-    with the fit. With constraints, objects are not merged, because constraints may separate equal objects.
 
     Parameters
     ----------
@@ -827,6 +819,19 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     sample_indices_ : ndarray
         Indices of the rows in the random sample that was fitted, if X is given in blocks.
 
+    Notes
+    -----
+    For fixed masses of all other objects, the masses of one object solve a convex quadratic program. Each sweep solves
+    it exactly for one object after the other. From the fourth sweep on, the masses are moved beyond the solution by a
+    factor of up to 1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth
+    sweep, all masses are extrapolated in the direction of the last sweeps, as long as the objective decreases.
+
+    Objects with equal features are merged into one object with the sum of their weights, and random choices do not
+    depend on the order of the rows. A permutation of the rows therefore permutes the result, and repeating a row is
+    equivalent to a weight. In a matrix of dissimilarities, objects at dissimilarity zero get the masses of one of them,
+    whichever fit best. New objects that are equal to training objects get the same masses, so `predict_mass` agrees
+    with the fit. With constraints, objects are not merged, because constraints may separate equal objects.
+
     References
     ----------
     T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. SMC B 34.
@@ -929,6 +934,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             masses like new objects.
         constraints : Constraints, optional
             Pairs of objects that are known to be in the same cluster or in different clusters.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 

@@ -670,16 +670,19 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
-    """Neural-network evidential clustering, a version of `EVCLUS` whose masses are the outputs of a network.
+    r"""Neural-network evidential clustering, a version of `EVCLUS` whose masses are the outputs of a network.
 
     The network has a softmax output for each focal set. The training minimizes the loss
 
-        (1 - nu) mean over pairs of (kappa_ij - delta_ij)^2  +  nu mean over labeled rows of |pl_i - y_i|^2
-            +  penalties for constraints and large weights,
+    .. math::
 
-    where kappa_ij is the degree of conflict between the masses of rows i and j, delta_ij = 1 - exp(-gamma d_ij^2) is
-    computed from their dissimilarity d_ij, pl_i contains the plausibilities of the clusters, and y_i is the one-hot
-    encoding of the label (nu = 0 without labels).
+        (1 - \nu) \operatorname*{mean}_{\text{pairs}} (\kappa_{ij} - \delta_{ij})^2
+        + \nu \operatorname*{mean}_{\text{labeled rows}} \|pl_i - y_i\|^2 + \text{penalties},
+
+    where kappa_ij is the degree of conflict between the masses of rows i and j,
+    :math:`\delta_{ij} = 1 - \exp(-\gamma d_{ij}^2)` is computed from their dissimilarity d_ij, pl_i contains the
+    plausibilities of the clusters, and y_i is the one-hot encoding of the label (nu = 0 without labels). The penalties
+    are for violated constraints and for large weights.
 
     By default, the network is first trained with masses on single clusters. Then masses on pairs of neighboring
     clusters and on the empty set are computed by the method of `EVCLUS`, and the network is trained on these masses.
@@ -913,6 +916,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             Pairs of rows that are known to be in the same cluster or in different clusters.
         dissimilarities : array-like of shape (n_samples, n_samples), optional
             Dissimilarities that replace the distances between the rows of X.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
@@ -928,6 +935,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         X : array-like of shape (n_samples, n_features)
             At least two rows.
         y : ignored
+
+        Returns
+        -------
+        float
         """
         check_is_fitted(self, "focal_sets_")
         if hasattr(self.metric, "transform"):

@@ -65,14 +65,16 @@ def load_result(path: Path) -> SavedResult:
 
 
 def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
-    """Read a table; if ``options`` does not name an index column, use that of the recipe (TOML text)."""
+    """Read a table; the index column, the sheet and na_values are those of the recipe (TOML text) by default."""
+    from dempster.apps.cli.shared.options import split_names
     from dempster.apps.recipe import Recipe
     from dempster.io import read_table
 
-    settings = {name: options[name] for name in ("header", "delimiter", "decimal")}
-    settings["index_col"] = options["index"]
-    if options["index"] is None and recipe:
-        settings["index_col"] = Recipe.from_toml(recipe).index
+    settings = {name: options[name] for name in ("header", "delimiter", "decimal", "sheet")}
+    settings |= {"index_col": options["index"], "na_values": split_names(options["na_values"], "na-values") or None}
+    defaults = Recipe.from_toml(recipe).reading_options() if recipe else {}
+    for name in ("index_col", "sheet", "na_values"):
+        settings[name] = defaults.get(name) if settings[name] is None else settings[name]
     return read_table(path, **{name: value for name, value in settings.items() if value is not None})
 
 

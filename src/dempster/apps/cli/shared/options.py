@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 # Parameters of methods for which the program has an option with a different name.
 _RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
 _FIELDS = (
-    *("header", "delimiter", "decimal", "index", "scale", "missing"),
-    *("method", "clusters", "seed", "constraints", "labels", "truth"),
+    *("header", "delimiter", "decimal", "sheet", "index", "scale", "missing"),
+    *("method", "clusters", "seed", "constraints", "labels", "truth", "confidence"),
 )
-_LISTS = ("columns", "exclude", "categories")
+_LISTS = ("columns", "exclude", "categories", "na_values")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
 _DEFAULT_METHODS = {"cluster": "credal", "classify": "eknn"}
 MAX_SEED = 2**31 - 1
@@ -73,6 +73,12 @@ def plot_option(help: str = "Write a plot: .png, .svg or .pdf.") -> Decorator:
     return click.option("--plot", type=PATH, help=help)
 
 
+def confidence_option(help: str) -> Decorator:
+    """Return the option ``--confidence``."""
+    kind = click.FloatRange(0, 1, min_open=True, max_open=True)
+    return click.option("--confidence", type=kind, metavar="SHARE", help=help)
+
+
 # Options --json and --quiet, which the command receives as a `Screen` in the argument ``screen``.
 screen_options = _combine(
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
@@ -85,6 +91,13 @@ reading_options = _combine(
     click.option("--header/--no-header", default=None, help="Whether a text file has a header line. [default: detect]"),
     click.option("--delimiter", metavar="CHARACTER", help="Column separator of a text file. [default: detect]"),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: detect]"),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first visible sheet]"),
+    click.option(
+        "--na-values",
+        multiple=True,
+        metavar="A,B,...",
+        help="Cells that mean a missing value, such as n.d. or -999, in addition to empty cells, NA and ?.",
+    ),
 )
 
 column_options = _combine(
@@ -111,7 +124,13 @@ recipe_options = _combine(
         default="auto",
         help="Number of clusters; auto selects it and prints the reason.",
     ),
-    click.option("--method", type=MethodName("cluster"), default="credal", help="Clustering method; see below."),
+    click.option(
+        "--method",
+        type=MethodName("cluster"),
+        default="credal",
+        show_default="credal; evclus with constraints, labels or answers",
+        help="Clustering method; see below.",
+    ),
     column_options,
     click.option(
         "--categories",
@@ -244,7 +263,7 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     names = [name for name in names if name]
     if values and not names:
-        raise WrongUse(f"--{option} must name at least one column")
+        raise WrongUse(f"--{option} must name at least one {'value' if option == 'na-values' else 'column'}")
     return names
 
 
@@ -291,8 +310,8 @@ def build_recipe(ctx: click.Context, options: dict[str, Any], *, constrained: bo
         values["files"] = list(options["files"])
     elif not values.get("files"):
         raise WrongUse("FILE is missing; give a table, or a --config file with a table (dempster demo needs neither)")
-    values |= {name: options[name] for name in _FIELDS if is_given(name)}
-    values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
+    values |= {name: options[name] for name in _FIELDS if name in options and is_given(name)}
+    values |= {name: split_names(options[name], name.replace("_", "-")) for name in _LISTS if is_given(name)}
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))

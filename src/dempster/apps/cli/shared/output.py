@@ -67,10 +67,10 @@ class Screen:
         # Lines are wrapped only on a terminal, not in a pipe or file.
         console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
-    def print_partition(self, head: str, partition: CredalPartition) -> None:
+    def print_partition(self, head: str, partition: CredalPartition, verbose: bool = False) -> None:
         """Print a heading and the summary of a partition."""
         self.print(f"{head}\n", style="bold")
-        self.print(str(partition.summary()))
+        self.print(str(partition.summary(verbose=verbose)))
 
     def note(self, text: str) -> None:
         """Print a note that is not part of the result."""

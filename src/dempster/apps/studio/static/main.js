@@ -19,7 +19,7 @@ import { objectsPanel } from "./views/objects.js";
 import { peaksPanel } from "./views/peaks.js";
 import { numberPanel } from "./views/number.js";
 import { groupsPanel } from "./views/groups.js";
-import { convergencePanel, shepardPanel } from "./views/fit.js";
+import { convergencePanel, fitPanel } from "./views/fit.js";
 import { whyPanel } from "./views/why.js";
 import { selectionPanel } from "./views/selection.js";
 import { boundaryPanel } from "./views/boundary.js";
@@ -39,6 +39,11 @@ function page(name) {
 
 function pages() {
   for (const button of document.querySelectorAll("#pages button")) button.addEventListener("click", () => page(button.dataset.page));
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    page("map");
+    document.getElementById("map-area").focus();
+  });
   window.addEventListener("open-page", (event) => page(event.detail));
   page("setup");
 }
@@ -90,7 +95,7 @@ async function start() {
     { name: "groups", title: "Profiles", make: groupsPanel },
     { name: "peaks", title: "Belief peaks", make: peaksPanel },
     { name: "number", title: "Number", make: numberPanel },
-    { name: "shepard", title: "Shepard", make: shepardPanel },
+    { name: "fit", title: "Candidates", make: fitPanel },
     { name: "convergence", title: "Convergence", make: convergencePanel },
     { name: "compare", title: "Compare", make: comparePanel },
   ]);

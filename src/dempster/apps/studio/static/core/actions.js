@@ -155,6 +155,12 @@ export function explain(i) {
   window.dispatchEvent(new CustomEvent("open-tab", { detail: "why" }));
 }
 
+// Explain an object, and show its explanation on a narrow window, which has room for one page only.
+export function openObject(i) {
+  explain(i);
+  if (i >= 0) window.dispatchEvent(new CustomEvent("open-page", { detail: "side" }));
+}
+
 // Return the set and the mass of an object as text.
 export function describeObject(i) {
   const objects = get("objects");

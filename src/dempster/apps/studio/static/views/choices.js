@@ -9,7 +9,7 @@ export const choices = {
   categories: new Set(),
   scale: true,
   missing: "drop",
-  method: "evclus",
+  method: "auto", // The server selects the method.
   clusters: "auto",
   seed: 0,
   parameters: {},

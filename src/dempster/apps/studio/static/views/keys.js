@@ -43,7 +43,7 @@ export function keys({ objects, scatter, openTab }) {
     if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || document.querySelector(".tour-card")) return;
     const tag = event.target.tagName;
     if (["INPUT", "SELECT", "TEXTAREA"].includes(tag)) return;
-    if (event.key === "Enter" && (tag === "BUTTON" || tag === "SUMMARY" || event.target.getAttribute("role") === "button")) return;
+    if (event.key === "Enter" && (["A", "BUTTON", "SUMMARY"].includes(tag) || event.target.getAttribute("role") === "button")) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action || (!get("objects") && !["?", "c", "v", "r", "l"].includes(event.key.toLowerCase()))) return;
     event.preventDefault();

@@ -3,7 +3,7 @@
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe, currentRun } from "../core/store.js";
 import { getPacked, post } from "../core/api.js";
-import { choosePlane, explain, showError, describeObject, select, selectSet, setHover } from "../core/actions.js";
+import { choosePlane, openObject, showError, describeObject, select, selectSet, setHover } from "../core/actions.js";
 import { cell, formatCount } from "../core/format.js";
 import { recall, remember } from "../core/memory.js";
 import { clusterColor, css, hull } from "../map/scatter.js";
@@ -37,7 +37,7 @@ export function mapView(host) {
     tool: () => get("tool"),
     on: {
       hover: setHover,
-      click: (i) => (i >= 0 ? explain(i) : select(null)),
+      click: (i) => (i >= 0 ? openObject(i) : select(null)),
       brush: (mask, how) => select(mask, how),
       sampled: () => { updateHulls(); drawFoot(); },
     },

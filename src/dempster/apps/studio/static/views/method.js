@@ -8,14 +8,14 @@ import { chip, progressLine } from "./parts.js";
 import { choices, storeChoices, settings } from "./choices.js";
 
 const GROUPS = [
-  ["Start with", ["credal", "evclus", "ecm", "bpec"]],
+  ["Start with", ["auto", "credal", "evclus", "ecm", "bpec"]],
   ["Use answers about pairs", ["cecm", "nnevclus"]],
   ["Medoids and relations", ["ecmdd", "wecmdd", "mecm", "recm"]],
   ["Mixtures, neighbors, categories", ["bootclus", "egmm", "eknnclus", "ccm", "catecm"]],
   ["Soft clustering", ["fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"]],
 ];
 
-function current() {
+export function currentMethod() {
   return get("methods").find((method) => method.name === choices.method) || get("methods")[0];
 }
 
@@ -77,7 +77,7 @@ function learnField(method) {
 
 // Return all settings of the next run.
 export function runSettings(more = {}) {
-  const method = current();
+  const method = currentMethod();
   return { ...settings(), learn: Boolean(choices.learn && method.learns), ...more };
 }
 
@@ -105,7 +105,7 @@ export function methodCard(host) {
     const session = get("session");
     card.hidden = !(session && session.source) || !get("methods").length;
     if (card.hidden) return;
-    const method = current();
+    const method = currentMethod();
     // Rebuild the form only if its fields change, so that the focus is not lost.
     const subject = JSON.stringify([method.name, session.source.name, session.lessons, choices.turn]);
     const field = body.querySelector("#clusters");

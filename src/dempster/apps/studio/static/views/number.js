@@ -38,7 +38,7 @@ export function numberPanel(host) {
       el("p", { class: "lead" }, `${found.best} clusters have the largest support. Best number by criterion: ${found.reasons.replace(/^\d+; /, "")}.`),
       el("div", { style: { maxWidth: "640px" } }, chart({
         lines: [...criteria.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
-        names: ["number of clusters", "support"], width: 620, height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
+        names: ["number of clusters", "support"], width: Math.min(620, host.clientWidth - 32), height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
         marks: [{ x: found.best, y: found.support[found.n_clusters.indexOf(found.best)] }],
         onpick: (x) => { const k = Math.round(x); if (found.n_clusters.includes(k)) take(k); },
         label: `Support of each number of clusters; the best is ${found.best}`,

@@ -3,7 +3,7 @@
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { getJson, getPacked, post } from "../core/api.js";
-import { explain, showError, select, setHover } from "../core/actions.js";
+import { explain, openObject, showError, select, setHover } from "../core/actions.js";
 import { cell, formatCount } from "../core/format.js";
 import { empty, setLabel } from "./parts.js";
 
@@ -106,7 +106,7 @@ export function objectsPanel(host) {
     return el("div", {
       class: "grid-row", role: "row", "data-position": i, "data-hover": get("hover") === i, "data-focus": get("focus") === i,
       style: { top: `${top}px`, gridTemplateColumns: template(), minWidth: rowWidth() },
-      onclick: () => explain(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
+      onclick: () => openObject(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
     },
     el("span", { role: "cell", title: known ? known.name : "" }, known ? known.name : "…"),
     el("span", { role: "cell" }, setLabel(get("codes")[i])),
@@ -167,6 +167,7 @@ export function objectsPanel(host) {
 
   grid.addEventListener("scroll", () => requestAnimationFrame(draw));
   grid.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target === grid) openObject(get("focus"));
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || event.target !== grid) return;
     event.preventDefault();

@@ -4,13 +4,11 @@ import { el, replace, announce } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { download, getJson, post, putBytes } from "../core/api.js";
 import { showError, findPositions, refreshSession } from "../core/actions.js";
-import { cell, formatCount, share } from "../core/format.js";
+import { cell, formatCount, share, short } from "../core/format.js";
 import { chip, empty, heading } from "./parts.js";
-import { runNow } from "./method.js";
+import { currentMethod, runNow } from "./method.js";
 import { choices, storeChoices } from "./choices.js";
 import { drawComparison } from "./compare.js";
-
-const LEARNERS = ["evclus", "cecm", "nnevclus"];
 
 export function teachPanel(host) {
   const top = el("div");
@@ -41,7 +39,7 @@ export function teachPanel(host) {
     const spread = question.columns.map((name, k) => apart(one.values[k], other.values[k]));
     const most = Math.max(...spread.filter((v) => Number.isFinite(v)), 0);
     return el("div", { class: "object" },
-      el("h3", {}, el("span", { class: "letter" }, letter), one.name),
+      el("h3", { title: one.name }, el("span", { class: "letter" }, letter), short(one.name, 80)),
       el("span", { class: "set-label note" }, chip(get("objects").sets[one.set]), one.said),
       el("dl", {}, question.columns.slice(0, 60).map((name, k) => [el("dt", { text: name }), el("dd", { "data-apart": spread[k] > 0 && spread[k] >= 0.6 * most, text: cell(one.values[k]) })])));
   }
@@ -57,7 +55,8 @@ export function teachPanel(host) {
   }
 
   function drawLessons(lessons) {
-    const learner = LEARNERS.includes(choices.method);
+    const automatic = get("methods").find((method) => method.name === "auto");
+    const replaced = choices.method === "auto" || !currentMethod().learns;
     const file = el("input", { type: "file", accept: ".csv", hidden: true, onchange: async () => {
       try {
         drawLessons(await putBytes(`/answers/file?run=${get("runId")}`, file.files[0]));
@@ -76,7 +75,7 @@ export function teachPanel(host) {
         el("button", { type: "button", class: "quiet", "aria-label": `Remove: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
         : el("p", { class: "note" }, "Press S, D or K, or click a button. The answers apply to all runs of this table."),
       el("div", { class: "buttons", style: { marginTop: "10px" } },
-        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, learner ? "Cluster again" : "Cluster again with EVCLUS"),
+        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, replaced ? `Cluster again with ${automatic.learner}` : "Cluster again"),
         el("button", { type: "button", id: "undo", disabled: !lessons.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
         el("button", { type: "button", disabled: !lessons.n, onclick: () => download("/answers/file", "answers.csv").catch(showError) }, "Save"),
         file, el("button", { type: "button", onclick: () => file.click() }, "Load")));
@@ -102,7 +101,7 @@ export function teachPanel(host) {
 
   async function refit() {
     const before = get("runId");
-    if (!LEARNERS.includes(choices.method)) choices.method = "evclus";
+    if (!currentMethod().learns) Object.assign(choices, { method: "auto", parameters: {} });
     choices.learn = true;
     storeChoices();
     const run = await runNow({ learn: true, clusters: get("session").runs.find((one) => one.id === before).n_clusters });

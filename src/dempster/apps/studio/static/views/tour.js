@@ -50,7 +50,7 @@ export function tour({ firstTime }) {
           last ? (offer ? el("button", { type: "button", class: "main", onclick: () => { end(); loadExample("iris"); window.dispatchEvent(new CustomEvent("open-page", { detail: "setup" })); } }, "Try it with iris") : null)
             : el("button", { type: "button", class: "main", onclick: () => show(k + 1) }, "Next"))));
     place();
-    card.querySelector("button.main")?.focus();
+    (card.querySelector("button.main") || card.querySelector("button")).focus();
   }
 
   function place() {

@@ -4,7 +4,7 @@ import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, showError, setHover } from "../core/actions.js";
-import { cell, number } from "../core/format.js";
+import { cell, number, short } from "../core/format.js";
 import { clusterColor } from "../map/scatter.js";
 import { chip, empty, heading, setBackground } from "./parts.js";
 
@@ -29,7 +29,7 @@ export function whyPanel(host) {
   function draw(found) {
     const objects = get("objects");
     replace(host,
-      heading(`Object ${found.name}`, el("span", { class: "tag" }, found.doubt > 1 ? "outlier" : `doubt ${found.doubt.toFixed(2)}`)),
+      heading(`Object ${short(found.name, 80)}`, el("span", { class: "tag" }, found.doubt > 1 ? "outlier" : `doubt ${found.doubt.toFixed(2)}`)),
       found.sentences.map((words, k) => el("p", { class: k === 0 ? "lead" : "lead note" }, words)),
       el("h3", {}, "Masses"),
       el("div", { class: "masses" }, found.masses.map(({ set: code, name, mass }) => el("div", { class: "row" },

@@ -1,0 +1,109 @@
+"""The masses of the default focal sets follow the formulas on the pages of EVCLUS, EGMM and CredalClustering."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import multivariate_normal
+
+from dempster.cluster import EGMM, EVCLUS, CredalClustering
+
+rng = np.random.default_rng(3)
+CENTERS = np.array([[0, 0], [4, 0], [8, 0.5], [3, 5]])
+X = np.concatenate([center + rng.normal(size=(n, 2)) for center, n in zip(CENTERS, (40, 25, 30, 20), strict=True)])
+X = np.concatenate([X, [[20.0, 20.0], [-12.0, 9.0]]])
+NEW = rng.uniform(-4, 12, (30, 2))
+
+
+def gabriel_graph(apart):
+    """Return the pairs of clusters with no third cluster in the ball between them, given squared distances."""
+    c = len(apart)
+    others = [[j for j in range(c) if j not in (k, m)] for k in range(c) for m in range(c)]
+    return [
+        (k, m)
+        for (k, m), third in zip(np.ndindex(c, c), others, strict=True)
+        if k != m and all(apart[k, j] + apart[m, j] >= apart[k, m] for j in third)
+    ]
+
+
+def consonant_masses(plausibility, neighbors, empty):
+    """Return the mass of each set for one object."""
+    k = int(np.argmax(plausibility))
+    near = [m for m in range(len(plausibility)) if (k, m) in neighbors]
+    m = max(near, key=lambda one: plausibility[one])
+    ratio = plausibility[m] / plausibility[k]
+    return {(): empty, (k,): (1 - empty) * (1 - ratio), tuple(sorted((k, m))): (1 - empty) * ratio}
+
+
+def assert_masses(partition, expected):
+    table = np.zeros_like(partition.masses)
+    sets = [tuple(np.flatnonzero(row).tolist()) for row in partition.focal_sets.membership]
+    for row, masses in zip(table, expected, strict=True):
+        for members, mass in masses.items():
+            if mass > 0 or members in sets:
+                row[sets.index(members)] += mass
+    np.testing.assert_allclose(partition.masses, table, atol=1e-9)
+
+
+def evclus_masses(objects, references, labels, c, is_training):
+    """Return the masses by the formula of docs/methods/evclus.md; an object is not compared with itself."""
+    D, r = cdist(objects, references), len(references)
+    between = cdist(references, references)
+    q = round(np.sqrt(r))
+    own = np.sort(between, axis=1)  # The first entry is the distance to itself.
+    scales, usual = own[:, q], own[:, 5]
+    first, third = np.quantile(usual, [0.25, 0.75], method="inverted_cdf")
+    width = max(np.log(third / first), 0.1)
+    square = np.array([[np.mean(between[np.ix_(labels == k, labels == m)] ** 2) for m in range(c)] for k in range(c)])
+    apart = square - (np.diag(square)[:, None] + np.diag(square)) / 2
+    neighbors = gabriel_graph(apart)
+    for i, d in enumerate(D):
+        compared = np.arange(r) != i if is_training else np.full(r, True)
+        nearest = np.sort(d[compared])
+        scale = max(nearest[q - 1], scales.min())
+        alike = np.exp(-np.log(20) / 1.5**2 * d**2 / (scale * scales))
+        members = [compared & (labels == k) for k in range(c)]
+        affinity = np.array([alike[who].sum() / np.sqrt(who.sum()) for who in members])
+        above = (np.log(nearest[4] / third) - 2 * width) / (width / 8)
+        yield consonant_masses(affinity, neighbors, 1 / (1 + np.exp(-np.clip(above, -50, 50))))
+
+
+def test_evclus():
+    model = EVCLUS(4, random_state=0).fit(X)
+    labels = np.empty(len(X), dtype=int)
+    labels[model._model.references.positions] = model._model.labels
+    assert_masses(model.credal_partition_, evclus_masses(X, X, labels, 4, True))
+    assert_masses(model.predict_mass(NEW), evclus_masses(NEW, X, labels, 4, False))
+    assert len(model.credal_partition_.ambiguous) > 3
+    assert len(model.credal_partition_.outliers) >= 2
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_egmm(covariance):
+    model = EGMM(4, covariance=covariance, n_init=2, random_state=0, n_jobs=1).fit(X[:-2])
+    own = np.broadcast_to(model.covariance_, (4, 2, 2))
+    single = model.weights_[model.focal_sets_.singleton_index]
+    density = [single[k] * multivariate_normal(model.means_[k], own[k]).pdf(NEW) for k in range(4)]
+    inverse = np.linalg.inv(np.tensordot(single, own, axes=1))
+    gap = model.means_[:, None] - model.means_
+    neighbors = gabriel_graph(np.einsum("kmd,de,kme->km", gap, inverse, gap))
+    assert_masses(model.predict_mass(NEW), [consonant_masses(p, neighbors, 0.0) for p in np.transpose(density)])
+
+
+def test_credal_clustering():
+    model = CredalClustering(4, random_state=0, n_jobs=1).fit(X)
+    pool = model._model
+    assert len(pool.models) == 3
+    parts = [one.masses(NEW, lambda function, tasks: [function(*task) for task in tasks]) for one in pool.models]
+    contours = [
+        part @ one.family.membership[:, order] for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
+    ]
+    pooled = sum(w * pl / pl.max(axis=1, keepdims=True) for w, pl in zip(pool.weights, contours, strict=True))
+    sets = [np.flatnonzero(row) for one, order in zip(pool.models, pool.orders, strict=True)
+            for row in one.family.membership[:, order] if row.sum() == 2]  # fmt: skip
+    neighbors = [tuple(pair) for k, m in sets for pair in ((k, m), (m, k))]
+    empty = parts[0][:, 0]
+    assert_masses(
+        model.predict_mass(NEW), [consonant_masses(p, neighbors, e) for p, e in zip(pooled, empty, strict=True)]
+    )
+    shown = [one["weight"] for one in model.candidates_.to_dict("records") if one["weight"] > 0]
+    np.testing.assert_allclose(pool.weights, shown)
