@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
+from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_integer_seed, as_random_state
@@ -188,8 +189,9 @@ class Comparison:
             parts = [np.arange(len(self.D)), *(() if is_found else self.halves)]
             tasks += [(place, estimator, rows) for rows in parts]
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
-        for place, labels, seconds in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
-            found[place].append((labels, seconds))
+        with one_blas_thread():  # The fits already run in threads.
+            for place, labels, seconds in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
+                found[place].append((labels, seconds))
         candidates = []
         for (shape, method, estimator), results in zip(members, found, strict=True):
             labels, *refits = [labels for labels, _ in results]

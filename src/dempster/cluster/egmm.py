@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +34,7 @@ from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 _CELLS = 1 << 16  # desired number of elements of a temporary array
+_MIN_EIGENVALUE = 1e-12  # relative to the largest eigenvalue of a covariance
 _NUMPY = SimpleNamespace(constant=np.asarray)  # array namespace for `mixture_logs`
 
 
@@ -64,10 +65,15 @@ class EvidentialMixture:
         """Family of the sets that carry mass."""
         return self.components if self.doubtful is None else self.doubtful
 
-    @property
+    @cached_property
     def sets(self) -> np.ndarray:
         """Membership matrix of the g nonempty sets that have a component, shape (g, c), with 1 for each member."""
         return self.components.membership[self.components.cardinality > 0].astype(float)
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors of the covariance, or of each cluster's covariance."""
+        return np.linalg.eigh(self.covariance)
 
     @property
     def n_parameters(self) -> float:
@@ -80,7 +86,10 @@ class EvidentialMixture:
         The logarithm of a component with its own covariance Sigma is reduced by ``ridge / 2 tr(Sigma^-1)``.
         """
         sets, p = self.sets, self.means.shape[1]
-        values, vectors = np.linalg.eigh(self.covariance if self.is_tied else self.covariance[sets.argmax(axis=1)])
+        values, vectors = self.spectrum
+        if not self.is_tied:
+            places = sets.argmax(axis=1)
+            values, vectors = values[places], vectors[places]
         rounded = vectors / np.sqrt(values)[..., None, :]
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
         places = places @ rounded if self.is_tied else np.einsum("jd,jde->je", places, rounded)
@@ -193,15 +202,26 @@ class EvidentialMixture:
             places = sets.argmax(axis=1)[filled]
             scatter = sums.second[filled] / sums.total[filled, None, None]
             scatter -= means[places, :, None] * means[places, None, :]
-            covariances[places] = make_positive_definite(scatter + ridge * np.eye(means.shape[1]))
+            covariances[places] = (scatter + scatter.swapaxes(1, 2)) / 2 + ridge * np.eye(means.shape[1])
             following = replace(self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge)
-            return -sums.likelihood, following
+            return -sums.likelihood, following.conditioned()
         penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
         places = mean @ means
         cross = sums.first.T @ places
         scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
-        covariance = make_positive_definite(scatter + ridge * np.eye(len(scatter)))
-        return penalty - sums.likelihood, replace(self, means=means, covariance=covariance, weights=sums.total / n)
+        covariance = (scatter + scatter.T) / 2 + ridge * np.eye(len(scatter))
+        following = replace(self, means=means, covariance=covariance, weights=sums.total / n)
+        return penalty - sums.likelihood, following.conditioned()
+
+    def conditioned(self) -> EvidentialMixture:
+        """Return the mixture with larger smallest eigenvalues if a covariance is ill-conditioned, else itself."""
+        values, vectors = self.spectrum
+        least = _MIN_EIGENVALUE * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
+        if (values[..., :1] >= least).all():
+            return self
+        raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(-1, -2)
+        is_good = (values[..., :1] >= least)[..., None]
+        return replace(self, covariance=np.where(is_good, self.covariance, raised))
 
     def find_neighbors(self) -> FocalSets:
         """Return the family of single clusters and pairs of neighboring clusters, by the mean covariance."""
@@ -229,19 +249,9 @@ class MixtureSums:
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
     """Return the family of single clusters and pairs of neighboring clusters, by Mahalanobis distances of the means."""
-    values, vectors = np.linalg.eigh(make_positive_definite(covariance))
-    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
-
-
-def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
-    """Return the covariance matrix, or a stack of them; if ill-conditioned, increase the smallest eigenvalues."""
-    covariance = (covariance + covariance.swapaxes(-1, -2)) / 2
     values, vectors = np.linalg.eigh(covariance)
-    least = 1e-12 * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
-    if (values[..., :1] >= least).all():
-        return covariance
-    raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    return np.where((values[..., :1] >= least)[..., None], covariance, raised)
+    values = np.maximum(values, max(_MIN_EIGENVALUE * values[-1], np.finfo(float).tiny))
+    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
 def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
@@ -360,11 +370,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
         # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self.mean_variance)
-        covariance = make_positive_definite(scatter + least * np.eye(len(scatter)))
+        covariance = scatter + least * np.eye(len(scatter))
         if self.estimator.covariance == "own":
             covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
-        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g), ridge=self.ridge)
+        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g), ridge=self.ridge).conditioned()
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 

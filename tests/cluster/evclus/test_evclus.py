@@ -304,7 +304,7 @@ def test_n_init():
     X, _ = blobs(120, centers=6, cluster_std=1.5)
     single = [evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)]
     assert max(single) > 1.01 * min(single)
-    assert evclus(6, n_init=12, init="random").fit(X).objective_ < np.median(single)
+    assert evclus(6, n_init=12, init="random").fit(X).objective_ <= (1 + 1e-9) * np.median(single)
 
 
 def test_max_iter_tol_and_verbose(capsys):
