@@ -43,6 +43,7 @@ _TOLERANCE, _N_LANDMARKS = 1e-5, 400  # coarser than in the final fit
 _N_SPLITS = 2  # random splits of the rows into halves
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_INIT = 2  # starts of each method
+_MIN_FINAL_INIT = 4  # starts of the mixtures that are fitted to all rows; half the number of clusters if this is larger
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _MAX_DISCRETE = 10  # An attribute with at most this number of different values is discrete.
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
@@ -177,7 +178,8 @@ class Comparison:
         params = self.estimator
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
-            return EGMM(n_clusters, covariance=covariance, reg_covar=_REG_COVAR[covariance], **common)
+            n_init = max(_MIN_FINAL_INIT, n_clusters // 2)
+            return EGMM(n_clusters, covariance=covariance, reg_covar=_REG_COVAR[covariance], n_init=n_init, **common)
         return EVCLUS(n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common)
 
     def fit(self, members: list[tuple[str, str, Any]]) -> list[Candidate]:
