@@ -543,7 +543,7 @@ def test_html_lists_the_strongest_attributes():
     why = explain_object(CredalPartition.from_hard([0] * 4 + [1] * 4), X, 0, feature_names=names)
     page = why._repr_html_()
     assert "<b>" not in page
-    assert page.count("<tr>") == 20
+    assert page.count("<tr>") == 1 + 20
     assert "10 attributes with smaller contributions are not shown" in page
     strength = np.abs(why.contributions).max(axis=1)
     shown = [d for d in range(p) if f"<th>&lt;b&gt;{d}</th>" in page]

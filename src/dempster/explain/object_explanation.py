@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidParameterError
-from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
+from dempster._text import format_cell, format_cluster, format_clusters, html_table, join_words, printable
 from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
@@ -218,7 +218,12 @@ class ObjectExplanation:
         sentences = f"<p>{'<br>'.join(map(escape, self.to_text().splitlines()))}</p>"
         strength = np.abs(self.contributions).max(axis=1)
         strongest = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_ROWS])
-        table = self.to_frame().iloc[strongest].to_html(float_format="{:.3g}".format, border=0)
+        frame = self.to_frame().iloc[strongest]
+        rows = [
+            f"<th>{escape(printable(name))}</th>" + "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
+            for name, row in zip(frame.index, frame.to_numpy(), strict=True)
+        ]
+        table = html_table([str(frame.index.name), *frame.columns], rows)
         more = len(strength) - len(strongest)
         note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>" if more else ""
         return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, format_group, format_number, printable
+from dempster._text import format_count, format_group, format_number, html_table, printable
 from dempster._types import TableLike
 from dempster.belief.focal_sets import unique_sets
 from dempster.explain import comparisons
@@ -321,8 +321,8 @@ class Profile:
         features = [self.features[q] for q in shown]
         names = ["group", "objects", "possible", "typical", *(feature.label for feature in features)]
         marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in features]
-        head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
-        body = "".join(_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS)))
+        head = [f"{name}{mark}" for name, mark in zip(names, marks, strict=True)]
+        table = html_table(head, [_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS))])
         notes = []
         if len(self.groups) > MAX_HTML_GROUPS:
             notes.append(f"{len(self.groups) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
@@ -332,7 +332,6 @@ class Profile:
         if note := _note(self):
             notes.append(f"* clustered. {note}" if any(marks) else note)
         below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f'<div style="overflow-x: auto">{table}{below}</div>'
 
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
@@ -594,7 +593,7 @@ def _html_row(profile: Profile, g: int, features: list[int]) -> str:
             text += f" ± {format_number(std, 2)}"
         title = f"delta {delta:+.2f}, {html.escape(_format_p(p))}"
         cells.append(f'<td{_shade(delta)} title="{title}">{text}</td>')
-    return f"<tr><th>{html.escape(printable(group.name))}</th>{''.join(cells)}</tr>"
+    return f"<th>{html.escape(printable(group.name))}</th>{''.join(cells)}"
 
 
 def _shade(delta: float) -> str:

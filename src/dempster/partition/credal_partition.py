@@ -15,7 +15,7 @@ import numpy as np
 from dempster import _validation as validation
 from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, join_some, join_words, printable
+from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition.relational import RelationalPartition
@@ -829,18 +829,17 @@ class PartitionSummary:
 
     def _repr_html_(self) -> str:
         shown = self._shown_clusters()
-        head = "".join(f"<th>{name}</th>" for name in ("cluster", "certain", "possible", "", "typical object"))
-        rows = ""
+        rows = []
         for k in shown:
             certain, possible = int(self.certain[k]), int(self.possible[k])
             cells = f"<td>{certain:,}</td><td>{possible:,}</td>{_html_bar(certain, possible, self.n_objects)}"
-            rows += f"<tr><th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td></tr>"
+            rows.append(f"<th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td>")
         lines = [f"{number:,} {name}{': ' * bool(text)}{text}" for name, number, text in self._other_objects()]
         if len(shown) < len(self.names):
             lines.insert(0, f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown")
         lines += [f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"]
         lines += [f"chosen: {text}" for text in self._shown_choices()]
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
         return f"<div>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
 
     def _shown_clusters(self) -> list[int]:
