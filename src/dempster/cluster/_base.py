@@ -472,9 +472,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return bundle
 
     def _result_html(self) -> str:
-        """Return the partition as HTML, which follows scikit-learn's diagram; a lazy partition is not computed."""
+        """Return the summary as HTML, which follows scikit-learn's diagram; a lazy partition is not computed."""
         partition = getattr(self, "credal_partition_", None)
-        return partition._repr_html_() if isinstance(partition, CredalPartition) else ""
+        return partition.summary().to_html() if isinstance(partition, CredalPartition) else ""
 
     # ---- new rows -------------------------------------------------------------------------------------------------
 

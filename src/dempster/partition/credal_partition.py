@@ -487,8 +487,7 @@ class CredalPartition(MassFunctions):
         return text.replace(text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1)
 
     def _repr_html_(self) -> str:
-        heading = f"<p>{format_count(len(self))}, {format_count(self.n_clusters, 'cluster')}</p>"
-        return f"<div>{heading}{self.summary()._repr_html_()}</div>"
+        return self.summary().to_html()
 
     def _cluster(self, cluster: Any) -> int:
         try:
@@ -827,7 +826,13 @@ class PartitionSummary:
             lines += _wrap("chosen: ", text)
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return a table of the clusters, and the numbers of ambiguous objects and outliers, as HTML.
+
+        Returns
+        -------
+        str
+        """
         shown = self._shown_clusters()
         rows = []
         for k in shown:
@@ -840,7 +845,10 @@ class PartitionSummary:
         lines += [f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"]
         lines += [f"chosen: {text}" for text in self._shown_choices()]
         table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
-        return f"<div>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
+        heading = f"{format_count(self.n_objects)}, {format_count(len(self.names), 'cluster')}"
+        return f"<div><p>{heading}</p>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
+
+    _repr_html_ = to_html
 
     def _shown_clusters(self) -> list[int]:
         c = len(self.names)

@@ -31,7 +31,7 @@ class _Positions(traitlets.List):
     """List of positions of objects, which accepts any array-like of integers."""
 
     def validate(self, explorer: PartitionExplorer, value: Any) -> list[int]:
-        positions, n = np.asarray(value), len(explorer.partition)
+        positions, n = np.asarray(value), explorer.n_objects
         if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
             raise InvalidParameterError("selection", "a list of positions", value)
         positions = np.unique(positions.astype(np.intp))
@@ -65,8 +65,8 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     Attributes
     ----------
-    partition : CredalPartition
-        The partition on the map, with the names of the clusters.
+    n_objects : int
+        Number of objects of the partition.
     selection : list of int
         Positions of the selected objects in increasing order. Assign any array of positions to select objects.
     focus : int or None
@@ -76,7 +76,7 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     Notes
     -----
-    At most 200,000 objects are shown, a random sample of more. The attributes of the widget are traits:
+    At most 200,000 objects are shown, a random sample of more. The last three attributes are traits:
     ``explorer.observe(function, "selection")`` calls a function whenever the selection changes.
 
     Examples
@@ -89,7 +89,7 @@ class PartitionExplorer(anywidget.AnyWidget):
     >>> explorer = PartitionExplorer(model, X)  # the last expression of a cell is shown
     >>> explorer.selection = model.credal_partition_.ambiguous
     >>> len(X.iloc[explorer.selection])
-    27
+    22
     """
 
     _esm = join_modules(
@@ -119,13 +119,13 @@ class PartitionExplorer(anywidget.AnyWidget):
         coordinates = place_objects(data, profile_clusters(data, rng), MAX_POINTS, none_linked, rng)
         if coordinates is None:
             raise InvalidInputError("the map needs objects that differ from each other")
-        self.partition = data.partition
+        self.n_objects = len(data.partition)
         self._explainer = None if data.X is None else Explainer(data)
         super().__init__(_data=_pack_map(data, coordinates))
 
     @traitlets.validate("focus")
     def _check_focus(self, proposal: Any) -> int | None:
-        focus, n = proposal["value"], len(self.partition)
+        focus, n = proposal["value"], self.n_objects
         if focus is not None and not 0 <= focus < n:
             raise InvalidParameterError("focus", f"a position from 0 to {n - 1}, or None", focus)
         return focus
@@ -141,7 +141,7 @@ class PartitionExplorer(anywidget.AnyWidget):
         self.explanation = text
 
     def __repr__(self) -> str:
-        return f"PartitionExplorer({format_count(len(self.partition))}, {len(self.selection):,} selected)"
+        return f"PartitionExplorer({format_count(self.n_objects)}, {len(self.selection):,} selected)"
 
 
 def _pack_map(data: ReportInput, coordinates: MapCoordinates) -> bytes:

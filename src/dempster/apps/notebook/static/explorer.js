@@ -10,6 +10,8 @@ const MAX_WITHOUT_WEBGL = 20000; // A browser permits few WebGL plots on a page,
 const MAX_LEGEND = 20;
 const MIN_MASS = 0.005;
 
+const format = (count) => count.toLocaleString("en");
+
 function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -51,6 +53,7 @@ function render({ model, el }) {
     tool: () => tool,
     wheelNeedsCtrl: true,
     on: {
+      sampled: () => showSelection(),
       brush: (mask, how) => select((i) => mask[i] > 0, how),
       click: (i) => {
         if (i < 0) set({ selection: [], focus: null });
@@ -80,13 +83,13 @@ function render({ model, el }) {
   const counts = new Int32Array(sets.length);
   for (const code of best) counts[code] += 1;
   // Clusters, then sets of clusters from large to small numbers of objects, then outliers.
-  const rank = (code) => (sets[code].length === 1 ? -n - 1 + sets[code][0] / sets.length : sets[code].length ? -counts[code] : 1);
-  const codes = [...counts.keys()].filter((code) => counts[code]).sort((a, b) => rank(a) - rank(b));
+  const kindOf = (code) => (sets[code].length > 1 ? 1 : sets[code].length === 1 ? 0 : 2);
+  const order = (a, b) => kindOf(a) - kindOf(b) || (kindOf(a) ? counts[b] - counts[a] : a - b);
+  const codes = [...counts.keys()].filter((code) => counts[code]).sort(order);
   const chips = codes.slice(0, MAX_LEGEND).map((code) => {
-    const kind = sets[code].length === 0 ? "chip none" : sets[code].length > 4 ? "chip many" : sets[code].length > 1 ? "chip ambiguous" : "chip";
-    const chip = make("i", { className: kind });
+    const chip = make("i", { className: `chip ${sets[code].length > 4 ? "many" : ["certain", "ambiguous", "none"][kindOf(code)]}` });
     const choose = (event) => select((i) => best[i] === code, event.ctrlKey || event.metaKey ? "add" : "replace");
-    return { code, chip, entry: make("button", { type: "button", title: "Select these objects", onclick: choose }, chip, `${setNames[code]} `, make("small", { textContent: counts[code].toLocaleString("en") })) };
+    return { code, chip, entry: make("button", { type: "button", title: "Select these objects", onclick: choose }, chip, `${setNames[code]} `, make("small", { textContent: format(counts[code]) })) };
   });
   const more = codes.length > MAX_LEGEND ? [`and ${codes.length - MAX_LEGEND} more sets`] : [];
   const root = make("div", { className: "dempster-explorer" },
@@ -102,7 +105,10 @@ function render({ model, el }) {
     const mask = new Uint8Array(n);
     for (const row of selected) if (position.has(row)) mask[position.get(row)] = 1;
     scatter.setSelection(selected.length ? mask : null);
-    status.textContent = selected.length ? `${selected.length.toLocaleString("en")} selected` : "";
+    const words = [];
+    if (scatter.drawn < n) words.push(`${format(scatter.drawn)} of ${format(n)} drawn`);
+    if (selected.length) words.push(`${format(selected.length)} selected`);
+    status.textContent = words.join(", ");
   };
   const showFocus = () => {
     const row = model.get("focus");
@@ -124,6 +130,7 @@ function render({ model, el }) {
     pen.fillStyle = getComputedStyle(el).color;
     pen.fillRect(0, 0, 1, 1);
     const isDark = luminance([...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].map((u) => u / 255)) > 0.35;
+    if (root.dataset.theme === (isDark ? "dark" : "light")) return;
     root.dataset.theme = isDark ? "dark" : "light";
     adaptColors(root);
     for (const { code, chip } of chips) if (sets[code].length && sets[code].length <= 4) chip.style.background = setBackground(sets[code]);
