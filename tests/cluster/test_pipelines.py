@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pytest
+from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.ensemble import StackingClassifier
@@ -58,6 +60,21 @@ def test_grid_search_by_the_likelihood():
     )
     assert search.best_params_ == {"n_clusters": 3}
     assert search.transform(X).shape == (150, len(search.best_estimator_.focal_sets_))
+
+
+def test_html_shows_the_partition_below_the_diagram():
+    model = make_ecm()
+    assert "clusters</p>" not in model._repr_html_() + model._repr_mimebundle_()["text/html"]
+    table = model.fit(TABLE).credal_partition_._repr_html_()
+    assert "<p>150 objects, 3 clusters</p>" in table
+    for page in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        assert page.endswith(table)
+        assert "sk-container" in page
+    with config_context(display="text"):
+        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
+        with pytest.raises(AttributeError):
+            model._repr_html_()
+    assert "objects" not in make_ecm().fit([X[:80], X[80:]])._repr_html_()[-200:]  # A lazy partition is not computed.
 
 
 def test_blocks_give_lazy_masses():

@@ -174,6 +174,30 @@ def test_summary_is_short_and_narrow_unless_verbose():
     assert max(map(len, [*short.splitlines(), *long.splitlines()])) <= 80
 
 
+def test_html_has_the_counts_of_the_summary():
+    family = FocalSets.pairs(3)
+    rows = np.eye(len(family))[[1, 1, 2, 3, 4, 7, 0]]
+    page = CredalPartition(rows, family, index=list("abcdef") + ["<i>"], frame=["<b>", "y", "z"])._repr_html_()
+    assert "<p>7 objects, 3 clusters</p>" in page
+    assert "<th>&lt;b&gt;</th><td>2</td><td>4</td>" in page
+    assert "28.6%, " in page  # 2 of 7 objects
+    assert "57.1%, " in page  # 4 of 7 objects
+    assert "2 ambiguous: 1\u00a0between\u00a0clusters\u00a0&lt;b&gt;\u00a0and\u00a0y; " in page
+    assert "1 outliers: &lt;i&gt;<br>" in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+
+
+def test_html_lists_the_largest_clusters():
+    labels = np.repeat(np.arange(30), np.arange(1, 31))
+    cp = CredalPartition.from_hard(labels)
+    page = cp._repr_html_()
+    assert page.count("<tr>") == 1 + 20
+    assert "10 smaller clusters not shown" in page
+    assert "<th>9</th>" not in page
+    assert cp.summary(verbose=True)._repr_html_().count("<tr>") == 1 + 30
+
+
 def test_single_cluster():
     cp = CredalPartition([[0.1, 0.9]], FocalSets.simple(1))
     assert cp.nonspecificity_index() == 0

@@ -24,7 +24,7 @@ from dempster._arrays import (
     zeros,
 )
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, printable
+from dempster._text import format_count, html_table, printable
 from dempster._validation import (
     as_list,
     check,
@@ -1453,15 +1453,14 @@ def _row_text(m: MassFunctions, i: int) -> str:
 def _html_table(m: MassFunctions, title: str) -> str:
     sets = m.focal_sets.names(m.frame)
     shown = min(len(m), _MAX_HTML_ROWS)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *sets])
     names = range(shown) if m.index is None else m.index[:shown]
-    body = "".join(
-        f"<tr><th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row) + "</tr>"
+    rows = (
+        f"<th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row)
         for name, row in zip(names, m.masses[:shown], strict=True)
     )
     more = f"<p>{len(m) - shown} more rows</p>" if len(m) > shown else ""
     heading = f"<p>{html.escape(title)}</p>"
-    return f"<div>{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+    return f"<div>{heading}{html_table(['', *sets], rows)}{more}</div>"
 
 
 def _cell(value: float) -> str:

@@ -462,6 +462,20 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             "random_state": self.random_state,
         }
 
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._result_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._result_html()
+        return bundle
+
+    def _result_html(self) -> str:
+        """Return the summary as HTML, which follows scikit-learn's diagram; a lazy partition is not computed."""
+        partition = getattr(self, "credal_partition_", None)
+        return partition.summary().to_html() if isinstance(partition, CredalPartition) else ""
+
     # ---- new rows -------------------------------------------------------------------------------------------------
 
     def predict_mass(self, X: TableLike) -> Any:

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidParameterError
-from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
+from dempster._text import format_cell, format_cluster, format_clusters, html_table, join_words, printable
 from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
+MAX_HTML_ROWS = 20
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
 MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence from a named object, relative to the strongest evidence
 MIN_SHARE = 0.08  # attributes with a smaller share of the evidence are not named
@@ -208,14 +209,24 @@ class ObjectExplanation:
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
     def to_html(self) -> str:
-        """Return the sentences and the table as HTML.
+        """Return the sentences and the table, with at most 20 attributes, as HTML.
 
         Returns
         -------
         str
         """
-        sentences = "".join(f"<p>{escape(line)}</p>" for line in self.to_text().splitlines())
-        return f"<div>{sentences}{self.to_frame().to_html(float_format='{:.3g}'.format)}</div>"
+        sentences = f"<p>{'<br>'.join(map(escape, self.to_text().splitlines()))}</p>"
+        strength = np.abs(self.contributions).max(axis=1)
+        strongest = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_ROWS])
+        frame = self.to_frame().iloc[strongest]
+        rows = [
+            f"<th>{escape(printable(name))}</th>" + "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
+            for name, row in zip(frame.index, frame.to_numpy(), strict=True)
+        ]
+        table = html_table([str(frame.index.name), *frame.columns], rows)
+        more = len(strength) - len(strongest)
+        note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>" if more else ""
+        return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'
 
     _repr_html_ = to_html
 

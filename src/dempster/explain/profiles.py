@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, format_group, format_number, printable
+from dempster._text import format_count, format_group, format_number, html_table, printable
 from dempster._types import TableLike
 from dempster.belief.focal_sets import unique_sets
 from dempster.explain import comparisons
@@ -37,6 +37,7 @@ _RULES = {
 MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
 MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
+MAX_HTML_GROUPS, MAX_HTML_FEATURES = 20, 20
 _DOUBLE_DIPPING = "p-values of clustered attributes are too small: the clusters depend on them (double dipping)."
 _UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
 
@@ -309,22 +310,28 @@ class Profile:
     def to_html(self) -> str:
         """Return an HTML table with a row for each group; colors show its difference from all other objects.
 
+        The table contains at most 20 groups and the 20 features that differ most between the groups.
+
         Returns
         -------
         str
         """
-        names = ["group", "objects", "possible", "typical", *(feature.label for feature in self.features)]
-        marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in self.features]
-        head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
-        body = "".join(_html_row(self, g) for g in range(min(len(self.groups), MAX_SHOWN_GROUPS)))
+        strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(axis=0, initial=0)
+        shown = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]).tolist()
+        features = [self.features[q] for q in shown]
+        names = ["group", "objects", "possible", "typical", *(feature.label for feature in features)]
+        marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in features]
+        head = [f"{name}{mark}" for name, mark in zip(names, marks, strict=True)]
+        table = html_table(head, [_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS))])
         notes = []
-        if len(self.groups) > MAX_SHOWN_GROUPS:
-            notes.append(f"{len(self.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown")
+        if len(self.groups) > MAX_HTML_GROUPS:
+            notes.append(f"{len(self.groups) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
+        if len(self.features) > len(shown):
+            notes.append(f"{len(self.features) - len(shown):,} features with smaller differences are not shown.")
         notes.append("Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares).")
         if note := _note(self):
             notes.append(f"* clustered. {note}" if any(marks) else note)
         below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f'<div style="overflow-x: auto">{table}{below}</div>'
 
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
@@ -573,19 +580,20 @@ def _note(profile: Profile) -> str:
     return _UNKNOWN if None in flags else ""
 
 
-def _html_row(profile: Profile, g: int) -> str:
+def _html_row(profile: Profile, g: int, features: list[int]) -> str:
     group = profile.groups[g]
     typical = ", ".join(printable(i) for i in group.typical)
     possible = "" if group.n_possible is None else f"{group.n_possible:,}"
     cells = [f"<td>{len(group):,}</td>", f"<td>{possible}</td>", f"<td>{html.escape(typical)}</td>"]
-    for q, feature in enumerate(profile.features):
+    for q in features:
+        feature = profile.features[q]
         mean, std, delta, p = (float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted"))
         text = feature.attribute.format(mean)
         if feature.attribute.kind == "number" and not np.isnan(std):
             text += f" ± {format_number(std, 2)}"
         title = f"delta {delta:+.2f}, {html.escape(_format_p(p))}"
         cells.append(f'<td{_shade(delta)} title="{title}">{text}</td>')
-    return f"<tr><th>{html.escape(printable(group.name))}</th>{''.join(cells)}</tr>"
+    return f"<th>{html.escape(printable(group.name))}</th>{''.join(cells)}"
 
 
 def _shade(delta: float) -> str:

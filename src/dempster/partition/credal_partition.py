@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,7 @@ import numpy as np
 from dempster import _validation as validation
 from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, join_some, join_words, printable
+from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition.relational import RelationalPartition
@@ -461,10 +462,32 @@ class CredalPartition(MassFunctions):
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 
+    def explore(self, X: Any = None, **options) -> Any:
+        """Return an interactive map for notebooks (see `dempster.apps.notebook.PartitionExplorer`).
+
+        Parameters
+        ----------
+        X : array-like or table of n rows, optional
+            Attributes of the objects, or dissimilarities if ``metric="precomputed"``.
+        **options
+            Further arguments of the widget: ``attributes``, ``names`` and ``metric``.
+
+        Returns
+        -------
+        PartitionExplorer
+            A widget whose attribute ``selection`` contains the positions of the selected objects.
+        """
+        from dempster.apps.notebook import PartitionExplorer  # This package needs anywidget.
+
+        return PartitionExplorer(self, X, **options)
+
     def __repr__(self) -> str:
         text = super().__repr__()
         c = self.n_clusters
         return text.replace(text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1)
+
+    def _repr_html_(self) -> str:
+        return self.summary().to_html()
 
     def _cluster(self, cluster: Any) -> int:
         try:
@@ -788,32 +811,77 @@ class PartitionSummary:
         return f"clusters {join_words(names)}"
 
     def __str__(self) -> str:
-        c = len(self.names)
-        shown = range(c) if self.verbose else sorted(np.argsort(-self.possible, kind="stable")[:_MAX_LISTED_CLUSTERS])
+        shown = self._shown_clusters()
         width = max(len("ambiguous"), *(len(f"cluster {self.names[k]}") for k in shown))
         lines = [f"{'':{width}}  certain  possible  typical object"]
         for k in shown:
-            typical = "-" if self.typical[k] is None else printable(self.typical[k])
-            lines.append(
-                f"{f'cluster {self.names[k]}':{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
-            )
-        if len(shown) < c:
-            lines.append(f"... and {format_count(c - len(shown), 'smaller cluster')}")
-        n_ambiguous = sum(number for _, number in self.ambiguous)
+            name, typical = f"cluster {self.names[k]}", self._typical_name(k) or "-"
+            lines.append(f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}")
+        if len(shown) < len(self.names):
+            lines.append(f"... and {format_count(len(self.names) - len(shown), 'smaller cluster')}")
+        for name, number, text in self._other_objects():
+            lines += _wrap(f"{name:{width}}  {number:7d}  ", text)
+        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        for text in self._shown_choices():
+            lines += _wrap("chosen: ", text)
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return a table of the clusters, and the numbers of ambiguous objects and outliers, as HTML.
+
+        Returns
+        -------
+        str
+        """
+        shown = self._shown_clusters()
+        rows = []
+        for k in shown:
+            certain, possible = int(self.certain[k]), int(self.possible[k])
+            cells = f"<td>{certain:,}</td><td>{possible:,}</td>{_html_bar(certain, possible, self.n_objects)}"
+            rows.append(f"<th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td>")
+        lines = [f"{number:,} {name}{': ' * bool(text)}{text}" for name, number, text in self._other_objects()]
+        if len(shown) < len(self.names):
+            lines.insert(0, f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown")
+        lines += [f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"]
+        lines += [f"chosen: {text}" for text in self._shown_choices()]
+        table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
+        heading = f"{format_count(self.n_objects)}, {format_count(len(self.names), 'cluster')}"
+        return f"<div><p>{heading}</p>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
+
+    _repr_html_ = to_html
+
+    def _shown_clusters(self) -> list[int]:
+        c = len(self.names)
+        return sorted(np.argsort(-self.possible, kind="stable")[: c if self.verbose else _MAX_LISTED_CLUSTERS].tolist())
+
+    def _typical_name(self, k: int) -> str:
+        return "" if self.typical[k] is None else printable(self.typical[k])
+
+    def _other_objects(self) -> list[tuple[str, int, str]]:
+        """Return a name, a number and a description of the ambiguous objects and of the outliers."""
         parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
-        outliers = [printable(i) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
-        named = join_some(list(map(_unbreakable, outliers)), _MAX_LISTED_OUTLIERS, total=self.n_outliers)
-        lines += _wrap(f"{'ambiguous':{width}}  {n_ambiguous:7d}  ", "; ".join(map(_unbreakable, parts)))
-        lines += _wrap(f"{'outliers':{width}}  {self.n_outliers:7d}  ", named)
-        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
-        for name, words in self.choices.items():
-            if self.verbose or name in _ALWAYS_SHOWN:
-                lines += _wrap("chosen: ", f"{name} = {printable(words)}")
-        return "\n".join(lines)
+        outliers = [_unbreakable(printable(i)) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
+        named = join_some(outliers, _MAX_LISTED_OUTLIERS, total=self.n_outliers)
+        n_ambiguous = sum(number for _, number in self.ambiguous)
+        return [
+            ("ambiguous", n_ambiguous, "; ".join(map(_unbreakable, parts))),
+            ("outliers", self.n_outliers, named),
+        ]
+
+    def _shown_choices(self) -> list[str]:
+        choices = self.choices.items()
+        return [f"{name} = {printable(why)}" for name, why in choices if self.verbose or name in _ALWAYS_SHOWN]
 
     __repr__ = __str__
+
+
+def _html_bar(certain: int, possible: int, total: int) -> str:
+    """Return a cell with a bar for the share of the certain objects, and a paler bar for the other possible objects."""
+    first, second = (f"{100 * number / max(total, 1):.1f}%" for number in (certain, possible))
+    colors = f"rgba(0, 114, 178, .7) {first}, rgba(0, 114, 178, .3) {first} {second}, rgba(128, 128, 128, .15) {second}"
+    return f'<td style="min-width: 9em; background: linear-gradient(90deg, {colors}) content-box"></td>'
 
 
 def _wrap(start: str, text: str) -> list[str]:

@@ -1,9 +1,9 @@
-"""Pack the data of the map in a binary format that consists of a JSON header and arrays."""
+"""Join the scripts of the map, and pack its data in a binary format that consists of a JSON header and arrays."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,12 @@ MEDIA_TYPE = "application/octet-stream"
 STATIC_FOLDER = Path(__file__).parent / "static"
 _ALIGNMENT_BYTES = 8  # required by typed arrays in JavaScript
 _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
+
+
+def join_modules(files: Iterable[Path]) -> str:
+    """Join JavaScript modules, in the order of their dependencies, to one module without imports."""
+    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True))
+    return "".join(line for line in lines if not line.startswith("import "))
 
 
 def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:

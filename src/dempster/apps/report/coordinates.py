@@ -1,4 +1,4 @@
-"""Compute coordinates of the objects on the map by principal components, classical scaling (MDS) or attributes."""
+"""Compute and pack coordinates of the objects on the map: principal components, classical scaling or attributes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA, KernelPCA
 
+from dempster.apps.map import pack_objects
 from dempster.apps.report.cluster_profiles import ClusterProfiles
-from dempster.apps.report.report_input import ReportInput, is_numeric
+from dempster.apps.report.report_input import ReportInput, is_numeric, short_name
 from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_scores
@@ -20,6 +21,8 @@ MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
+MAX_NAMES_CHARACTERS = 600_000  # object names are shortened if all of them together are longer
+_N_LEVELS = 65_534  # largest integer that represents a coordinate; 65,535 represents a missing value
 _TAIL = 0.025  # share of the smallest and of the largest values that do not determine the initial range
 
 
@@ -86,6 +89,38 @@ def place_objects(
     first = numbers[0] if numbers else 0
     how = f"{axes[first].name} (horizontal) and doubt (vertical; 0 certain, 1 ambiguous, above 1 outliers)"
     return MapCoordinates(rows, axes, (first, len(components)), how, left_out)
+
+
+def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: np.ndarray) -> bytes:
+    """Pack the objects on the map, their names and coordinates, and further arrays, for ``partition_map.js``."""
+    names = None
+    if data.index is not None:
+        names = [data.object_name(i) for i in coordinates.rows]
+        if sum(map(len, names)) > MAX_NAMES_CHARACTERS:
+            names = [short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8)) for name in names]
+    axes = []
+    for axis in coordinates.axes:
+        low, high = axis.ends
+        entry = {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "inner": axis.inner}
+        axes.append(entry | {"categories": axis.categories})
+    return pack_objects(
+        data.partition[coordinates.rows],
+        coordinates.rows,
+        {"levels": np.concatenate([_quantize(axis) for axis in coordinates.axes]), **arrays},
+        axes=axes,
+        first=coordinates.first,
+        names=names,
+        clusters=[data.cluster_name(k) for k in range(data.partition.n_clusters)],
+        labels=[short_name(name, 24) for name in data.partition.frame],
+    )
+
+
+def _quantize(axis: Axis) -> np.ndarray:
+    """Return the values of an axis as 16-bit integers that divide its range into equal steps."""
+    low, high = axis.ends
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS)
+    return np.where(np.isfinite(axis.values), steps, _N_LEVELS + 1).astype(np.uint16)
 
 
 def _select_attributes(profiles: ClusterProfiles) -> list[Any]:

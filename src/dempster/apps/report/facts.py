@@ -63,7 +63,7 @@ class Facts:
         self.data, self.counts = data, Counts(partition)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
-        explainer = _Explainer(data)
+        explainer = Explainer(data)
         self.ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
         self.outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
         self.explaining_stopped, self.explaining_error = explainer.stopped, explainer.error
@@ -105,7 +105,7 @@ class DoubtfulObject:
 
 
 def _rank_doubtful(
-    data: ReportInput, candidates: np.ndarray, explainer: _Explainer, n_explained: int
+    data: ReportInput, candidates: np.ndarray, explainer: Explainer, n_explained: int
 ) -> list[DoubtfulObject]:
     """Return the most doubtful candidates in decreasing order; explain the first ``n_explained`` of them."""
     partition = data.partition
@@ -120,14 +120,14 @@ def _rank_doubtful(
             mass=float(mass[j]),
             doubt=float(doubt[j]),
             label=format_answer((int(partition.labels[candidates[j]]),), frame),
-            reasons=explainer.explain(int(candidates[j]), changes=rank < _N_WITH_CHANGES) if rank < n_explained else [],
+            reasons=explainer.reasons(int(candidates[j]), changes=rank < _N_WITH_CHANGES) if rank < n_explained else [],
         )
         for rank, j in enumerate(order)
     ]
 
 
-class _Explainer:
-    """Explanations of objects, computed one by one until the total time exceeds `MAX_EXPLAINING_SECONDS`."""
+class Explainer:
+    """Explanations of objects, with the names and in the units of the table."""
 
     def __init__(self, data: ReportInput):
         self._data, self._seconds = data, 0.0
@@ -137,8 +137,15 @@ class _Explainer:
         if data.features is not None and data.frame is not None:
             self._units = _find_units(data.X, data.features, data.frame)
 
-    def explain(self, position: int, *, changes: bool) -> list[str]:
-        """Return sentences that explain an object, optionally with changes that would make it certain."""
+    def explain(self, position: int, *, changes: bool) -> ObjectExplanation:
+        """Explain an object, optionally with changes that would make it certain."""
+        explanation, names = self._explain(position, changes)
+        if self._units is not None:
+            explanation = self._units.convert_explanation(explanation)
+        return _use_names(explanation, names)
+
+    def reasons(self, position: int, *, changes: bool) -> list[str]:
+        """Return the sentences of an explanation, or none if the total time exceeds `MAX_EXPLAINING_SECONDS`."""
         if self._data.X is None or self.error is not None:
             return []
         if self._seconds > MAX_EXPLAINING_SECONDS:
@@ -146,11 +153,8 @@ class _Explainer:
             return []
         start = time.perf_counter()
         try:
-            explanation, names = self._explain(position, changes)
-            if self._units is not None:
-                explanation = self._units.convert_explanation(explanation)
             # The first line names the set of the object, which is a column of the table.
-            return _use_names(explanation, names).to_text().splitlines()[1:]
+            return self.explain(position, changes=changes).to_text().splitlines()[1:]
         except (ValueError, TypeError, NotImplementedError) as error:
             self.error = str(error)
             return []

@@ -18,10 +18,10 @@ import sklearn
 
 import dempster
 from dempster._text import format_count, format_share
-from dempster.apps.map import STATIC_FOLDER, pack_objects
+from dempster.apps.map import STATIC_FOLDER, join_modules
 from dempster.apps.recipe.conformal_sets import MIN_STABILITY, describe_guarantee, describe_stability
 from dempster.apps.report.cluster_profiles import ClusterProfiles
-from dempster.apps.report.coordinates import Axis, MapCoordinates
+from dempster.apps.report.coordinates import Axis, MapCoordinates, pack_coordinates
 from dempster.apps.report.facts import DoubtfulObject, Facts
 from dempster.apps.report.html import (
     Column,
@@ -106,9 +106,9 @@ def _digest(text: str) -> str:
 
 @cache
 def _read_script() -> str:
-    """Return one script that contains the plot (``scatter.js``) and the scripts of the report."""
-    files = [STATIC_FOLDER / "scatter.js", *(_STATIC / name for name in ("page.js", "tables.js", "map.js"))]
-    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+    """Return one script that contains the map and the scripts of the report."""
+    files = [STATIC_FOLDER / name for name in ("scatter.js", "partition_map.js")]
+    return join_modules([*files, *(_STATIC / name for name in ("page.js", "tables.js", "map.js"))])
 
 
 @cache
@@ -156,8 +156,6 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
 
 MAX_LEGEND_ENTRIES = 20  # a legend with more entries scrolls
 MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # maximum numbers of objects and cluster names on the map for print
-MAX_NAMES_CHARACTERS = 600_000  # longer lists of object names are omitted from the data of the map
-_N_LEVELS = 65_534  # largest integer that represents a coordinate; 65,535 represents a missing value
 _HOW_TO_MOVE = " Drag to move the map. Zoom with the buttons, by pinching, or with Ctrl and the mouse wheel."
 
 
@@ -241,37 +239,9 @@ def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html
 
 def _map_data(facts: Facts) -> str:
     """Return the data of the map in base64, which cannot contain the end tag of the script element."""
-    coordinates, data = facts.coordinates, facts.data
-    if coordinates is None:
+    if facts.coordinates is None:
         return ""
-    names = None
-    if data.index is not None:
-        names = [data.object_name(i) for i in coordinates.rows]
-        if sum(map(len, names)) > MAX_NAMES_CHARACTERS:
-            names = [short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8)) for name in names]
-    axes = []
-    for axis in coordinates.axes:
-        low, high = axis.ends
-        entry = {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "inner": axis.inner}
-        axes.append(entry | {"categories": axis.categories})
-    content = pack_objects(
-        data.partition[coordinates.rows],
-        coordinates.rows,
-        {"levels": np.concatenate([_quantize(axis) for axis in coordinates.axes])},
-        axes=axes,
-        names=names,
-        clusters=[data.cluster_name(k) for k in range(facts.counts.n_clusters)],
-        labels=[short_name(name, 24) for name in data.partition.frame],
-    )
-    return base64.b64encode(content).decode("ascii")
-
-
-def _quantize(axis: Axis) -> np.ndarray:
-    """Return the values of an axis as 16-bit integers that divide its range into equal steps."""
-    low, high = axis.ends
-    with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS)
-    return np.where(np.isfinite(axis.values), steps, _N_LEVELS + 1).astype(np.uint16)
+    return base64.b64encode(pack_coordinates(facts.data, facts.coordinates)).decode("ascii")
 
 
 # ---- clusters -------------------------------------------------------------------------------------------------------

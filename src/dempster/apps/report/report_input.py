@@ -80,8 +80,9 @@ def resolve_report_input(
     fit_params: Mapping[str, Any] | None = None,
     names: Any = None,
     metric: str | None = None,
+    argument: str = "table",
 ) -> ReportInput:
-    """Validate and convert the arguments of `make_report`."""
+    """Validate and convert the arguments of `make_report`; ``argument`` is the name of ``table`` for errors."""
     notes: list[str] = []
     fit_params = dict(fit_params or {})
     conformal = subject if isinstance(subject, ConformalClustering) else None
@@ -117,13 +118,13 @@ def resolve_report_input(
             table = X
             if model.preparation.is_scaled:
                 notes.append("the columns were standardized: mean 0, standard deviation 1")
-    data = _resolve_partition(subject, table, attributes, names, metric)
+    data = _resolve_partition(subject, table, attributes, names, metric, argument)
     data.fit_params, data.y, data.recipe, data.notes, data.conformal = fit_params, y, recipe, notes, conformal
     return data
 
 
 def _resolve_partition(
-    subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None
+    subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None, argument: str
 ) -> ReportInput:
     resolved = resolve_input(subject, "subject", metric=metric)
     estimator, model, partition = resolved.estimator, resolved.model, resolved.partition
@@ -132,9 +133,9 @@ def _resolve_partition(
     if len(partition) == 0:
         raise InvalidParameterError("subject", must="be a partition of at least one object, got none")
     if table is None and metric is not None:
-        raise InvalidParameterError("table", "the dissimilarities if metric='precomputed'", None)
+        raise InvalidParameterError(argument, "the dissimilarities if metric='precomputed'", None)
     if table is None and attributes is not None:
-        raise InvalidParameterError("attributes", must="be None if table is None; pass it as table")
+        raise InvalidParameterError("attributes", must=f"be None if {argument} is None; pass it as {argument}")
     frame, metadata = _cluster_names(partition, names), partition.metadata
     bare = CredalPartition.unchecked(partition.masses, partition.focal_sets, None, frame, metadata=metadata)
     if model is not None and hasattr(model, "credal_partition_"):
@@ -144,7 +145,7 @@ def _resolve_partition(
     data = ReportInput(bare, index, estimator, model)
     if table is not None:
         data.is_pairwise = resolved.is_pairwise
-        rows = _drop_row_names(resolved.align_table(table))
+        rows = _drop_row_names(resolved.align_table(table, argument))
         data.table = _match_fitted_columns(estimator, rows)
         if attributes is not None:
             attributes = _drop_row_names(resolved.align_table(attributes, "attributes", of_fit=False))

@@ -1,7 +1,6 @@
-// Scatter plot of objects in the colors of their clusters. It is the map of the report and of the studio.
+// Scatter plot of objects in the colors of their clusters. It is the map of the report, the studio and notebooks.
 //
-// The report embeds this file in its page, and the studio loads it as a module, so the file must not import others. The
-// plot uses the CSS colors of the page: --ink, --soft, --line, --paper, --accent, --brush.
+// The plot uses the CSS colors of its element: --ink, --soft, --line, --paper, --accent, --brush.
 
 // ---- numbers and text -----------------------------------------------------------------------------------------------
 
@@ -44,8 +43,8 @@ const PALETTE = [
 const MIN_LUMINANCE = 0.16; // minimum luminance of colors on a dark page
 let palette = PALETTE.map(toRgb);
 
-export function css(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export function css(name, element = document.documentElement) {
+  return getComputedStyle(element).getPropertyValue(name).trim();
 }
 
 // Return the three channels of the color "#rrggbb" as numbers from 0 to 1.
@@ -53,14 +52,14 @@ export function toRgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 }
 
-function luminance(rgb) {
+export function luminance(rgb) {
   const [r, g, b] = rgb.map((u) => (u <= 0.04045 ? u / 12.92 : ((u + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
 // Lighten dark colors if the page is dark. Call this when the color scheme changes.
-export function adaptColors() {
-  const isDark = luminance(toRgb(css("--paper"))) < 0.2;
+export function adaptColors(element = document.documentElement) {
+  const isDark = luminance(toRgb(css("--paper", element))) < 0.2;
   palette = PALETTE.map(toRgb).map((rgb) => {
     for (let step = 0; isDark && step < 10 && luminance(rgb) < MIN_LUMINANCE; step++) rgb = rgb.map((u) => u + 0.12 * (1 - u));
     return rgb;
@@ -75,6 +74,18 @@ export function paletteRgb() {
 export function clusterColor(cluster, alpha = 1) {
   const [r, g, b] = palette[cluster % palette.length].map((u) => Math.round(255 * u));
   return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}
+
+// Return the CSS background of a set of clusters, which is divided into one slice for each cluster.
+export function setBackground(clusters) {
+  if (clusters.length === 0) return "none";
+  if (clusters.length === 1) return clusterColor(clusters[0]);
+  const shownOnes = clusters.slice(0, 4);
+  const step = 100 / shownOnes.length;
+  const slices = shownOnes.map((k, i) => `${clusterColor(k)} ${i * step}% ${(i + 1) * step}%`);
+  return shownOnes.length === 2
+    ? `linear-gradient(90deg, ${slices.join(", ")})`
+    : `conic-gradient(${slices.join(", ")})`;
 }
 
 // ---- axes -----------------------------------------------------------------------------------------------------------
@@ -112,8 +123,8 @@ export function formatValue(axis, value) {
 function drawAxes(pen, frame, { x0, x1, y0, y1 }, [across, up]) {
   pen.font = "11px system-ui, sans-serif";
   pen.lineWidth = 1;
-  pen.fillStyle = css("--soft");
-  pen.strokeStyle = css("--line");
+  pen.fillStyle = css("--soft", pen.canvas);
+  pen.strokeStyle = css("--line", pen.canvas);
   const line = (...ends) => {
     pen.globalAlpha = 0.5;
     pen.beginPath(); pen.moveTo(ends[0], ends[1]); pen.lineTo(ends[2], ends[3]); pen.stroke();
@@ -305,7 +316,7 @@ class CanvasPoints {
   draw(view, size, alpha) {
     const { context: pen, canvas } = this;
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    this.ink = css("--ink");
+    this.ink = css("--ink", canvas);
     this.colors = palette.map((_, k) => clusterColor(k));
     for (const pass of this.mask ? [0, 1] : [1]) {
       for (let i = 0; i < this.n; i++) {
@@ -592,8 +603,8 @@ export class Scatter {
     pen.beginPath();
     this.shape.forEach(([x, y], k) => (k ? pen.lineTo(x, y) : pen.moveTo(x, y)));
     pen.closePath();
-    pen.fillStyle = css("--brush");
-    pen.strokeStyle = css("--accent");
+    pen.fillStyle = css("--brush", pen.canvas);
+    pen.strokeStyle = css("--accent", pen.canvas);
     pen.lineWidth = 1.5;
     pen.fill();
     pen.stroke();
@@ -605,7 +616,7 @@ export class Scatter {
     const [x, y] = this.toPixels(this.unit[2 * i], this.unit[2 * i + 1]);
     const radius = this.pointSize / 2 + grown;
     pen.lineWidth = 4.5;
-    pen.strokeStyle = css("--paper");
+    pen.strokeStyle = css("--paper", pen.canvas);
     pen.beginPath(); pen.arc(x, y, radius, 0, 2 * Math.PI); pen.stroke();
     pen.lineWidth = 2;
     pen.strokeStyle = color;
@@ -787,7 +798,7 @@ function corners([x0, y0], [x1, y1]) {
 export function writeOutlined(pen, text, x, y, color) {
   pen.lineWidth = 4;
   pen.lineJoin = "round";
-  pen.strokeStyle = css("--paper");
+  pen.strokeStyle = css("--paper", pen.canvas);
   pen.strokeText(text, x, y);
   pen.fillStyle = color;
   pen.fillText(text, x, y);

@@ -133,7 +133,7 @@ void main() {
 }`;
 
 const TEXTURE_WIDTH = 256;
-const MANY = 254;
+const RING = 254; // codes of a set of more than four clusters, and of no cluster
 const NONE = 255;
 
 function shader(gl, kind, source) {
@@ -218,7 +218,7 @@ class WebglPoints {
     const height = Math.max(1, Math.ceil(sets.length / TEXTURE_WIDTH));
     const texels = new Uint8Array(4 * TEXTURE_WIDTH * height).fill(NONE);
     sets.forEach((set, code) => {
-      if (set.length > 4) texels[4 * code] = MANY;
+      if (set.length > 4) texels[4 * code] = RING;
       else set.forEach((cluster, k) => { texels[4 * code + k] = cluster % 20; });
     });
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
@@ -252,8 +252,8 @@ class WebglPoints {
     gl.uniform1i(this.at("selecting"), this.selecting ? 1 : 0);
     gl.uniform1i(this.at("sets"), 0);
     gl.uniform3fv(this.at("palette"), paletteRgb().flat());
-    gl.uniform3fv(this.at("ink"), toRgb(css("--ink")));
-    gl.uniform3fv(this.at("paper"), toRgb(css("--paper")));
+    gl.uniform3fv(this.at("ink"), toRgb(css("--ink", this.canvas)));
+    gl.uniform3fv(this.at("paper"), toRgb(css("--paper", this.canvas)));
     for (const pass of this.selecting ? [0, 1] : [1]) {
       gl.uniform1i(this.at("pass"), pass);
       gl.drawArrays(gl.POINTS, 0, this.n);

@@ -2,7 +2,7 @@
 
 import { el } from "../core/el.js";
 import { get } from "../core/store.js";
-import { clusterColor } from "../map/scatter.js";
+import { setBackground } from "../map/scatter.js";
 import { running, stop } from "../core/jobs.js";
 import { seconds } from "../core/format.js";
 
@@ -39,16 +39,4 @@ export function progressLine(kind) {
       el("span", { class: "progress-words" }, job.words || "working"),
       el("span", { class: "progress-time" }, seconds(job.seconds)),
       el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
-}
-
-// Return the CSS background of a set of clusters, which is divided into one slice for each cluster.
-export function setBackground(clusters) {
-  if (clusters.length === 0) return "none";
-  if (clusters.length === 1) return clusterColor(clusters[0]);
-  const shownOnes = clusters.slice(0, 4);
-  const step = 100 / shownOnes.length;
-  const slices = shownOnes.map((k, i) => `${clusterColor(k)} ${i * step}% ${(i + 1) * step}%`);
-  return shownOnes.length === 2
-    ? `linear-gradient(90deg, ${slices.join(", ")})`
-    : `conic-gradient(${slices.join(", ")})`;
 }

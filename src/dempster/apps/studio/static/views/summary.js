@@ -7,8 +7,9 @@ import { showError, select, selectSet, setWeights } from "../core/actions.js";
 import { countStates } from "../core/decide.js";
 import { formatCount, number, seconds, share } from "../core/format.js";
 import { remember } from "../core/memory.js";
+import { setBackground } from "../map/scatter.js";
 import { chart, valueAt } from "./chart.js";
-import { chip, empty, heading, setBackground } from "./parts.js";
+import { chip, empty, heading } from "./parts.js";
 import { choices } from "./choices.js";
 
 export function summaryPanel(host) {

@@ -5,8 +5,8 @@ import { get, set, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, showError, setHover } from "../core/actions.js";
 import { cell, number, short } from "../core/format.js";
-import { clusterColor } from "../map/scatter.js";
-import { chip, empty, heading, setBackground } from "./parts.js";
+import { clusterColor, setBackground } from "../map/scatter.js";
+import { chip, empty, heading } from "./parts.js";
 
 export function whyPanel(host) {
   let turn = 0;
