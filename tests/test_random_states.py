@@ -47,6 +47,7 @@ def fitted(name):
         "EVCLUS": lambda: cluster.EVCLUS(3, random_state=0).fit(X),
         "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, network=5, random_state=0).fit(X),
         "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(X),
+        "latent classes": lambda: mixture.LatentClassModel(2, random_state=0).fit(CATEGORIES),
         "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(X),
     }
     return model[name]()
@@ -123,6 +124,10 @@ CASES = {
     "metric.KPCCA": transformed("KPCCA", init="random"),
     "metric.MMC": transformed("MMC"),
     "metric.PCCA": transformed("PCCA", init="random"),
+    "mixture.LatentClassModel": lambda state: (
+        mixture.LatentClassModel(2, n_init=2, random_state=state).fit(CATEGORIES).weights_
+    ),
+    "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(9, state)[0],
     "mixture.ParsimoniousGaussianMixture": lambda state: (
         mixture.ParsimoniousGaussianMixture(3, model="EII", init="k-means", random_state=state).fit(X).means_
     ),

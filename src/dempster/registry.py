@@ -293,11 +293,11 @@ def _classifier(name: str, class_name: str, summary: str, *parameters: Parameter
 # fmt: off
 _CLUSTER = (
     _clusterer("bootclus", "BootClus",
-        "Calibrated evidential clustering: bootstrap confidence intervals of a Gaussian mixture.",
+        "Calibrated evidential clustering: bootstrap confidence intervals of a mixture.",
         ("auto", "blocks"),
         Parameter("n_clusters", 2, "int or None", ("auto",), _SHARED["n_clusters"][2]),
         *_shared(focal_sets="auto"),
-        Parameter("mixture", None, "None, a name such as VEV, or ParsimoniousGaussianMixture", (),
+        Parameter("mixture", None, "None, a name such as VEV, ParsimoniousGaussianMixture or LatentClassModel", (),
             "Covariance model; None weighs fourteen models."),
         Parameter("confidence", 0.9, "float in (0, 1)", (), "Confidence level of the intervals."),
         Parameter("n_bootstraps", 500, "int", (), "Number of bootstrap samples."),

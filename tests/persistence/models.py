@@ -19,7 +19,7 @@ from dempster.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, SECM, WMVEC, Bel
 from dempster.constraints import Constraints
 from dempster.dissimilarity import DissimilarityPCA
 from dempster.explain import CautiousTree
-from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture
 
 __all__ = ["CLASSES", "MIXED", "MODELS", "TABLE", "X", "network_model", "own_network", "plain_network"]
 
@@ -30,6 +30,7 @@ TABLE = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=[f"object {i}" for i
 MIXED = TABLE.assign(kind=pd.Categorical(np.where(X[:, 0] > 5.5, "large", "small")), seen=X[:, 1] > 3)
 MIXED.iloc[3, 0] = np.nan
 CATEGORIES = pd.DataFrame({"a": np.where(X[:, 0] > 5.8, "x", "y"), "b": np.digitize(X[:, 2], [2, 4, 5])})
+ANSWERS = CATEGORIES.assign(c=np.digitize(X[:, 3], [0.5, 1.5]), d=np.where(X[:, 1] > 3, None, "low"))
 DISTANCES = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
 SOME = sparse.csr_matrix(np.where(np.random.default_rng(0).random(DISTANCES.shape) < 0.6, DISTANCES, 0))
 SOME = (SOME + SOME.T) / 2
@@ -106,6 +107,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "NNEVCLUS, given detector": _clusterer(NNEVCLUS, outlier_detector=OneClassSVM(nu=0.1)),
     "NNEVCLUS, layers of torch": lambda: (network_model(plain_network), X),
     "BootClus, mixture given": _clusterer(BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")),
+    "BootClus, categories": _clusterer(BootClus, ANSWERS, mixture=LatentClassModel(n_init=2)),
+    "LatentClassModel": _fitted(LatentClassModel(2, random_state=0), ANSWERS),
     "ParsimoniousGaussianMixture": _fitted(ParsimoniousGaussianMixture(random_state=0), TABLE),
     "EKNNClassifier, cosine": _fitted(EKNNClassifier(3, metric="cosine"), TABLE, CLASSES),
     "EKNNClassifier, soft": _fitted(EKNNClassifier(3), X, soft_labels()),

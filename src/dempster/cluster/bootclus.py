@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,9 +29,11 @@ from dempster.cluster._search import Families, FitResult, Method, Sample, named_
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
-from dempster.dissimilarity.sources import AttributeSource, References
-from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, refit_em
+from dempster.dissimilarity.categories import ABSENT, CategoryEncoder
+from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References
+from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture, em, latent_class
+from dempster.mixture.em import MODELS, GaussianParameters, binary_unit
+from dempster.mixture.latent_class import LatentClassParameters, category_indicators, normalize
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (
@@ -277,16 +280,13 @@ _SAMPLES_PER_TASK = 10
 _ROWS = 64  # number of rows in a block
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstraps:
+class BootstrapFits(ABC):
     """Parameters of B fits of a mixture of c components to bootstrap samples.
 
     Component k of every fit is matched to component k of the mixture fitted to the data.
     """
 
     proportions: np.ndarray  # (B, c)
-    means: np.ndarray  # (B, c, d)
-    covariances: np.ndarray  # (B, c, d, d)
     log_likelihood: np.ndarray  # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
     n_redrawn: int  # number of samples that were drawn again because the fit lost a component
 
@@ -296,6 +296,10 @@ class Bootstraps:
     @property
     def n_clusters(self) -> int:
         return int(self.proportions.shape[1])
+
+    @property
+    def log_proportions(self) -> np.ndarray:
+        return np.log(np.maximum(self.proportions, 1e-300))
 
     def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
         """Compute the posterior probabilities of the components for each object, under every fit.
@@ -315,42 +319,100 @@ class Bootstraps:
         return self.posterior_function()(X, apply)
 
     def posterior_function(self) -> Callable[..., np.ndarray]:
-        """Return a function that computes `posteriors`; the covariances are factorized only once."""
+        """Return a function that computes `posteriors`; the parameters are prepared only once."""
+        compute = self.prepare()
+
+        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
+            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
+            if apply is None:
+                compute(X, out)
+            else:
+                blocks = row_blocks(len(X), _ROWS, most=None)
+                apply(compute, [(X[a:b], out[a:b]) for a, b in blocks])
+            return out
+
+        return posteriors
+
+    @abstractmethod
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+        """Return a function that writes the posterior probabilities of rows to an array."""
+
+    @abstractmethod
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        """Return the logarithm of proportion times density of each cluster for one row, averaged over the fits."""
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstraps(BootstrapFits):
+    """Gaussian mixtures fitted to bootstrap samples."""
+
+    proportions: np.ndarray  # (B, c)
+    means: np.ndarray  # (B, c, d)
+    covariances: np.ndarray  # (B, c, d, d)
+    log_likelihood: np.ndarray  # (B,)
+    n_redrawn: int
+
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
         # The unit is a power of two, so the division causes no rounding errors.
         unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
         half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
-        constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
+        constants = self.log_proportions - half_log_det
         # The kernel requires that the last axis is the axis of the fits.
         prepared = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)]
+        return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
 
-        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
-            if apply is None:
-                _bootstrap_posteriors(X, *prepared, out)
-            else:
-                blocks = row_blocks(len(X), _ROWS, most=None)
-                apply(_bootstrap_posteriors, [(X[a:b], *prepared, out[a:b]) for a, b in blocks])
-            return out
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        parts = -quadratic_parts(x - self.means, np.linalg.inv(self.covariances)).mean(axis=0).T / 2
+        determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
+        base = (self.log_proportions - determinants / 2).mean(axis=0)
+        return ClusterEvidence.from_attributes("mean logarithm of weight times density", parts, base)
 
-        return posteriors
 
-    def __repr__(self) -> str:
-        return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentClassBootstraps(BootstrapFits):
+    """Latent class models fitted to bootstrap samples."""
+
+    proportions: np.ndarray  # (B, c)
+    probabilities: np.ndarray  # (B, c, C), probabilities of the C categories of all attributes
+    log_likelihood: np.ndarray  # (B,)
+    n_redrawn: int
+
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+        n_fits, c, n_categories = self.probabilities.shape
+        logs = np.log(self.probabilities).reshape(-1, n_categories).T.copy()
+        constants = self.log_proportions
+
+        def compute(X: np.ndarray, out: np.ndarray) -> None:
+            joint = (category_indicators(X, n_categories) @ logs).reshape(len(X), n_fits, c) + constants
+            out[...] = normalize(joint).transpose(0, 2, 1)
+
+        return compute
+
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        logs = np.log(self.probabilities[:, :, x.astype(np.int64)]).mean(axis=0).T
+        parts = np.where(x[:, None] == ABSENT, 0.0, logs)
+        base = self.log_proportions.mean(axis=0)
+        return ClusterEvidence.from_attributes("mean logarithm of weight times probability", parts, base)
 
 
 def _refit_samples(
     data: np.ndarray,
     posterior: np.ndarray,
     settings: dict[str, Any],
-    fitted: GaussianParameters,
+    fitted: GaussianParameters | LatentClassParameters,
     seeds: Sequence[np.random.SeedSequence],
 ) -> list[tuple[Any, ...]]:
     """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
 
-    Return the proportions, means, covariances, log-likelihood and number of redraws of each sample.
+    Return the parameters, the log-likelihood and the number of redraws of each sample.
     """
+    refit_em: Any = latent_class.refit_em if isinstance(fitted, LatentClassParameters) else em.refit_em
     n, rngs = len(data), [np.random.default_rng(seed) for seed in seeds]
     fits: list[Any] = [None] * len(seeds)
     left = list(range(len(seeds)))
@@ -362,8 +424,7 @@ def _refit_samples(
         for i, b in enumerate(left):
             if refits.problems[i] is None:
                 order = _match_components(refits.overlaps[i])
-                parameters = (refits.proportions[i][order], refits.means[i][order], refits.covariances[i][order])
-                fits[b] = *parameters, refits.log_likelihood[i], redraws
+                fits[b] = [values[i][order] for values in refits.parameters], refits.log_likelihood[i], redraws
         left = [b for b in left if fits[b] is None]
         if not left:
             return fits
@@ -388,7 +449,7 @@ def _match_components(overlaps: np.ndarray) -> np.ndarray:
 class PairModel:
     """Model that compares each row with the reference rows, whose masses are fixed."""
 
-    bootstraps: Bootstraps
+    bootstraps: Bootstraps | LatentClassBootstraps
     confidence: float  # confidence level of the intervals
     references: References  # attributes of the reference rows, in double precision
     fitted: PairMasses  # masses of the reference rows
@@ -416,13 +477,7 @@ class PairModel:
         return out
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the logarithm of proportion times density of each cluster, averaged over the bootstrap fits."""
-        fits = self.bootstraps
-        gap = np.asarray(values, dtype=float)[0] - fits.means
-        parts = -quadratic_parts(gap, np.linalg.inv(fits.covariances)).mean(axis=0).T / 2
-        determinants = np.linalg.slogdet(2 * np.pi * fits.covariances)[1]
-        base = (np.log(np.maximum(fits.proportions, 1e-300)) - determinants / 2).mean(axis=0)
-        return ClusterEvidence.from_attributes("mean logarithm of weight times density", parts, base)
+        return self.bootstraps.evidence(np.asarray(values, dtype=float)[0])
 
     def without(self, position: int) -> PairModel:
         """Return a model that does not compare rows with the training row ``position``."""
@@ -453,11 +508,16 @@ class PairModel:
 # On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per parameter. The sampling
 # error of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.001
+# EM for latent class models converges slowly. With the value above, it stops before it reaches the maximum of a sample,
+# and the intervals are too short.
+_MAX_CHANGE_OF_CLASSES = 1e-5
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
     """Return a hash of the data, of the parameters of the mixtures and of the state of the random generator."""
-    mixture = params.mixture.get_params() if isinstance(params.mixture, ParsimoniousGaussianMixture) else params.mixture
+    mixture: Any = params.mixture
+    if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
+        mixture = type(mixture), mixture.get_params()
     parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
     return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
 
@@ -466,17 +526,24 @@ def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarr
 class MixtureFits:
     """Mixtures fitted to the data and to the bootstrap samples."""
 
-    mixture: ParsimoniousGaussianMixture  # fitted to the data
+    mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
     posterior: np.ndarray  # (n, c), probabilities of the components of `mixture`
-    bootstraps: Bootstraps  # fitted to the bootstrap samples
+    bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
     for_references: np.random.SeedSequence  # seed for drawing the reference rows
     fingerprint: str  # hash of the settings, the data and the random state after this fit
 
 
-def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
-    """Fit the mixture to the data, then to bootstrap samples; BIC selects ``n_clusters`` if it is None."""
+def fit_mixtures(
+    params: BootClus, n_clusters: int | None, data: np.ndarray, encoder: CategoryEncoder | None = None
+) -> MixtureFits:
+    """Fit the mixture to the data, then to bootstrap samples; BIC selects ``n_clusters`` if it is None.
+
+    If there is an encoder, the data are numbers of categories.
+    """
+    table = data if encoder is None else encoder.decode(data.astype(np.int64))
+    mixture: Any
     for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
-    if isinstance(params.mixture, ParsimoniousGaussianMixture):
+    if isinstance(params.mixture, LatentClassModel | ParsimoniousGaussianMixture):
         mixture = clone(params.mixture)
         if n_clusters is not None:
             mixture.set_params(n_components=n_clusters)
@@ -495,21 +562,19 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
                 advance(note)
 
         with report_progress_to(report_progress):
-            mixture.fit(data)
-    posterior = mixture.predict_proba(data)
+            mixture.fit(table)
+    posterior = mixture.predict_proba(table)
     settings = {
-        "max_change": _MAX_CHANGE * mixture.n_parameters_,
+        "max_change": (_MAX_CHANGE if encoder is None else _MAX_CHANGE_OF_CLASSES) * mixture.n_parameters_,
         "max_iter": mixture.max_iter,
-        "regularization": mixture.reg_covar,
+        "regularization": mixture.reg_covar if encoder is None else mixture.smoothing,
     }
     refit = partial(_refit_samples, data, posterior, settings)
     bootstraps = _fit_bootstraps(params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples)
     return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
 
 
-def _weigh_models(
-    mixture: ParsimoniousGaussianMixture, data: np.ndarray, n: int
-) -> list[tuple[GaussianParameters, int]]:
+def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
     """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
 
     The numbers are proportional to the Akaike weights exp(L - p), where L is the log-likelihood and p the number of
@@ -520,27 +585,27 @@ def _weigh_models(
     gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
     shares = np.cumsum(np.exp(gain - gain.max()))
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
-    settings: dict[str, Any] = {
-        "tol": mixture.tol,
-        "max_iter": mixture.max_iter,
-        "regularization": mixture.reg_covar,
-        "scaled": mixture.convention == "scaled",
-    }
     fits = []
     for name, count in models.value_counts(sort=False).items():
         fitted = mixture.parameters_
         if name != mixture.model_:
-            fitted = fit_em(data, None, fitted, name, **settings).parameters or fitted
+            settings: dict[str, Any] = {
+                "tol": mixture.tol,
+                "max_iter": mixture.max_iter,
+                "regularization": mixture.reg_covar,
+                "scaled": mixture.convention == "scaled",
+            }
+            fitted = em.fit_em(data, None, fitted, name, **settings).parameters or fitted
         fits.append((fitted, int(count)))
     return fits
 
 
 def _fit_bootstraps(
     params: BootClus,
-    models: list[tuple[GaussianParameters, int]],
+    models: list[tuple[Any, int]],
     refit: Callable[..., list[tuple[Any, ...]]],
     seed: np.random.SeedSequence,
-) -> Bootstraps:
+) -> Bootstraps | LatentClassBootstraps:
     """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
 
     Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
@@ -549,7 +614,9 @@ def _fit_bootstraps(
     from joblib import Parallel, delayed
 
     n = params.n_bootstraps
-    check_memory(n * models[0][0].covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    first = models[0][0]
+    largest = first.probabilities if isinstance(first, LatentClassParameters) else first.covariances
+    check_memory(n * largest.nbytes, f"n_bootstraps={n:,}", "take fewer")
     seeds = iter(seed.spawn(n))
     tasks = []
     for fitted, count in models:
@@ -567,10 +634,9 @@ def _fit_bootstraps(
             fits.append(fit)
             n_redrawn += fit[-1]
             advance(f"{n_redrawn} redrawn" if n_redrawn else "")
-    proportions, means, covariances, likelihoods, _ = zip(*fits, strict=True)
-    return Bootstraps(
-        np.stack(proportions), np.stack(means), np.stack(covariances), np.array(likelihoods, dtype=float), n_redrawn
-    )
+    parameters, likelihoods, _ = zip(*fits, strict=True)
+    kind: Any = LatentClassBootstraps if isinstance(first, LatentClassParameters) else Bootstraps
+    return kind(*map(np.stack, zip(*parameters, strict=True)), np.array(likelihoods, dtype=float), n_redrawn)
 
 
 # Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair decreases the coverage.
@@ -620,9 +686,10 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
 
 class BootClus(EvidentialClusterer):
-    r"""Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
+    r"""Calibrated model-based evidential clustering with bootstrapped mixtures.
 
-    1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
+    1. Fit a Gaussian mixture to the data, or a latent class model to a table of categories. BIC selects the covariance
+       model of a Gaussian mixture unless ``mixture`` specifies it.
     2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
        covariance model, each sample is fitted with one of the models, and the number of samples of a model is
        proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
@@ -659,10 +726,11 @@ class BootClus(EvidentialClusterer):
         clusters and all pairs. "selected": single clusters and the pairs of mutually most similar clusters, where the
         similarity of clusters k and l is sum_i pi_ik pi_il.
         "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
-    mixture : None, str or ParsimoniousGaussianMixture, default=None
+    mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
         Covariance model. None selects the best of fourteen models by BIC for ``mixture_`` and weighs all of them in the
         bootstrap. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
-        components; if ``n_clusters=None``, it keeps its number of components.
+        components; if ``n_clusters=None``, it keeps its number of components. With a `LatentClassModel`, X is a table
+        of categories, which may contain missing values.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
@@ -698,11 +766,11 @@ class BootClus(EvidentialClusterer):
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
-    mixture_ : ParsimoniousGaussianMixture
+    mixture_ : ParsimoniousGaussianMixture or LatentClassModel
         Mixture fitted to the data. Cluster k of the partition is component k of the mixture.
-    bootstraps_ : Bootstraps
-        Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means``, ``covariances`` and
-        ``log_likelihood`` (B,).
+    bootstraps_ : Bootstraps or LatentClassBootstraps
+        Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means`` and ``covariances``, or
+        ``probabilities`` of the categories, and ``log_likelihood`` (B,).
     n_redrawn_ : int
         Number of bootstrap samples that were drawn again because the fit lost a cluster, which is frequent if there are
         very few objects. After twenty redraws, one hundredth of the variances is added to the covariance matrices.
@@ -744,7 +812,8 @@ class BootClus(EvidentialClusterer):
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "mixture": rule.choice(None)
         | rule.choice("E", "V", *MODELS)
-        | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture"),
+        | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture")
+        | rule.kind(LatentClassModel, words="a LatentClassModel"),
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
         "n_bootstraps": rule.repetitions(2),
         "n_partners": rule.choice("auto", "all") | rule.integer(2),
@@ -752,14 +821,14 @@ class BootClus(EvidentialClusterer):
     }
     _min_rows = 2
     _fits: MixtureFits | None = None
-    _support = Support(blocks=True)
+    _encoder: CategoryEncoder | None = None  # encodes the categories for a LatentClassModel
 
     def __init__(
         self,
         n_clusters: int | None = 2,
         *,
         focal_sets: str | FocalSets = "auto",
-        mixture: str | ParsimoniousGaussianMixture | None = None,
+        mixture: str | ParsimoniousGaussianMixture | LatentClassModel | None = None,
         confidence: float = 0.9,
         n_bootstraps: int = 500,
         n_partners: int | str = "auto",
@@ -791,8 +860,9 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
-            (``docs/blocks.md``); a sample of 20,000 rows is then clustered, and the masses of all rows are lazy.
+            Numbers, or categories if ``mixture`` is a `LatentClassModel`. float32 data are not converted. The partition
+            keeps the index of a DataFrame. Numbers may come in blocks (``docs/blocks.md``); a sample of 20,000 rows is
+            then clustered, and the masses of all rows are lazy.
         y : ignored
 
         Returns
@@ -800,6 +870,22 @@ class BootClus(EvidentialClusterer):
         self
         """
         return self._fit(X)
+
+    @property
+    def _support(self) -> Support:  # type: ignore[override]
+        return Support(blocks=not isinstance(self.mixture, LatentClassModel))
+
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
+        """Validate X and return its attributes, or category numbers if the mixture is a `LatentClassModel`."""
+        if reset:
+            self._encoder = CategoryEncoder(missing="ignore") if isinstance(self.mixture, LatentClassModel) else None
+        if self._encoder is None:
+            return super()._read(X, reset=reset)
+        unknown = "error" if reset else self.mixture_.handle_unknown
+        return self._encoder.read(self, X, reset=reset, unknown=unknown).astype(float)
+
+    def _comparison_source(self, values: Any) -> DissimilaritySource:
+        return super()._comparison_source(values) if self._encoder is None else AttributeSource(values, "hamming")
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
@@ -811,7 +897,7 @@ class BootClus(EvidentialClusterer):
         check_different_objects(data, data, n_clusters or 1)
         fits = self._fits if self.warm_start else None
         if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
-            fits = fit_mixtures(self, n_clusters, data)
+            fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
         return fits.bootstraps.n_clusters
 
@@ -822,8 +908,11 @@ class BootClus(EvidentialClusterer):
             require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
             family = self.focal_sets
         elif self.focal_sets == "auto" and n_clusters > _ALL_PAIRS_OF_CLUSTERS_UP_TO:
-            within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
-            family = neighbor_family(mixture.means_, within)
+            if isinstance(mixture, LatentClassModel):  # Hellinger distances between the components
+                family = FocalSets.neighbors(np.sqrt(mixture.parameters_.probabilities), empty=False)
+            else:
+                within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
+                family = neighbor_family(mixture.means_, within)
         elif self.focal_sets == "selected":
             similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
             family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
@@ -844,6 +933,13 @@ class BootClus(EvidentialClusterer):
             "reference_indices_": method.which,
             "intervals_": method.intervals(self.credal_partition_),
         }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.mixture, LatentClassModel):
+            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+            tags.transformer_tags.preserves_dtype = []  # The precision of codes of categories has no meaning.
+        return tags
 
     # ---- pairs ----------------------------------------------------------------------------------------------------
 

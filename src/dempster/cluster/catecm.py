@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
-from dempster._validation import to_supported_type, validating_labels, validating_table
+from dempster._validation import validating_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -23,88 +22,11 @@ from dempster.cluster._search import FitResult, Method, Sample, require_singleto
 from dempster.cluster._starts import check_distinct
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
-from dempster.dissimilarity.gower import GowerEncoder
+from dempster.dissimilarity.categories import CategoryEncoder, find_distinct_rows
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
-
-_ABSENT = -1  # number of an unknown category, which differs from all prototypes
-_MISSING = -1  # code of a missing value in GowerEncoder; unseen categories have another negative code
-
-
-class CategoryEncoder:
-    """Encode categories as numbers that are unique over all columns and contiguous within a column."""
-
-    def __init__(self, names: list, *, missing: str):
-        self.names, self.missing = names, missing
-
-    def fit_encode(self, table: TableLike) -> np.ndarray:
-        """Learn the categories of a table and return the category numbers of its cells, shape (n, p)."""
-        self._encoder = GowerEncoder(categorical=self.names)
-        codes = self._encoder.fit_transform(table).codes
-        self.levels: list[np.ndarray] = []
-        for column, categories in enumerate(self._encoder.categories_):
-            values = list(categories)
-            if self.missing == "category" and (codes[:, column] == _MISSING).any():
-                values.append(None)
-            level = np.empty(len(values), dtype=object)
-            level[:] = values
-            self.levels.append(level)
-        self.offsets = np.concatenate([[0], np.cumsum([len(level) for level in self.levels])]).astype(np.int64)
-        return self._number(table, codes, "error")
-
-    def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
-        """Return the category numbers of a table; unknown categories raise an error, or are -1 if ignored."""
-        return self._number(table, self._encoder.transform(table).codes, unknown)
-
-    def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
-        out = np.empty(codes.shape, dtype=np.int64)
-        for column, level in enumerate(self.levels):
-            code = codes[:, column]
-            has_missing = len(level) > 0 and level[-1] is None
-            if self.missing == "error" and (code == _MISSING).any():
-                row = int((code == _MISSING).argmax())
-                message = (
-                    f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
-                    "impute them, or set missing='category' to treat them as a category"
-                )
-                raise InvalidParameterError("X", message=message)
-            value = np.where(code < 0, _ABSENT, code)
-            if has_missing:
-                value[code == _MISSING] = len(level) - 1
-            if unknown == "error" and (value == _ABSENT).any():
-                raise self._unknown_category_error(table, column, int((value == _ABSENT).argmax()))
-            out[:, column] = np.where(value == _ABSENT, _ABSENT, value + self.offsets[column])
-        return out
-
-    def _unknown_category_error(self, table: TableLike, column: int, row: int) -> InvalidParameterError:
-        cell = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table, dtype=object)[row, column]
-        message = (
-            f"X contains a category in column {self.names[column]!r} that was not in fit: {cell!r} in row {row}; "
-            "set handle_unknown='ignore' to treat such categories as different from all others"
-        )
-        return InvalidParameterError("X", message=message)
-
-    def decode(self, modes: np.ndarray) -> np.ndarray:
-        """Return the categories of prototypes, shape (c, p), given their category numbers."""
-        out = np.empty(modes.shape, dtype=object)
-        for column, level in enumerate(self.levels):
-            out[:, column] = level[modes[:, column] - self.offsets[column]]
-        return out
-
-
-def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows in lexicographic order and, for each row, the index of the equal distinct row."""
-    sizes = np.diff(offsets)
-    if np.log2(sizes.astype(float)).sum() >= 62:
-        rows, inverse = np.unique(codes, axis=0, return_inverse=True)
-        return rows, inverse.reshape(-1)
-    keys = np.zeros(len(codes), dtype=np.int64)  # Numbers are much faster to sort than rows.
-    for column, size in enumerate(sizes):
-        keys = keys * size + (codes[:, column] - offsets[column])
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return codes[first], inverse.reshape(-1)
 
 
 def mismatches(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
@@ -467,28 +389,9 @@ class CatECM(EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """Validate X and return its category numbers."""
-        X = to_supported_type(self, X)
-        with validating_table(X, "X"):
-            table = self._validate_table(X, reset=reset)
-            if not reset:
-                return self._encoder.encode(table, unknown=self.handle_unknown)
-        names = list(X.columns) if hasattr(X, "columns") else list(range(self.n_features_in_))
-        self._encoder = CategoryEncoder(names, missing=self.missing)
-        return self._encoder.fit_encode(table)
-
-    def _validate_table(self, X: TableLike, *, reset: bool) -> TableLike:
-        """Validate X, and return a DataFrame unchanged or any other X as a two-dimensional array."""
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if len(X) == 0 or len(X.columns) == 0:
-                raise InvalidParameterError("X", must=f"have at least one row and one column, got shape {X.shape}")
-            return X
-        if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
-            with validating_labels(X, "X"):
-                X = np.asarray(X, dtype=object)  # Other types convert numbers to text in mixed columns.
-        # The encoder checks missing values by column.
-        with validating_labels(X, "X"):
-            return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        if reset:
+            self._encoder = CategoryEncoder(missing=self.missing)
+        return self._encoder.read(self, X, reset=reset, unknown=self.handle_unknown)
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values.astype(float), "hamming")

@@ -1,6 +1,7 @@
-"""Gaussian mixtures with parsimonious covariance models."""
+"""Mixtures: Gaussian mixtures with parsimonious covariance models, and latent class models for categories."""
 
 from dempster.mixture.em import GaussianParameters
 from dempster.mixture.gaussian_mixture import ParsimoniousGaussianMixture
+from dempster.mixture.latent_class import LatentClassModel
 
-__all__ = ["ParsimoniousGaussianMixture", "GaussianParameters"]
+__all__ = ["ParsimoniousGaussianMixture", "GaussianParameters", "LatentClassModel"]

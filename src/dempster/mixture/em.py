@@ -80,9 +80,9 @@ class GaussianParameters:
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """Result of `fit_em`; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
+    """Result of EM; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
 
-    parameters: GaussianParameters | None
+    parameters: Any  # GaussianParameters or LatentClassParameters
     log_likelihood: float  # Weighted log-likelihood; -inf if a component collapsed.
     n_iter: int
     converged: bool
@@ -200,6 +200,10 @@ class Refits:
     log_likelihood: np.ndarray  # (B,), -inf if a component collapsed
     overlaps: np.ndarray  # (B, g, g), shared weight of each component in `posterior` and each fitted component
     problems: list[str | None]  # messages about components that collapsed
+
+    @property
+    def parameters(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.proportions, self.means, self.covariances
 
 
 def refit_em(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._fitting import fit_transaction, warn_not_converged
+from dempster._errors import InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
-from dempster._site import DocumentedEstimator
 from dempster.belief import MassFunctions
 from dempster.mixture import em
+from dempster.mixture._base import NUMBER_RULE, Mixture, several
 from dempster.mixture.em import EMResult, GaussianParameters
 from dempster.mixture.hierarchical import MergeTree, merge_tree
 from dempster.optimize.blocks import block_map
@@ -30,24 +27,9 @@ _TREE_SAMPLE = 1000  # Number of rows that are drawn for the merge tree if there
 _PARTITIONS = 5  # Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
 _FIRST_ITERATIONS = 10  # Number of iterations after which runs of EM are compared.
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
-_AUTO_COMPONENTS = range(1, 10)
-_TIE = 1e-9  # Relative differences of BIC below this value are considered rounding errors.
 
 
-def _several(test: Any) -> Any:
-    """Return a function that tests whether a value is a nonempty collection whose items all pass ``test``."""
-
-    def passes(value: Any) -> bool:
-        try:
-            items = [] if isinstance(value, str | Iterator) else list(value)
-        except Exception:  # The value is not iterable.
-            return False
-        return len(items) > 0 and all(map(test, items))
-
-    return passes
-
-
-class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
+class ParsimoniousGaussianMixture(Mixture):
     """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, selected by BIC.
 
     The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k', where lambda_k is the volume,
@@ -158,11 +140,9 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     """
 
     _rules: Mapping[str, rule.Rule] = {
-        "n_components": rule.choice("auto")
-        | rule.integer(1)
-        | rule.Rule("several of these", _several(rule.integer(1).test)),
+        "n_components": NUMBER_RULE,
         "model": rule.Rule("a name or 'auto'", lambda v: isinstance(v, str))
-        | rule.Rule("several names", _several(lambda v: isinstance(v, str))),
+        | rule.Rule("several names", several(lambda v: isinstance(v, str))),
         "init": rule.choice("hierarchical", "ward", "k-means") | rule.kind(GaussianParameters) | rule.array,
         "n_init": rule.repetitions(),
         "max_iter": rule.iterations(),
@@ -200,25 +180,6 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     # ---- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture, and select the number of components and the covariance model if several are given.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects. An object of weight 2 counts as two objects; an object of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        with fit_transaction(self) as draft:
-            draft._estimate(X, sample_weight)
-        return self
-
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
         X = rule.to_supported_type(self, X)
@@ -241,7 +202,15 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         failed = {c: EMResult(None, -np.inf, 0, False, None, problems[c], np.empty(0)) for c in candidates}
         results = {c: fitted.get(c, failed[c]) for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
-        self._select_model(results, total, len(used))
+        run = self._select_model(
+            results,
+            total,
+            lambda g, model: em.count_parameters(model, g, data.shape[1]),
+            lambda table: _failure_message(table, len(used), data.shape[1]),
+        )
+        assert run.responsibilities is not None
+        self.labels_ = run.responsibilities.argmax(axis=1)
+        self.means_, self.covariances_ = run.parameters.means, run.parameters.covariances
 
     def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
         """Return all pairs (number of components, model), the simplest first, and the number of different rows.
@@ -249,16 +218,13 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         ``n_start`` is the number of components of ``init`` if it is an array or `GaussianParameters`, else None.
         """
         d = used.shape[1]
-        if isinstance(self.n_components, str):
-            numbers = list(_AUTO_COMPONENTS) if n_start is None else [n_start]
-            n_different = _count_different(used, numbers[-1])
-            numbers = numbers if n_start is not None else [g for g in numbers if g <= n_different]
-        else:
-            is_single = isinstance(self.n_components, Integral)
-            numbers = [int(self.n_components)] if is_single else sorted({int(g) for g in self.n_components})
-            n_different = _count_different(used, numbers[-1])
-            if numbers[0] > n_different:
-                raise InvalidParameterError("n_components", f"at most {n_different} (different objects)", numbers[0])
+        is_auto = isinstance(self.n_components, str)
+        numbers = [n_start] if is_auto and n_start is not None else self._requested_numbers()
+        n_different = _count_different(used, numbers[-1])
+        if is_auto and n_start is None:
+            numbers = [g for g in numbers if g <= n_different]
+        elif not is_auto and numbers[0] > n_different:
+            raise InvalidParameterError("n_components", f"at most {n_different} (different objects)", numbers[0])
         if n_start is not None and numbers != [n_start]:
             raise InvalidParameterError("n_components", f"{n_start}, the number in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
@@ -294,39 +260,6 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         with bar as advance, block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(fit_best, candidates), strict=True))
 
-    def _select_model(self, results: dict[tuple[int, str], EMResult], total: float, n_used: int) -> None:
-        import pandas as pd
-
-        d = self.n_features_in_
-        rows, best = [], None
-        for (g, model), run in results.items():
-            count = em.count_parameters(model, g, d)
-            bic = 2 * run.log_likelihood - count * np.log(total)
-            problem = run.problem or ""
-            rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
-            # If several criteria are equal up to rounding, the simplest model is selected.
-            if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
-                best = bic, (g, model)
-        names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
-        table = pd.DataFrame(rows, columns=names).set_index(names[:2])
-        if best is None:
-            raise InvalidInputError(_failure_message(table, n_used, d))
-        bic, (g, model) = best
-        run = results[g, model]
-        assert run.parameters is not None
-        assert run.responsibilities is not None
-        self.bic_table_ = table
-        self.n_components_, self.model_, self.bic_ = g, model, float(bic)
-        self.parameters_, self.log_likelihood_ = run.parameters, run.log_likelihood
-        self.weights_ = run.parameters.proportions
-        self.means_ = run.parameters.means
-        self.covariances_ = run.parameters.covariances
-        self.labels_ = run.responsibilities.argmax(axis=1)
-        self.n_parameters_ = em.count_parameters(model, g, d)
-        self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
-        if not run.converged:
-            warn_not_converged(self)
-
     # ---- prediction -----------------------------------------------------------------------------------------------
 
     def _log_joint(self, X: Any) -> np.ndarray:
@@ -336,99 +269,6 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         rule.check_size(data, "X")
         return em.log_densities(self.parameters_, data)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of each object.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._log_joint(X).argmax(axis=1)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit the mixture and return the most probable component of each training object.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects; see `fit`.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the posterior probabilities of the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components)
-        """
-        joint = self._log_joint(X)
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return joint / joint.sum(axis=1, keepdims=True)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each object.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        joint = self._log_joint(X)
-        top = joint.max(axis=1)
-        return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of the objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-        y : ignored
-
-        Returns
-        -------
-        float
-        """
-        return float(self.score_samples(X).mean())
-
-    def bic(self, X: Any) -> float:
-        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-
-        Returns
-        -------
-        float
-        """
-        density = self.score_samples(X)
-        return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw objects from the mixture.

@@ -65,6 +65,7 @@ def _constraints() -> tuple[Schema, ...]:
 
 
 def _dissimilarity() -> tuple[Schema, ...]:
+    from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.dissimilarity.gower import GowerData, GowerEncoder
     from dempster.dissimilarity.input import DissimilarityInput
     from dempster.dissimilarity.neighbors import PointTree
@@ -84,11 +85,13 @@ def _dissimilarity() -> tuple[Schema, ...]:
     cells = {"numeric": "n p1", "codes": "n p2:int32", "positions": "n:int"}
     columns = {"is_categorical_": "p", "weights_": "p", "minimum_": "p1", "range_": "p1"}
     components = dict.fromkeys(("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components")
+    categories = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     attributes = {"X": "objects", **{name: name for name in ("metric", "parameters", "within")}}
     return (
         Schema.from_fields(References, positions="r:int"),
         Schema.from_fields(GowerData, **cells, numeric_weights="p1", code_weights="p2"),
         Schema.from_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
+        Schema.from_attributes(CategoryEncoder, **categories),
         Schema.from_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),
         Schema(DissimilarityInput, lambda obj: {name: getattr(obj, name) for name in names}, build_input),
         Schema.from_arguments(AttributeSource, attributes, optional=["within"], X="n p", within="p?"),
@@ -112,14 +115,34 @@ def _metric() -> tuple[Schema, ...]:
 
 
 def _mixture() -> tuple[Schema, ...]:
+    from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.mixture.em import GaussianParameters
     from dempster.mixture.gaussian_mixture import ParsimoniousGaussianMixture
+    from dempster.mixture.latent_class import LatentClassModel, LatentClassParameters
 
+    def check_model(model: Any) -> None:
+        if not np.array_equal(model.parameters_.offsets, model._encoder.offsets):
+            raise InvalidInputError("parameters_.offsets must be equal to _encoder.offsets")
+        _check_categories(model._encoder, model.n_features_in_, model.parameters_.probabilities)
+
+    classes = {"weights_": "g", "probabilities_": list, "categories_": list, "_encoder": CategoryEncoder}
     fitted = {"weights_": "g", "means_": "g n_features", "covariances_": "g n_features n_features"}
     return (
         Schema.from_estimator(ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters),
         Schema.from_fields(GaussianParameters, proportions="g", means="g d", covariances="g d d", orientation="d d?"),
+        Schema.from_estimator(LatentClassModel, check_model, **classes, parameters_=LatentClassParameters),
+        Schema.from_fields(LatentClassParameters, proportions="g", probabilities="g C", offsets="p+1:int"),
     )
+
+
+def _check_categories(encoder: Any, n_features: int, probabilities: np.ndarray) -> None:
+    """Raise an error unless there is a probability for each category, because they are looked up by their number."""
+    sizes = [len(level) for level in encoder.levels]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    if len(sizes) != n_features or not np.array_equal(encoder.offsets, offsets):
+        raise InvalidInputError("offsets must contain the number of the first category of each column")
+    if probabilities.shape[-1] != offsets[-1]:
+        raise InvalidInputError(f"probabilities must be those of the {offsets[-1]} categories")
 
 
 # ---- clusterers -----------------------------------------------------------------------------------------------------
@@ -133,7 +156,7 @@ def _prototype_methods() -> tuple[Schema, ...]:
     from dempster.cluster._lifted import AdaptiveSpatialModel, SpatialModel
     from dempster.cluster._mass_step import MassStep
     from dempster.cluster.bpec import BPEC
-    from dempster.cluster.catecm import CatECM, CategoricalModel, CategoryEncoder
+    from dempster.cluster.catecm import CatECM, CategoricalModel
     from dempster.cluster.ccm import CCM, CredalModel
     from dempster.cluster.cecm import CECM, ConstrainedModel, LinkedPrototypes
     from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeModel, Statistics
@@ -146,14 +169,13 @@ def _prototype_methods() -> tuple[Schema, ...]:
         RoughKMeans,
         RoughModel,
     )
-    from dempster.dissimilarity.gower import GowerEncoder
+    from dempster.dissimilarity.categories import CategoryEncoder
 
     prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
     image = {"cluster_centers_": "n_clusters n_channels", "labels_": "* *", "_smoothing": tuple}
     image["metric_matrices_"] = "n_clusters n_channels n_channels?"
     categories = {"cluster_centers_": "n_clusters n_features:any", "_encoder": CategoryEncoder}
     categories |= {"_encoder.offsets": "n_features+1:int"}
-    encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     return (
         _clusterer(ECM, PrototypeModel),
         *(_clusterer(kind, PrototypeModel) for kind in (BPEC, FuzzyCMeans, NoiseClustering)),
@@ -172,7 +194,7 @@ def _prototype_methods() -> tuple[Schema, ...]:
         Schema.from_fields(OnlinePrototypes, origin="p?"),
         Schema.from_fields(Statistics, total="g", first="p g", second="* * g"),
         Schema.from_fields(CategoricalModel, modes="c p:int", offsets="p+1:int"),
-        Schema.from_attributes(CategoryEncoder, **encoder),
+        *(schema for schema in _dissimilarity() if schema.cls is CategoryEncoder),  # its package in the first files
     )
 
 
@@ -248,17 +270,28 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel
     from dempster.cluster.number import NumberOfClusters
     from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
+    from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.dissimilarity.input import DissimilarityInput
 
+    def check_encoder(estimator: Any) -> None:
+        encoder, bootstraps = estimator._encoder, estimator._model.bootstraps
+        check_parts({"_encoder": encoder}, {"_encoder": CategoryEncoder | None})
+        if isinstance(bootstraps, bootclus.LatentClassBootstraps) != (encoder is not None):
+            raise InvalidInputError("_encoder must be None if and only if the mixtures are Gaussian")
+        if encoder is not None:
+            _check_categories(encoder, estimator.n_features_in_, bootstraps.probabilities)
+
     components = {"means": "c p", "covariance": "p p|c p p", "weights": "g", "origin": "p?"}
-    fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps}
+    fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps | bootclus.LatentClassBootstraps}
+    classes = {"proportions": "B c", "probabilities": "B c *", "log_likelihood": "B"}
     samples = {"proportions": "B c", "means": "B c d", "covariances": "B c d d", "log_likelihood": "B"}
     intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
     views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
     columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
     return (
-        _clusterer(bootclus.BootClus, bootclus.PairModel, **fits),
+        _clusterer(bootclus.BootClus, bootclus.PairModel, check_encoder, **fits),
         Schema.from_fields(bootclus.Bootstraps, **samples),
+        Schema.from_fields(bootclus.LatentClassBootstraps, **classes),
         Schema.from_fields(bootclus.MixtureFits, posterior="n c"),
         Schema.from_fields(bootclus.PairFamily, columns="f", forms="2 f f"),
         Schema.from_fields(bootclus.PairMasses, masses="r f"),

@@ -1,0 +1,126 @@
+"""Conversion of tables of categories to numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from dempster._errors import InvalidParameterError
+from dempster._types import TableLike
+from dempster._validation import to_supported_type, validating_labels, validating_table
+from dempster.dissimilarity.gower import MISSING, GowerEncoder
+
+ABSENT = -1  # number of an unknown category or of a missing value
+
+
+class CategoryEncoder:
+    """Encode categories as numbers that are unique over all columns and contiguous within a column.
+
+    ``missing`` determines whether missing values raise an error ("error"), are a category of their own ("category"), or
+    have the number -1 ("ignore").
+    """
+
+    def __init__(self, *, missing: str):
+        self.missing = missing
+
+    def read(self, estimator: Any, X: TableLike, *, reset: bool, unknown: str = "error") -> np.ndarray:
+        """Validate the argument X of an estimator and return its category numbers, shape (n, p).
+
+        If ``reset`` is True, the categories and the names of the columns are learned from X. Otherwise, unknown
+        categories raise an error, or have the number -1 if ``unknown`` is "ignore".
+        """
+        X = to_supported_type(estimator, X)
+        with validating_table(X, "X"):
+            table = _validate_table(estimator, X, reset=reset)
+            if not reset:
+                return self.encode(table, unknown=unknown)
+        return self.fit_encode(table)
+
+    def fit_encode(self, table: TableLike) -> np.ndarray:
+        """Learn the categories of a table and return the category numbers of its cells, shape (n, p)."""
+        self.names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
+        self._encoder = GowerEncoder(categorical=self.names)
+        codes = self._encoder.fit_transform(table).codes
+        self.levels: list[np.ndarray] = []
+        for column, categories in enumerate(self._encoder.categories_):
+            values = list(categories)
+            if self.missing == "category" and (codes[:, column] == MISSING).any():
+                values.append(None)
+            level = np.empty(len(values), dtype=object)
+            level[:] = values
+            self.levels.append(level)
+        self.offsets = np.concatenate([[0], np.cumsum([len(level) for level in self.levels])]).astype(np.int64)
+        return self._number(table, codes, "error")
+
+    def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
+        """Return the category numbers of a table; unknown categories raise an error, or are -1 if ignored."""
+        return self._number(table, self._encoder.transform(table).codes, unknown)
+
+    def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
+        out = np.empty(codes.shape, dtype=np.int64)
+        for column, level in enumerate(self.levels):
+            code = codes[:, column]
+            has_missing = len(level) > 0 and level[-1] is None
+            if self.missing == "error" and (code == MISSING).any():
+                row = int((code == MISSING).argmax())
+                message = (
+                    f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
+                    "impute them, or set missing='category' to treat them as a category"
+                )
+                raise InvalidParameterError("X", message=message)
+            value = np.where(code < 0, ABSENT, code)
+            if has_missing:
+                value[code == MISSING] = len(level) - 1
+            is_unknown = (value == ABSENT) & ((code != MISSING) | (self.missing != "ignore"))
+            if unknown == "error" and is_unknown.any():
+                raise self._unknown_category_error(table, column, int(is_unknown.argmax()))
+            out[:, column] = np.where(value == ABSENT, ABSENT, value + self.offsets[column])
+        return out
+
+    def _unknown_category_error(self, table: TableLike, column: int, row: int) -> InvalidParameterError:
+        cell = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table, dtype=object)[row, column]
+        treated = "missing values" if self.missing == "ignore" else "different from all others"
+        message = (
+            f"X contains a category in column {self.names[column]!r} that was not in fit: {cell!r} in row {row}; "
+            f"set handle_unknown='ignore' to treat such categories as {treated}"
+        )
+        return InvalidParameterError("X", message=message)
+
+    def decode(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the categories of rows of category numbers, shape (n, p); the result for the number -1 is None."""
+        out = np.empty(numbers.shape, dtype=object)
+        for column, level in enumerate(self.levels):
+            known = numbers[:, column] != ABSENT
+            out[known, column] = level[numbers[known, column] - self.offsets[column]]
+        return out
+
+
+def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
+    """Validate X, and return a DataFrame unchanged or any other X as a two-dimensional array."""
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if len(X) == 0 or len(X.columns) == 0:
+            raise InvalidParameterError("X", must=f"have at least one row and one column, got shape {X.shape}")
+        return X
+    if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
+        with validating_labels(X, "X"):
+            X = np.asarray(X, dtype=object)  # Other types convert numbers to text in mixed columns.
+    # The encoder checks missing values by column.
+    with validating_labels(X, "X"):
+        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+
+def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows in lexicographic order and, for each row, the index of the equal distinct row."""
+    sizes = np.diff(offsets) + 1  # including the number -1
+    if np.log2(sizes.astype(float)).sum() >= 62:
+        rows, inverse = np.unique(codes, axis=0, return_inverse=True)
+        return rows, inverse.reshape(-1)
+    keys = np.zeros(len(codes), dtype=np.int64)  # Numbers are much faster to sort than rows.
+    for column, size in enumerate(sizes):
+        code = codes[:, column]
+        keys = keys * size + np.where(code == ABSENT, 0, code - offsets[column] + 1)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return codes[first], inverse.reshape(-1)

@@ -1,0 +1,231 @@
+"""Base class of mixtures, which implements the selection by BIC and the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+
+from dempster import _validation as rule
+from dempster._errors import InvalidInputError
+from dempster._fitting import fit_transaction, warn_not_converged
+from dempster._site import DocumentedEstimator
+from dempster.mixture.em import EMResult
+
+AUTO_COMPONENTS = range(1, 10)
+_TIE = 1e-9  # Relative differences of BIC below this value are considered rounding errors.
+
+
+def several(test: Any) -> Any:
+    """Return a function that tests whether a value is a nonempty collection whose items all pass ``test``."""
+
+    def passes(value: Any) -> bool:
+        try:
+            items = [] if isinstance(value, str | Iterator) else list(value)
+        except Exception:  # The value is not iterable.
+            return False
+        return len(items) > 0 and all(map(test, items))
+
+    return passes
+
+
+NUMBER_RULE = rule.choice("auto") | rule.integer(1) | rule.Rule("several of these", several(rule.integer(1).test))
+
+
+class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
+    """Base class of mixtures.
+
+    A subclass defines the constructor, the rules that validate its parameters (`_rules`), the estimation
+    (`_estimate`) and the logarithms of proportion times density (`_log_joint`).
+    """
+
+    _rules: Mapping[str, rule.Rule]
+    n_components: Any
+    n_components_: int
+    n_parameters_: int
+    labels_: np.ndarray
+
+    def _estimate(self, X: Any, sample_weight: Any) -> None:
+        """Validate the arguments of `fit` and set all fitted attributes."""
+        raise NotImplementedError
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        """Validate X and return log(proportion * density) of each component for each row, shape (n, g)."""
+        raise NotImplementedError
+
+    # ---- fitting --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Estimate the mixture, and select the number of components and the model if several are given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects. An object of weight 2 counts as two objects; an object of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        with fit_transaction(self) as draft:
+            draft._estimate(X, sample_weight)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit the mixture and return the most probable component of each training object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects; see `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def _requested_numbers(self) -> list[int]:
+        """Return the requested numbers of components in increasing order."""
+        if isinstance(self.n_components, str):
+            return list(AUTO_COMPONENTS)
+        is_single = isinstance(self.n_components, Integral)
+        return [int(self.n_components)] if is_single else sorted({int(g) for g in self.n_components})
+
+    def _select_model(
+        self,
+        results: Mapping[tuple[int, str], EMResult],
+        total: float,
+        count_parameters: Callable[[int, str], int],
+        failure_message: Callable[[Any], str],
+    ) -> EMResult:
+        """Compare the fits by BIC, set the attributes that all mixtures have, and return the selected fit.
+
+        Parameters
+        ----------
+        results : mapping
+            Fits by number of components and model, the simplest first.
+        total : float
+            Sum of the weights of the objects.
+        count_parameters : function
+            Returns the number of parameters, given the number of components and the model.
+        failure_message : function
+            Returns the message of the error if no model could be fitted, given ``bic_table_``.
+
+        Returns
+        -------
+        EMResult
+        """
+        import pandas as pd
+
+        rows, best = [], None
+        for (g, model), run in results.items():
+            count = count_parameters(g, model)
+            bic = 2 * run.log_likelihood - count * np.log(total)
+            problem = run.problem or ""
+            rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
+            # If several criteria are equal up to rounding, the simplest model is selected.
+            if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
+                best = bic, (g, model)
+        names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
+        table = pd.DataFrame(rows, columns=names).set_index(names[:2])
+        if best is None:
+            raise InvalidInputError(failure_message(table))
+        bic, (g, model) = best
+        run = results[g, model]
+        self.bic_table_ = table
+        self.n_components_, self.model_, self.bic_ = g, model, float(bic)
+        self.parameters_, self.log_likelihood_ = run.parameters, run.log_likelihood
+        self.weights_ = run.parameters.proportions
+        self.n_parameters_ = count_parameters(g, model)
+        self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
+        if not run.converged:
+            warn_not_converged(self)
+        return run
+
+    # ---- prediction -----------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable component of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._log_joint(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the posterior probabilities of the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
+        joint = self._log_joint(X)
+        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return joint / joint.sum(axis=1, keepdims=True)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        joint = self._log_joint(X)
+        top = joint.max(axis=1)
+        return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        float
+        """
+        density = self.score_samples(X)
+        return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))

@@ -1,0 +1,465 @@
+"""Latent class models: mixtures for tables of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from dempster import _validation as rule
+from dempster._errors import InvalidParameterError
+from dempster._progress import progress_bar
+from dempster._random import as_random_state
+from dempster.dissimilarity.categories import ABSENT, CategoryEncoder, find_distinct_rows
+from dempster.mixture._base import NUMBER_RULE, Mixture
+from dempster.mixture.em import EMResult
+from dempster.optimize.descent import find_likeliest
+
+MODEL = "latent class"  # Name of the model in ``bic_table_``.
+_FIRST_ITERATIONS = 50  # Number of iterations after which starts of EM are compared.
+_SMALLEST = 1e-300  # Smallest proportion of a component, whose logarithm is finite.
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClassParameters:
+    """Parameters of a latent class model of g components for p attributes with C categories in total."""
+
+    proportions: np.ndarray  # (g,)
+    probabilities: np.ndarray  # (g, C), probabilities of the categories; those of an attribute sum to one
+    offsets: np.ndarray  # (p + 1,), number of the first category of each attribute, and C
+    model: str = MODEL
+
+
+class LatentClassModel(Mixture):
+    r"""Mixture for tables of categories whose attributes are independent within a component (latent class model).
+
+    The probability of an object x with p attributes is
+
+    .. math::
+
+        \sum_k \pi_k \prod_{j=1}^p \theta_{kj}(x_j),
+
+    where pi_k is the proportion of component k, and theta_kj(a) the probability of category a of attribute j in
+    component k. The product is over the observed attributes, which is exact if values are missing at random.
+
+    EM maximizes the likelihood times the density of a Dirichlet prior, which has the effect of adding ``smoothing``
+    objects to each component. The attributes of these objects have the distribution of the whole table, so that no
+    probability is zero. The number of components can be selected by the Bayesian information criterion, BIC = 2
+    log-likelihood - (number of parameters) log n. **Larger is better**.
+
+    Parameters
+    ----------
+    n_components : int, iterable of int or "auto", default="auto"
+        Number of components. If it contains several numbers, the number with the largest BIC is selected. "auto"
+        stands for 1 to 9, but at most the number of different objects.
+    smoothing : float > 0, default=1.0
+        Number of objects that the prior adds to each component.
+    handle_unknown : {"error", "ignore"}, default="error"
+        Whether categories that occur in new objects but not in `fit` raise an error or are treated as missing values.
+    n_init : int, default=10
+        Number of starts of EM from randomly drawn objects. After 50 iterations, EM continues with the largest
+        objective.
+    tol : float, default=1e-7
+        EM stops when the objective L, the logarithm of likelihood times prior density, changes by at most
+        ``tol * (1 + |L|)``.
+    max_iter : int, default=2000
+        Maximum number of iterations of EM.
+    random_state : int, RandomState, Generator or None
+        Seed for drawing objects.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of components.
+    weights_ : ndarray of shape (n_components_,)
+        Proportions of the components.
+    probabilities_ : list of arrays
+        Probabilities of the categories of each attribute, shape (n_components_, number of categories).
+    categories_ : list of arrays
+        Categories of each attribute.
+    parameters_ : LatentClassParameters
+        Proportions and probabilities as one object.
+    labels_ : ndarray of shape (n_samples,)
+        Most probable component of each training object.
+    log_likelihood_, bic_ : float
+        Log-likelihood and BIC of the (weighted) training objects.
+    n_parameters_ : int
+        Number of free parameters.
+    bic_table_ : pandas.DataFrame
+        Table with a row for each number of components, like in `ParsimoniousGaussianMixture`; the only model is
+        "latent class".
+    model_ : str
+        "latent class".
+    history_ : ndarray
+        Logarithm of likelihood times prior density (up to a constant) after every iteration; it never decreases.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    Notes
+    -----
+    A model with more parameters than there are combinations of categories cannot be identified and is not fitted;
+    ``bic_table_`` contains the reason.
+
+    References
+    ----------
+    L. A. Goodman (1974). Exploratory latent structure analysis using both identifiable and unidentifiable models.
+    Biometrika 61.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dempster.mixture import LatentClassModel
+    >>> table = pd.DataFrame({
+    ...     "color": ["red", "red", "red", "blue", "blue", "blue"] * 10,
+    ...     "shape": ["round", "round", "oval", "square", "square", "square"] * 10,
+    ...     "size": ["s", "s", "s", "l", "l", "m"] * 10,
+    ... })
+    >>> model = LatentClassModel(random_state=0).fit(table)
+    >>> model.n_components_
+    2
+    >>> model.predict_proba([["red", "round", None], ["blue", None, None]]).max(axis=1).round(2)
+    array([1.  , 0.99])
+    """
+
+    _encoder: CategoryEncoder
+    _rules: Mapping[str, rule.Rule] = {
+        "n_components": NUMBER_RULE,
+        "smoothing": rule.real(0, open_low=True),
+        "handle_unknown": rule.choice("error", "ignore"),
+        "n_init": rule.repetitions(),
+        "tol": rule.real(0),
+        "max_iter": rule.iterations(),
+        "random_state": rule.seed,
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        smoothing: float = 1.0,
+        handle_unknown: str = "error",
+        n_init: int = 10,
+        tol: float = 1e-7,
+        max_iter: int = 2000,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.smoothing = smoothing
+        self.handle_unknown = handle_unknown
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    # ---- fitting --------------------------------------------------------------------------------------------------
+
+    def _estimate(self, X: Any, sample_weight: Any) -> None:
+        rule.check_parameters(self, self._rules)
+        self._encoder = CategoryEncoder(missing="ignore")
+        codes = self._encoder.read(self, X, reset=True)
+        weights = rule.validate_weights(rule.reorder_like(sample_weight, rule.row_index(X)), len(codes))
+        offsets = self._encoder.offsets
+        sizes = np.diff(offsets)
+        if not sizes.all():
+            name = self._encoder.names[int((sizes == 0).argmax())]
+            message = f"X must contain a value in every column, but all values of column {name!r} are missing"
+            raise InvalidParameterError("X", message=message)
+        # The distinct rows are the same for any order and any repetition of the rows.
+        rows, inverse = find_distinct_rows(codes, offsets)
+        counts = np.bincount(inverse, weights, minlength=len(rows)).astype(float)
+        rows, counts = rows[counts > 0], counts[counts > 0]
+        numbers = self._requested_numbers()
+        if isinstance(self.n_components, str):
+            numbers = [g for g in numbers if g <= len(rows)]
+        elif numbers[0] > len(rows):
+            raise InvalidParameterError("n_components", f"at most {len(rows)} (different objects)", numbers[0])
+
+        def count_parameters(g: int, model: str = MODEL) -> int:
+            return int(g - 1 + g * (sizes - 1).sum())
+
+        def find_problem(g: int) -> str | None:
+            if g > len(rows):
+                return f"more components than the {len(rows)} different objects in X"
+            if np.log(count_parameters(g) + 1) > np.log(sizes).sum() + 1e-9:
+                n_combinations = int(sizes.prod())
+                return f"more parameters than the {n_combinations} combinations of categories have probabilities"
+            return None
+
+        results = {}
+        rng = as_random_state(self.random_state)
+        with progress_bar(type(self).__name__, len(numbers), "models", shown=False) as advance:
+            for g in numbers:
+                problem = find_problem(g)
+                failed = EMResult(None, -np.inf, 0, False, None, problem, np.empty(0))
+                results[g, MODEL] = failed if problem else self._fit_best(rows, counts, offsets, g, rng)
+                advance(f"{g} components")
+        run = self._select_model(results, float(counts.sum()), count_parameters, _failure_message)
+        self.labels_ = log_joint(run.parameters, codes).argmax(axis=1)
+        self.probabilities_ = [run.parameters.probabilities[:, a:b] for a, b in pairwise(offsets)]
+        self.categories_ = self._encoder.levels
+
+    def _fit_best(self, rows: np.ndarray, counts: np.ndarray, offsets: np.ndarray, g: int, rng: Any) -> EMResult:
+        """Run EM from ``n_init`` starts, and continue the run with the largest objective after some iterations."""
+        data = CodedRows(rows, offsets)
+        proportions = np.full((self.n_init, g), 1 / g)
+        probabilities = data.draw_classes(counts, self.n_init, g, rng)
+        weights = np.broadcast_to(counts, (self.n_init, len(counts)))
+        settings = {"smoothing": self.smoothing, "absolute": self.tol, "relative": self.tol}
+        first = min(_FIRST_ITERATIONS, self.max_iter)
+        runs = run_em(data, weights, proportions, probabilities, max_iter=first, **settings)
+        # Objectives are often equal up to rounding errors, which must not determine the numbering of components.
+        best = find_likeliest([history[-1] for history in runs.histories], counts.sum())[0]
+        history = runs.histories[best]
+        if not runs.converged[best] and self.max_iter > first:
+            pi, theta = runs.proportions[[best]], runs.probabilities[[best]]
+            runs, best = run_em(data, weights[:1], pi, theta, max_iter=self.max_iter - first, **settings), 0
+            history = np.concatenate([history, runs.histories[0]])
+        parameters = LatentClassParameters(runs.proportions[best], runs.probabilities[best], offsets)
+        likelihood, converged = float(runs.log_likelihood[best]), bool(runs.converged[best])
+        return EMResult(parameters, likelihood, len(history), converged, None, None, history)
+
+    # ---- prediction -----------------------------------------------------------------------------------------------
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "parameters_")
+        return log_joint(self.parameters_, self._encoder.read(self, X, reset=False, unknown=self.handle_unknown))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw objects from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of objects.
+        random_state : int, RandomState, Generator or None
+            Seed; by default the parameter ``random_state`` of the mixture.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features) of objects
+            Categories of the objects, sorted by component.
+        components : ndarray of shape (n_samples,)
+            Component of each object.
+        """
+        check_is_fitted(self, "parameters_")
+        rule.check(n_samples, "n_samples", rule.integer(1))
+        rule.check_memory(24 * n_samples * self.n_features_in_, f"n_samples={n_samples:,}", "draw fewer")
+        rng = as_random_state(self.random_state if random_state is None else random_state)
+        components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
+        codes = np.empty((n_samples, self.n_features_in_), dtype=np.int64)
+        for j, probabilities in enumerate(self.probabilities_):
+            reach = np.cumsum(probabilities, axis=1)[components, :-1]
+            codes[:, j] = self._encoder.offsets[j] + (rng.random_sample((n_samples, 1)) > reach).sum(axis=1)
+        return self._encoder.decode(codes), components
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _failure_message(table: Any) -> str:
+    g, problem = table.index[0][0], table["problem"].iloc[0]
+    return f"a latent class model with {g} components cannot be fitted: {problem}; use fewer components"
+
+
+# ---- EM -------------------------------------------------------------------------------------------------------------
+
+
+def category_indicators(codes: np.ndarray, n_categories: int) -> sparse.csr_array:
+    """Return a sparse matrix of shape (n, n_categories) with ones for the categories that are observed in each row."""
+    observed = codes != ABSENT
+    ends = np.concatenate([[0], np.cumsum(observed.sum(axis=1))])
+    columns = codes[observed].astype(np.int64)
+    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(codes), n_categories))
+
+
+class CodedRows:
+    """Rows of category numbers as a sparse matrix that indicates the observed categories."""
+
+    def __init__(self, codes: np.ndarray, offsets: np.ndarray):
+        self.offsets, self.sizes = offsets, np.diff(offsets)
+        self.matrix = category_indicators(codes, int(offsets[-1]))
+        self.transposed = self.matrix.T.tocsr()
+
+    def sum_categories(self, counts: np.ndarray) -> np.ndarray:
+        """Return, for each category, the sum of the counts of all categories of its attribute, along the first axis."""
+        return np.repeat(np.add.reduceat(counts, self.offsets[:-1], axis=0), self.sizes, axis=0)
+
+    def category_shares(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted shares of the categories, to each of which one object is added, shape (C, B)."""
+        counts = self.transposed @ weights.T + 1
+        return counts / self.sum_categories(counts)
+
+    def draw_classes(self, weights: np.ndarray, n_draws: int, g: int, rng: Any) -> np.ndarray:
+        """Return initial probabilities, shape (n_draws, g, C): means of the shares and of randomly drawn rows."""
+        shares = self.category_shares(weights[None])[:, 0]
+        p = weights / weights.sum()
+        drawn = np.stack([rng.choice(len(weights), g, replace=False, p=p) for _ in range(n_draws)])
+        rows = self.matrix[drawn.ravel()].toarray().T
+        observed = self.sum_categories(rows)
+        return ((rows + (2 - observed) * shares[:, None]) / 2).T.reshape(n_draws, g, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class EMRuns:
+    """Results of B runs of EM."""
+
+    proportions: np.ndarray  # (B, g)
+    probabilities: np.ndarray  # (B, g, C)
+    log_likelihood: np.ndarray  # (B,)
+    converged: np.ndarray  # (B,)
+    histories: list[np.ndarray]  # values of the objective after every iteration
+
+
+def run_em(
+    data: CodedRows,
+    weights: np.ndarray,
+    proportions: np.ndarray,
+    probabilities: np.ndarray,
+    *,
+    smoothing: float,
+    absolute: float,
+    relative: float,
+    max_iter: int,
+) -> EMRuns:
+    """Run EM for B latent class models, with the same rows but different weights or initial parameters.
+
+    Parameters
+    ----------
+    data : CodedRows
+        The n rows.
+    weights : ndarray of shape (B, n)
+        Weights of the rows.
+    proportions : ndarray of shape (B, g)
+        Initial proportions.
+    probabilities : ndarray of shape (B, g, C)
+        Initial probabilities of the categories.
+    smoothing : float
+        Number of objects that are added to each component, with the shares of the categories in the weighted rows.
+    absolute, relative : float
+        A run stops when the objective L changes by at most ``absolute + relative * |L|``.
+    max_iter : int
+        Maximum number of iterations.
+
+    Returns
+    -------
+    EMRuns
+    """
+    B, g = proportions.shape
+    proportions, probabilities = proportions.copy(), probabilities.copy()
+    log_likelihood, converged = np.empty(B), np.zeros(B, dtype=bool)
+    histories: list[list[float]] = [[] for _ in range(B)]
+    # The arrays of the runs that have not stopped have the shapes (n, b), (C, b), (b, g) and (C, b, g).
+    left, w, prior = np.arange(B), weights.T, smoothing * data.category_shares(weights)
+    pi, theta, before = proportions, np.moveaxis(probabilities, 2, 0), np.full(B, -np.inf)
+    for iteration in range(max_iter + 1):
+        logs = np.log(theta)
+        joint = (data.matrix @ logs.reshape(len(logs), -1)).reshape(-1, len(left), g)
+        joint += np.log(np.maximum(pi, _SMALLEST))
+        top = joint.max(axis=2)
+        Z = np.exp(joint - top[:, :, None])
+        total = Z.sum(axis=2)
+        likelihood = (w * (np.log(total) + top)).sum(axis=0)
+        objective = likelihood + (prior[:, :, None] * logs).sum(axis=(0, 2))
+        stops = np.zeros(len(left), dtype=bool)
+        if iteration > 0:
+            for run, value in zip(left, objective, strict=True):
+                histories[run].append(float(value))
+            converged[left] = stops = objective - before <= absolute + relative * np.abs(objective)
+        if iteration == max_iter:
+            stops = np.ones(len(left), dtype=bool)
+        if stops.any():
+            done = left[stops]
+            proportions[done], probabilities[done] = pi[stops], np.moveaxis(theta[:, stops], 0, 2)
+            log_likelihood[done] = likelihood[stops]
+            goes_on = ~stops
+            left, w, prior, objective = left[goes_on], w[:, goes_on], prior[:, goes_on], objective[goes_on]
+            Z, total = Z[:, goes_on], total[:, goes_on]
+            if len(left) == 0:
+                break
+        before = objective
+        Z *= (w / total)[:, :, None]
+        pi = Z.sum(axis=0) / w.sum(axis=0)[:, None]
+        counts = (data.transposed @ Z.reshape(len(Z), -1)).reshape(-1, len(left), g)
+        theta = (counts + prior[:, :, None]) / (data.sum_categories(counts) + smoothing)
+    return EMRuns(proportions, probabilities, log_likelihood, converged, list(map(np.array, histories)))
+
+
+def log_joint(parameters: LatentClassParameters, codes: np.ndarray) -> np.ndarray:
+    """Return log(proportion * probability) of each component for each row of category numbers, shape (n, g)."""
+    indicators = category_indicators(codes, parameters.probabilities.shape[1])
+    logs = indicators @ np.log(parameters.probabilities).T
+    return logs + np.log(np.maximum(parameters.proportions, _SMALLEST))
+
+
+def normalize(joint: np.ndarray) -> np.ndarray:
+    """Return the probabilities along the last axis, given their logarithms up to a constant."""
+    Z = np.exp(joint - joint.max(axis=-1, keepdims=True))
+    return Z / Z.sum(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClassRefits:
+    """Result of `refit_em` for B samples."""
+
+    parameters: tuple[np.ndarray, np.ndarray]  # proportions (B, g) and probabilities (B, g, C)
+    log_likelihood: np.ndarray  # (B,)
+    overlaps: np.ndarray  # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    problems: list[str | None]  # always None, because components do not collapse
+
+
+def refit_em(
+    data: np.ndarray,
+    weights: np.ndarray,
+    start: LatentClassParameters,
+    posterior: np.ndarray,
+    *,
+    max_change: float,
+    max_iter: int = 2000,
+    regularization: float = 1.0,
+) -> LatentClassRefits:
+    """Fit a latent class model to several samples of the rows by EM.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, p)
+        Rows of category numbers.
+    weights : ndarray of shape (B, n)
+        Weights of the rows in each of the B samples.
+    start : LatentClassParameters
+        Initial parameters of all fits.
+    posterior : ndarray of shape (n, g)
+        Probabilities of g components for each row, with which the fitted components are compared.
+    max_change : float
+        EM stops when the objective changes by at most this value.
+    max_iter : int
+        Maximum number of iterations.
+    regularization : float
+        The parameter ``smoothing`` of `LatentClassModel`.
+
+    Returns
+    -------
+    LatentClassRefits
+    """
+    rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
+    weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])
+    initial = (np.repeat(a[None], len(weights), axis=0) for a in (start.proportions, start.probabilities))
+    settings: dict[str, Any] = {"absolute": max_change, "relative": 0.0, "max_iter": max_iter}
+    runs = run_em(CodedRows(rows, start.offsets), weights, *initial, smoothing=regularization, **settings)
+    expected = np.empty((len(rows), len(start.proportions)))
+    expected[inverse] = posterior  # Equal rows have equal probabilities.
+    overlaps = np.stack(
+        [
+            (w[:, None] * expected).T @ normalize(log_joint(LatentClassParameters(pi, theta, start.offsets), rows))
+            for w, pi, theta in zip(weights, runs.proportions, runs.probabilities, strict=True)
+        ]
+    )
+    problems: list[str | None] = [None] * len(weights)
+    return LatentClassRefits((runs.proportions, runs.probabilities), runs.log_likelihood, overlaps, problems)
