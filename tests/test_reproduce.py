@@ -107,6 +107,12 @@ def test_small_experiment(tmp_path, monkeypatch):
     assert json.loads(next((tmp_path / "cache").rglob("*.json")).read_text())["masses"]
 
 
+def test_bell_numbers():
+    from reproduce.workshop.neighbors import bell_numbers
+
+    assert bell_numbers(10) == [1, 2, 5, 15, 52, 203, 877, 4140, 21147, 115975]
+
+
 def test_committed_page_is_complete():
     page = (runner.HOME / "RESULTS.md").read_text()
     assert "below the paper, not explained" not in page

@@ -1,7 +1,8 @@
-"""EK-NNclus: the sweeps of the search on a toy example, and the most plausible partition."""
+"""EK-NNclus: the number of partitions, and the sweeps of the search on a toy example."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -13,6 +14,35 @@ from reproduce.runner import Run, experiment
 from reproduce.workshop import PAPER
 
 SETTINGS: dict[str, Any] = {"n_neighbors": 9, "q": 0.5, "n_jobs": 1}
+
+
+def bell_numbers(n: int) -> list[int]:
+    """Return the numbers of partitions of 1, ..., n objects, by the triangle of Aitken."""
+    row, numbers = [1], [1]
+    while len(numbers) < n:
+        following = [row[-1]]
+        for value in row:
+            following.append(following[-1] + value)
+        row = following
+        numbers.append(row[-1])
+    return numbers
+
+
+@experiment(PAPER, "Number of partitions of n objects", "why the search is a heuristic")
+def partitions(run: Run) -> None:
+    """EK-NNclus searches the space of all partitions of n objects. Their number is the Bell number, which the slides
+    show as a picture."""
+    numbers = bell_numbers(100)
+    table = run.table("objects", quantity="partitions", short=None)
+    for n in (5, 10, 20, 50, 100):
+        value = numbers[n - 1]
+        table.add(n, paper="figure", ours=f"{value:,}" if value < 10**6 else f"{value:.2e}")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    ax.plot(range(1, 101), [math.log10(value) for value in numbers])
+    ax.set(xlabel="number of objects", ylabel="log10 of the number of partitions", xlim=(0, 100), ylim=(0, None))
+    run.figure("bell", figure, "The number of partitions of n objects grows faster than exponentially")
 
 
 def points() -> np.ndarray:
