@@ -151,6 +151,23 @@ def test_report_is_split_by_paper():
     assert files["second.md"].endswith("\n# Second\n## Table 1: data\n")
 
 
+def test_items_of_the_documents_link_to_sections_and_public_names():
+    import reproduction
+
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    pages = reproduction.split(reproduction.REPORT.read_text(encoding="utf-8"))
+    headings = {page: map(reproduction.slug, re.findall(r"^#+ (.*)$", pages[page], re.MULTILINE)) for page in pages}
+    anchors = {(page, heading) for page in pages for heading in headings[page]}
+    links = re.findall(r"\]\(/reproduction/([^)#]+)#([^)]+)\)", text)
+    assert len(links) > 50
+    assert not set(links) - anchors
+    for name in re.findall(r"\{py:obj\}`[^<]*<([^>]+)>`", text):
+        public = next(part for part in name.split(".") if name.startswith(f"{NAMES.get(part)}.{part}"))
+        member = name.removeprefix(f"{NAMES[public]}.{public}")
+        assert not member or member[1:] in api.members_of(getattr(import_module(NAMES[public]), public)), name
+    assert set(re.findall(r"\| (\w+) \| [^|]* \|$", text, re.MULTILINE)) - {"state"} == {"done", "partly", "missing"}
+
+
 # ---- numbers from reports -------------------------------------------------------------------------------------------
 
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "api", "reproduction"} & set(page.parts)]
