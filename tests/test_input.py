@@ -14,7 +14,7 @@ from dempster import CredalPartition, metric
 from dempster.cluster import CatECM, ECMdd
 from dempster.dissimilarity.gower import GowerEncoder
 from dempster.explain import CautiousTree, profile
-from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture
 from tests.cluster.contract import answer, categories
 from tests.inputs import (
     CLASSIFIERS,
@@ -33,7 +33,7 @@ from tests.limits import by_thirds, refused_or_sensible, third_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-OTHERS = [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture]
+OTHERS = [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture, LatentClassModel]
 
 
 UNREADABLE = ("NaN", "infinity", "text in a cell", "one dimension", "empty", "nothing", "ragged")
@@ -78,6 +78,7 @@ def test_mixtures():
 
     for X in OBJECTS.values():
         refused_or_sensible(lambda X=X: ParsimoniousGaussianMixture(2, model="EII").fit(X), valid)
+        refused_or_sensible(lambda X=X: LatentClassModel([1, 2]).fit(X), valid)
 
 
 def with_label(label):

@@ -25,6 +25,7 @@ from dempster.cluster import (
     EKNNClus,
     WECMdd,
 )
+from dempster.mixture import LatentClassModel
 
 PUBLIC = {name: getattr(cluster, name) for name in cluster.__all__}
 KINDS = {name: kind for name, kind in PUBLIC.items() if inspect.isclass(kind) and issubclass(kind, ClusterMixin)}
@@ -67,6 +68,7 @@ VARIANTS = [
     WMVEC(focal_sets="selected", views="attributes"),
     WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
+    BootClus(n_bootstraps=10, mixture=LatentClassModel(handle_unknown="ignore", n_init=2)),
 ]
 
 
@@ -83,9 +85,9 @@ def expected_failures(estimator):
         return {"check_clustering": "it hands over attributes, whatever the tags say, and dissimilarities are square"}
     if isinstance(estimator, CredalClustering):
         return {"check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"}
-    if isinstance(estimator, CatECM):
+    if isinstance(estimator, CatECM) or isinstance(getattr(estimator, "mixture", None), LatentClassModel):
         failures = {"check_clustering": "it hands over numbers that are all different, so no two categories agree"}
-        if estimator.handle_unknown == "error":
+        if getattr(estimator, "handle_unknown", "") == "error":
             failures["check_sample_weight_equivalence_on_dense_data"] = (
                 "it leaves out objects whose categories it then predicts"
             )

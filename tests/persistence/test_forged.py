@@ -18,7 +18,7 @@ from dempster.metric import KFDA
 from dempster.persistence import load, save
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.limits import limited, refused_or_sensible
-from tests.persistence.models import CLASSES, TABLE, X
+from tests.persistence.models import CLASSES, MODELS, TABLE, X
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -60,6 +60,20 @@ def change_content(change):
         members["content.json"] = json.dumps(content).encode()
 
     return changed
+
+
+@pytest.mark.parametrize("name", ["LatentClassModel", "BootClus, categories"])
+def test_categories_without_probabilities(name, path):
+    """The numbers of categories are indices of the probabilities."""
+    for part, value in (
+        ("offsets", lambda encoder: encoder.offsets + 1),
+        ("levels", lambda encoder: [*encoder.levels, encoder.levels[0]]),
+        ("levels", lambda encoder: [level[:1] for level in encoder.levels]),
+    ):
+        model, _ = MODELS[name]()
+        setattr(model._encoder, part, value(model._encoder))
+        save(model, path)
+        assert_rejected(path, part)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

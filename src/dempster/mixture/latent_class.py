@@ -123,8 +123,9 @@ class LatentClassModel(Mixture):
     >>> model = LatentClassModel(random_state=0).fit(table)
     >>> model.n_components_
     2
-    >>> model.predict_proba([["red", "round", None], ["blue", None, None]]).max(axis=1).round(2)
-    array([1.  , 0.99])
+    >>> new = pd.DataFrame({"color": ["red", "blue"], "shape": ["round", None], "size": [None, None]})
+    >>> model.predict(new).tolist() == model.labels_[[0, 3]].tolist()
+    True
     """
 
     _encoder: CategoryEncoder
@@ -210,6 +211,7 @@ class LatentClassModel(Mixture):
         proportions = np.full((self.n_init, g), 1 / g)
         probabilities = data.draw_classes(counts, self.n_init, g, rng)
         weights = np.broadcast_to(counts, (self.n_init, len(counts)))
+        rule.check_memory(16 * self.n_init * g * len(rows), f"n_init={self.n_init}", "take fewer starts")
         settings = {"smoothing": self.smoothing, "absolute": self.tol, "relative": self.tol}
         first = min(_FIRST_ITERATIONS, self.max_iter)
         runs = run_em(data, weights, proportions, probabilities, max_iter=first, **settings)

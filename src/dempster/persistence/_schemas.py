@@ -139,7 +139,9 @@ def _check_categories(encoder: Any, n_features: int, probabilities: np.ndarray) 
     """Raise an error unless there is a probability for each category, because they are looked up by their number."""
     sizes = [len(level) for level in encoder.levels]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    if len(sizes) != n_features or not np.array_equal(encoder.offsets, offsets):
+    if len(sizes) != n_features or sizes != [len(found) for found in encoder._encoder.categories_]:
+        raise InvalidInputError("levels must contain the categories of each column")
+    if not np.array_equal(encoder.offsets, offsets):
         raise InvalidInputError("offsets must contain the number of the first category of each column")
     if probabilities.shape[-1] != offsets[-1]:
         raise InvalidInputError(f"probabilities must be those of the {offsets[-1]} categories")

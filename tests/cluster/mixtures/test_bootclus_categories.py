@@ -156,13 +156,12 @@ def test_explanation(fitted, sample):
         )
 
 
-def test_saving(fitted, sample, tmp_path):
-    table = sample[0]
+def test_saving(fitted, tmp_path):
     save(fitted, tmp_path / "model.dempster")
     same = load(tmp_path / "model.dempster")
     new = draw(20, 8)[0]
     np.testing.assert_array_equal(same.predict_mass(new).masses, fitted.predict_mass(new).masses)
-    np.testing.assert_array_equal(same.mixture_.predict_proba(table), fitted.mixture_.predict_proba(table))
+    np.testing.assert_array_equal(same.mixture_.weights_, fitted.mixture_.weights_)
 
 
 def test_blocks_are_not_supported(sample):
