@@ -168,6 +168,19 @@ def test_bic(table, model):
     assert model.score(table) == pytest.approx(np.log(density).mean())
 
 
+def test_published_values():
+    """Seven pathologists, 118 slides (Agresti, 2002, table 13.1), fitted by poLCA (Linzer and Lewis, 2011)."""
+    counts = {"0000000": 34, "0000100": 2, "0100000": 6, "0100001": 1, "0100100": 4, "0100101": 5, "1000000": 2}
+    counts |= {"1010101": 1, "1100000": 2, "1100001": 1, "1100100": 2, "1100101": 7, "1100111": 1, "1101001": 1}
+    counts |= {"1101101": 2, "1101111": 3, "1110101": 13, "1110111": 5, "1111101": 10, "1111111": 16}
+    slides, weights = np.array([list(pattern) for pattern in counts]), list(counts.values())
+    settings = {"smoothing": 1e-7, "n_init": 20, "tol": 1e-11, "max_iter": 20_000, "random_state": 0}
+    model = LatentClassModel([2, 3, 4], **settings).fit(slides, sample_weight=weights)
+    np.testing.assert_allclose(model.bic_table_["log_likelihood"], [-317.2568, -293.7050, -289.2858], atol=1e-4)
+    np.testing.assert_allclose(model.bic_table_["bic"], [-706.0739, -697.1357, -726.4629], atol=1e-4)
+    np.testing.assert_allclose(np.sort(model.weights_), [0.1817, 0.3736, 0.4447], atol=1e-4)
+
+
 def test_known_classes_are_recovered():
     table, components = draw(3000, 1)
     model = LatentClassModel(random_state=0).fit(table)

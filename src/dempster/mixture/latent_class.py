@@ -106,10 +106,14 @@ class LatentClassModel(Mixture):
     A model with more parameters than there are combinations of categories cannot be identified and is not fitted;
     ``bic_table_`` contains the reason.
 
+    With ``smoothing`` near zero, the estimates are the maximum likelihood estimates. On the example of Linzer and Lewis
+    (2011), likelihoods and BIC agree with those of their R package poLCA.
+
     References
     ----------
     L. A. Goodman (1974). Exploratory latent structure analysis using both identifiable and unidentifiable models.
-    Biometrika 61.
+    Biometrika 61. D. A. Linzer and J. B. Lewis (2011). poLCA: an R package for polytomous variable latent class
+    analysis. Journal of Statistical Software 42.
 
     Examples
     --------
