@@ -32,7 +32,7 @@ FINDINGS = """
 - **Results that depend on an unknown random sample cannot be checked.** BIC selects the paper's model of
   [GvHD](#figures-19-to-21-gvhd-1000-cells-in-seven-clusters) for two of ten samples of a thousand cells. Scores vary
   more between Banana samples than between methods. The papers do not name the six letters, twenty species and 22
-  proteins that they use.
+  proteins that they use; a [search](#table-2-which-letters-species-and-proteins) compares candidates.
 - **The plane of consistency and nonspecificity favors certain partitions.** Of all methods of the library, EK-NNclus,
   EGMM and EVCLUS are dominated least often ([extended](#figures-23-to-26-extended-all-methods-of-the-library)).
   EK-NNclus is dominated least because its partitions are almost certain.

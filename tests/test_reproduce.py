@@ -146,3 +146,79 @@ def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
     assert page.read_text() == "good"
     assert "**Failed:** `ValueError: broken`" in (page.parent / "RESULTS-part.md").read_text()
     assert "'--jobs'" in CliRunner().invoke(program.main, ["--jobs", "0"]).output
+
+
+def test_soft_labels_by_people(tmp_path, monkeypatch):
+    """Available sets are in the table, the others are named in the text."""
+    import numpy as np
+    from reproduce.lecture import human_labels
+    from sklearn.utils import Bunch
+
+    from dempster import FocalSets, MassFunctions
+    from dempster.datasets import DatasetNotAvailableError
+
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    doubt = rng.uniform(0, 0.9, (60, 1))
+    masses = MassFunctions(np.hstack([np.eye(3)[y] * (1 - doubt), doubt]), FocalSets.simple(3, empty=False))
+    separated = Bunch(data=9 * np.eye(3)[y] + rng.normal(size=(60, 3)), target=y, masses=masses)
+
+    def absent():
+        raise DatasetNotAvailableError("no network")
+
+    monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(human_labels, "SETS", {"near": lambda: separated, "far": absent})
+    run = Run(human_labels.human_labels, quick=True, jobs=1, any_version=False)
+    human_labels.human_labels.function(run)
+    (table,) = run.tables
+    assert [row[:4] for row in table.rows] == [
+        ["near", "0%", classifier, labels] for classifier in human_labels.CLASSIFIERS for labels in ("crisp", "soft")
+    ]
+    assert all(float(row[5].split(" ")[0]) < 0.1 for row in table.rows)  # The classes are well separated.
+    assert run.page[-1].endswith("could not be fetched when this page was made: far.")
+
+
+def test_identification_of_planted_sets(shared, tmp_path, monkeypatch):
+    """A set of proteins is found by its scores; all candidates have the printed size."""
+    monkeypatch.setenv("DEMPSTER_SHARED", str(shared))
+    monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
+    from reproduce.nn_evclus import identification
+    from reproduce.nn_evclus.identification_fits import CANDIDATES, leaves, letters, mice, screen
+
+    shapes = {
+        "six letters": (letters()[::800], (4634, 16, 6)),
+        "species": (leaves(2)[::100], (320, 64, 20)),
+        "proteins": (mice(2)[::10], (507, 22, 3)),
+    }
+    for sets, (n, d, c) in shapes.values():
+        for candidate in sets:
+            X, y = candidate.load()
+            assert (*X.shape, y.max() + 1) == (n, d, c)
+            assert len(set(candidate.names)) == len(candidate.chosen)
+    assert len(letters()) == 2 * 1656
+
+    methods = ("ECM", "CCM")
+    several = mice(2)[-8:]
+    planted = identification.asdict(several[3])
+    printed = screen("Mice", [planted], methods)["scores"][0]
+    monkeypatch.setitem(CANDIDATES, "Mice", lambda: several)
+    monkeypatch.setitem(identification.SCREENING, "Mice", methods)
+    monkeypatch.setitem(identification.CONFIRMING, "Mice", ())
+    monkeypatch.setattr(identification, "find_tolerances", lambda run, data: dict.fromkeys(methods, 0.03))
+    monkeypatch.setattr(identification, "printed_scores", lambda data: printed)
+    run = Run(identification.identification, quick=False, jobs=1, any_version=True)
+    found = identification.search(run, "Mice")
+    assert sum(family["candidates"] for family in found["families"].values()) == 8
+    assert found["nearest"][0]["names"] == several[3].names
+    assert found["nearest"][0]["distance"] == 0
+    assert found["nearest"][-1]["distance"] > 1
+    assert several[3].names[0] in identification.describe("Mice", found)
+
+
+def test_distance_from_printed_scores():
+    from reproduce.nn_evclus.identification_fits import distance, nearest
+
+    scores = {"ECM": 0.4, "EVCLUS 0.5": 0.1, "EVCLUS 0.1": 0.52, "CCM": 0.0}
+    printed = {"ECM": 0.42, "EVCLUS": 0.5, "CCM": 0.9}
+    assert nearest(scores, "EVCLUS", 0.5) == "EVCLUS 0.1"
+    assert distance(scores, printed, {"ECM": 0.04, "EVCLUS": 0.1}) == pytest.approx(0.5)  # CCM is not usable.

@@ -6,6 +6,7 @@ MODULES = [
     "fourclass",
     "circles",
     "attribute_data",
+    "identification",
     "dissimilarity_data",
     "all_methods",
     "constrained",
