@@ -74,9 +74,12 @@ def _complete_proteins() -> np.ndarray:
 
 def letters() -> list[Candidate]:
     """Return all sets of six letters with 4634 objects."""
-    sizes = np.bincount(stored("letter")["y"])
+    y = stored("letter")["y"]
+    sizes, order = np.bincount(y), list(dict.fromkeys(y.tolist()))
+    in_a_row = {tuple(sorted(order[k : k + 6])) for k in range(21)}
     sets = [chosen for chosen in combinations(range(26), 6) if sizes[list(chosen)].sum() == 4634]
-    return [Candidate("six letters with 4634 objects", s, scaled, "letter") for s in sets for scaled in (True, False)]
+    families = {s: "part of six, in the order of the file" if s in in_a_row else "other six letters" for s in sets}
+    return [Candidate(families[s], s, scaled, "letter") for s in sets for scaled in (True, False)]
 
 
 def leaves(n_random: int = 200) -> list[Candidate]:
@@ -84,13 +87,16 @@ def leaves(n_random: int = 200) -> list[Candidate]:
     rng, found = np.random.default_rng(0), []
     for source in ("leaves_shape", "leaves_margin", "leaves_texture"):
         y = stored(source)["y"]
-        sizes, in_file = np.bincount(y), list(dict.fromkeys(y.tolist()))
+        sizes, orders = np.bincount(y), {"order of the names": list(range(100))}
+        if (np.diff(y) < 0).any():
+            orders["order of the file"] = list(dict.fromkeys(y.tolist()))
         families = {
             f"{order}, {name}": sets
-            for order, species in (("order of the file", in_file), ("order of the names", list(range(100))))
+            for order, species in orders.items()
             for name, sets in (
                 ("part 1 of 5", [species[:20]]),
-                ("twenty in a row", [species[k : k + 20] for k in range(1, 81)]),
+                ("part 2 of 5", [species[20:40]]),
+                ("others in a row", [species[k : k + 20] for k in range(81) if k not in (0, 20)]),
                 ("every fifth", [species[k::5] for k in range(5)]),
             )
         }
