@@ -12,7 +12,8 @@ ATTRIBUTES = (
 LETTERS = (
     "different letters. The paper does not name its six letters; we use A to F (4639 objects, not 4634). 1656 sets of "
     "six letters have 4634 objects; on 32 of them EVCLUS has 0.10 to 0.63 and ECM at most 0.10, so the scores do not "
-    "identify the set."
+    "identify the set. The second of four parts in the order of the file (B, A, J, M, X, O) has 4634 objects, and ECM "
+    "has 0.05 and EVCLUS 0.47 (see Table 2)."
 )
 NINE = (
     "nine attributes. The paper has ten; the tenth is probably the row number of a file that is sorted by class. See "

@@ -39,7 +39,7 @@ from reproduce.runner import CACHE, SHORT, Run, experiment
 RECORD = Path(__file__).with_suffix(".json")
 MAX_TOLERANCE = 0.1  # A method that differs more on identified data cannot identify anything.
 N_CONFIRMED = 96
-NATURAL = ("part of six, in the order of the file",)  # is also fitted with the settings of the paper
+NATURAL = "part 2 of 4, in the order of the file"  # is also fitted with the settings of the paper
 N_STEPS = 150  # exchanges of proteins
 
 
@@ -77,7 +77,7 @@ def search(run: Run, data: str) -> dict[str, Any]:
     scores = [found for result in results for found in result["scores"]]
     distances = np.array([distance(found, printed, tolerances) for found in scores])
     order = list(np.argsort(distances, kind="stable")[: run.choose(N_CONFIRMED, 2)])
-    order += [k for k, candidate in enumerate(candidates) if candidate.family in NATURAL and k not in order]
+    order += [k for k, candidate in enumerate(candidates) if candidate.family == NATURAL and k not in order]
     confirming = [method for method in CONFIRMING[data] if method in tolerances]
     quantiles = [""] * len(order)
     if "EVCLUS" in confirming:
@@ -152,13 +152,15 @@ def identification(run: Run) -> None:
     leaves) and the 22 proteins of Mice. Candidates are all sets of six letters with 4634 objects; twenty species in a
     row or every fifth species, in the order of the names or of the file, described by shape, margin or texture; and the
     22 proteins that discriminate best between one or two pairs of groups of trisomic mice. The names Letters4p1 and
-    Leaves5p1 suggest part 1 of 4 and of 5, or part 2 if parts are numbered from 0. Random sets of species and proteins
-    show how often a set agrees by chance. All attributes are standardised or not. A set agrees if the scores of all
-    usable methods differ from the printed ones by at most the tolerance of the method: the largest difference on
-    identified data (Wine, Ecoli, Heart and Seeds for Mice; Segment, S2, S4 and D31 for the others), at least 0.03.
-    Methods with a tolerance above 0.1 are not used. Letters4p1 and Leaves5p1: ECM, and EVCLUS with d0 at the 0.5, 0.2
-    or 0.1 quantile, whichever is nearest; the nearest sets are fitted again with the settings of the paper. Mice: ECM,
-    CCM, ECM-bp, CCM-bp, wECMdd and EVCLUS; then NN-EVCLUS and BootClus for the nearest sets. All fits have one seed."""
+    Leaves5p1 suggest part 1 of 4 and of 5, or part 2 if parts are numbered from 0. Of the four parts of six letters in
+    the order in which the letters first occur in the file, only the second (B, A, J, M, X, O) has 4634 objects. Random
+    sets of species and proteins show how often a set agrees by chance. All attributes are standardised or not. A set
+    agrees if the scores of all usable methods differ from the printed ones by at most the tolerance of the method: the
+    largest difference on identified data (Wine, Ecoli, Heart and Seeds for Mice; Segment, S2, S4 and D31 for the
+    others), at least 0.03. Methods with a tolerance above 0.1 are not used. Letters4p1 and Leaves5p1: ECM, and EVCLUS
+    with d0 at the 0.5, 0.2 or 0.1 quantile, whichever is nearest; the nearest sets are fitted again with the settings
+    of the paper. Mice: ECM, CCM, ECM-bp, CCM-bp, wECMdd and EVCLUS; then NN-EVCLUS and BootClus for the nearest sets.
+    All fits have one seed."""
     render(run, json.loads(RECORD.read_text()))
 
 
@@ -191,9 +193,9 @@ def describe(data: str, found: dict[str, Any]) -> str:
     best, *others = found["nearest"]
     words = [
         f"**{data}.** Tolerances: {tolerances}. Number of candidates that agree in the screening: {n_screened}; with "
-        f"all methods, of the {len(found['nearest'])} nearest: {n_agreeing}.{verdict} Nearest set, and scores (printed "
-        f"scores): {describe_set(best, printed)}.",
-        *(f"{describe_set(one, printed)}." for one in others if "part" in one["family"]),
+        f"all methods, of the {len(found['nearest'])} nearest: {n_agreeing}.{verdict} Nearest set, with the scores "
+        f"(printed ones in parentheses): {describe_set(best, printed, named=True)}.",
+        *(f"Also {describe_set(one, printed, named=False)}." for one in others if "part" in one["family"]),
     ]
     if "climbs" in found:
         reached = [set(one["names"]) for one in found["climbs"] if one["distance"] <= 1]
@@ -207,11 +209,12 @@ def describe(data: str, found: dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def describe_set(one: dict[str, Any], printed: dict[str, float]) -> str:
-    """Return the names, the scale and the scores of a set."""
+def describe_set(one: dict[str, Any], printed: dict[str, float], *, named: bool) -> str:
+    """Return the family, the scale, perhaps the names, and the scores of a set."""
     scale = "standardised" if one["standardise"] else "raw"
     scores = ", ".join(f"{method} {score:.2f} ({printed[method]:.2f})" for method, score in one["scores"].items())
-    return f"{', '.join(one['names'])} ({one['family']}, {scale}): {scores}"
+    names = f": {', '.join(one['names'])}" if named else ""
+    return f"{one['family']}, {scale}{names}; {scores}"
 
 
 if __name__ == "__main__":

@@ -76,9 +76,12 @@ def letters() -> list[Candidate]:
     """Return all sets of six letters with 4634 objects."""
     y = stored("letter")["y"]
     sizes, order = np.bincount(y), list(dict.fromkeys(y.tolist()))
-    in_a_row = {tuple(sorted(order[k : k + 6])) for k in range(21)}
     sets = [chosen for chosen in combinations(range(26), 6) if sizes[list(chosen)].sum() == 4634]
-    families = {s: "part of six, in the order of the file" if s in in_a_row else "other six letters" for s in sets}
+    families = dict.fromkeys(sets, "other six letters")
+    for k in range(21):  # The second of the four parts 0-5, 6-11, 12-17 and 18-23 is the only one with this size.
+        chosen = tuple(sorted(order[k : k + 6]))
+        if chosen in families:
+            families[chosen] = f"{'part 2 of 4' if k == 6 else 'other six in a row'}, in the order of the file"
     return [Candidate(families[s], s, scaled, "letter") for s in sets for scaled in (True, False)]
 
 
