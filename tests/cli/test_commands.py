@@ -97,15 +97,15 @@ def test_choices_and_truth(folder):  # noqa: F811
     assert "1.000" in shown
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d.npy", "d.parquet", "d.mtx"])
+@pytest.mark.parametrize("name", ["d.csv", "d.npy", "d.parquet", "d.mtx", "d.mat"])
 def test_formats_of_dissimilarities(folder, name):  # noqa: F811
     D = np.load("d.npy")
     if name == "d.parquet":
         pd.DataFrame(D, columns=map(str, range(60))).to_parquet(name)
-    if name == "d.mtx":
-        from scipy.io import mmwrite
+    if name in ("d.mtx", "d.mat"):
+        from scipy.io import mmwrite, savemat
 
-        mmwrite(name, D)
+        mmwrite(name, D) if name == "d.mtx" else savemat(name, {"D": D})
     run("cluster", name, "--dissimilarities", "-c", 3, "-o", "out.npz", "--plot", "p.png", "-q")
     expected = Recipe("d.npy", kind="dissimilarities", clusters=3).run().partition
     np.testing.assert_allclose(read_partition("out.npz").masses, expected.masses, atol=1e-6)

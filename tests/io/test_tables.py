@@ -685,3 +685,54 @@ def test_names_of_matrices(which, tmp_path):
     assert list(found.index) == expected
     assert list(found.columns) == [str(name) for name in expected]
     assert found.to_numpy().tolist() == [[0, 1, 5], [1, 0, 4], [5, 4, 0]]
+
+
+def write_matlab(path, **variables):
+    from scipy.io import savemat
+    from scipy.io.matlab import MatlabObject
+
+    if "dataset" in variables:  # an object of PRTools, which MATLAB saves like a structure with a class name
+        data, classes = variables["dataset"]
+        fields = np.empty((1, 1), dtype=[("data", object), ("nlab", object), ("name", object)])
+        fields[0, 0] = (np.array(data, dtype=float), np.array(classes)[:, None], "towns")
+        variables = {"a": MatlabObject(fields, "prdataset")}
+    savemat(path, variables)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"D": _THREE},
+        {"D": _THREE, "labels": [[1], [2], [2]]},
+        {"d": _THREE, "unrelated": [[1, 2, 3, 4]]},
+        {"dataset": (_THREE, [1, 2, 2])},
+    ],
+)
+def test_matlab_files(variables, tmp_path):
+    write_matlab(tmp_path / "d.mat", **variables)
+    found = read_dissimilarities(tmp_path / "d.mat")
+    np.testing.assert_array_equal(found, _THREE)
+    expected = [1, 2, 2] if {"labels", "dataset"} & set(variables) else None
+    classes = found.attrs.get("classes")
+    assert (None if classes is None else classes.tolist()) == expected
+
+
+def test_sparse_matlab_file(tmp_path):
+    from scipy import sparse
+
+    write_matlab(tmp_path / "d.mat", D=sparse.csc_matrix([[0, 1.5, 0], [1.5, 0, 3], [0, 3, 0]]))
+    found = read_dissimilarities(tmp_path / "d.mat")
+    assert sparse.issparse(found)
+    assert found.nnz == 4
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"), [({"x": [[1, 2]]}, "got none"), ({"a": _THREE, "b": _THREE}, "a, b")]
+)
+def test_matlab_file_needs_one_square_matrix(variables, message, tmp_path):
+    write_matlab(tmp_path / "d.mat", **variables)
+    with pytest.raises(ValueError, match=rf"d\.mat: .*one square matrix.*{message}"):
+        read_dissimilarities(tmp_path / "d.mat")
+    (tmp_path / "d.mat").write_text("nonsense")
+    with pytest.raises(ValueError, match=r"cannot read d\.mat"):
+        read_dissimilarities(tmp_path / "d.mat")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _FORMATS = {suffix: name for suffix, name in TABLE_FORMATS.items() if name != "excel"}
-_FORMATS |= {".npz": "sparse", ".mtx": "market"}
+_FORMATS |= {".npz": "sparse", ".mtx": "market", ".mat": "matlab"}
 _TRIANGLE_DELIMITERS = (",", ";", "\t", "|", BLANKS)
 _CODE = re.compile(r"0\d+")
 _ZERO = re.compile(r"0*[.,]?0*")
@@ -47,9 +47,9 @@ def read_dissimilarities(
     ----------
     path : path
         File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``,
-        ``.mtx`` (MatrixMarket), or ``.npz`` (sparse matrix of SciPy). The first line, the first column or both of a
-        text file may contain the names of the objects. A text file may contain only a lower or upper triangle, with or
-        without the diagonal.
+        ``.mtx`` (MatrixMarket), ``.npz`` (sparse matrix of SciPy), or ``.mat`` (MATLAB up to version 7, with one square
+        matrix or a dataset of PRTools). The first line, the first column or both of a text file may contain the names
+        of the objects. A text file may contain only a lower or upper triangle, with or without the diagonal.
     index_col : str, optional
         The column with the names of the objects, if it has a heading.
     header, delimiter, decimal : optional
@@ -59,7 +59,8 @@ def read_dissimilarities(
     -------
     DataFrame or sparse matrix
         A table with the names of the objects as index and columns, or a sparse matrix of SciPy if the file lacks the
-        dissimilarities of some pairs.
+        dissimilarities of some pairs. If a MATLAB file contains the class of each object, ``attrs["classes"]`` is an
+        array of the classes.
 
     Raises
     ------
@@ -85,9 +86,9 @@ def read_dissimilarities(
     path = as_file(path)
     check_read_options(index_col, header, delimiter, decimal)
     file_format = detect_format(path, _FORMATS)
-    if file_format in ("market", "sparse"):
+    if file_format in ("market", "sparse", "matlab"):
         with wrap_read_errors(path):
-            return _read_sparse(path, file_format)
+            return _read_matlab(path) if file_format == "matlab" else _read_sparse(path, file_format)
     if file_format == "text" and index_col is None:
         with wrap_read_errors(path):
             triangle = _read_triangle(path, header, delimiter, decimal)
@@ -176,10 +177,35 @@ def _fill_empty_half(values: np.ndarray) -> np.ndarray:
 
 def _read_sparse(path: Path, file_format: str) -> Any:
     """Return a DataFrame if the file contains the dissimilarities of all pairs, otherwise a sparse matrix."""
-    import pandas as pd
     from scipy import io, sparse
 
-    matrix = io.mmread(path) if file_format == "market" else sparse.load_npz(path)
+    return _to_frame(io.mmread(path) if file_format == "market" else sparse.load_npz(path))
+
+
+def _read_matlab(path: Path) -> Any:
+    """Read the only square matrix or PRTools dataset of a MATLAB file, and the classes of the objects."""
+    from scipy import io
+
+    variables = {name: value for name, value in io.loadmat(path).items() if not name.startswith("__")}
+    for value in variables.values():
+        if value.dtype.names and {"data", "nlab"} <= set(value.dtype.names):  # a dataset of PRTools
+            variables = {name: value[name].item() for name in ("data", "nlab")}
+    matrices = [name for name, value in variables.items() if value.ndim == 2 and 1 < value.shape[0] == value.shape[1]]
+    if len(matrices) != 1:
+        found = ", ".join(matrices) or "none"
+        raise InvalidInputError(f"the file must contain one square matrix of dissimilarities, got {found}")
+    frame = _to_frame(variables[matrices[0]])
+    classes = [value.ravel() for value in variables.values() if value.size == frame.shape[0]]
+    if len(classes) == 1 and hasattr(frame, "attrs"):
+        frame.attrs["classes"] = classes[0]
+    return frame
+
+
+def _to_frame(matrix: Any) -> Any:
+    """Return a DataFrame of a matrix with the dissimilarities of all pairs; otherwise the sparse matrix."""
+    import pandas as pd
+    from scipy import sparse
+
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidInputError(f"the file must contain a square matrix of dissimilarities, got shape {matrix.shape}")
     if sparse.issparse(matrix):

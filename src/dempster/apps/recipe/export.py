@@ -145,8 +145,8 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")
         index = "table.index" if is_table else "dissimilarities.index"
-        if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz")):
-            index = "None"  # Objects of a sparse matrix have no names.
+        if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz", ".mat")):
+            index = "None"  # Objects of these matrices have no names.
         also = "constraints | " if recipe.labels is not None and not recipe.learns_labels else ""
         code.lines.append(f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}")
     return [*arguments, "constraints=constraints"] if has_constraints else arguments
