@@ -12,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MissingDataError", "folder", "stored", "table", "standardised"]
+from dempster.io import read_dissimilarities
+
+__all__ = ["MissingDataError", "PRTOOLS", "dissimilarity_file", "folder", "stored", "table", "standardised"]
+
+PRTOOLS = ("ChickenPieces", "Zongker", "Gestures")  # matrices that the papers use; not among the data sets
 
 
 class MissingDataError(RuntimeError):
@@ -32,6 +36,27 @@ def stored(name: str) -> dict[str, Any]:
     """Return all arrays of a data file."""
     with np.load(folder() / f"{name}.npz", allow_pickle=False) as file:
         return {key: file[key] for key in file.files}
+
+
+def dissimilarity_file(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the dissimilarities and classes of a data set of PRTools (http://prtools.org/disdatasets).
+
+    The file has the name of the data set in lower case and an extension of `dempster.io.read_dissimilarities`, such as
+    ``zongker.mat``. Classes that are not in this file are in ``zongker_classes.txt``, one line for each object.
+    Similarities s up to 1, as in one version of Zongker, are converted to sqrt(1 - s). The matrix is replaced by its
+    mean with the transpose, as in the papers.
+    """
+    files = [path for path in sorted(folder().glob(f"{name.lower()}.*")) if path.suffix != ".npz"]
+    if not files:
+        raise MissingDataError(f"{name.lower()}.mat is not in {folder()}")
+    frame = read_dissimilarities(files[0])
+    D, classes = frame.to_numpy(dtype=float), frame.attrs.get("classes")
+    if classes is None:
+        classes = (folder() / f"{name.lower()}_classes.txt").read_text().split()
+    if np.diagonal(D).all():
+        D = np.sqrt(np.maximum(1 - D, 0))
+        np.fill_diagonal(D, 0)
+    return (D + D.T) / 2, np.unique(classes, return_inverse=True)[1]
 
 
 def standardised(X: np.ndarray) -> np.ndarray:

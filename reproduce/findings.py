@@ -36,6 +36,12 @@ FINDINGS = """
 - **The plane of consistency and nonspecificity favors certain partitions.** Of all methods of the library, EK-NNclus,
   EGMM and EVCLUS are dominated least often ([extended](#figures-23-to-26-extended-all-methods-of-the-library)).
   EK-NNclus is dominated least because its partitions are almost certain.
+- **Questions about uncertain objects help CECM on three of four data sets** and mislead it on bananas, where the most
+  certain object of a cluster belongs to the other class ([active
+  learning](#active-learning-suggested-against-random-pairs-with-cecm)).
+- **Networks predict new objects from their dissimilarities** almost as well as they cluster the training objects, as
+  the paper reports for Zongker, but no better than the label of the nearest training object
+  ([prediction](#section-42-prediction-dissimilarities-of-new-objects)).
 """.strip()
 
 MOVED = """

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -222,3 +223,44 @@ def test_distance_from_printed_scores():
     printed = {"ECM": 0.42, "EVCLUS": 0.5, "CCM": 0.9}
     assert nearest(scores, "EVCLUS", 0.5) == "EVCLUS 0.1"
     assert distance(scores, printed, {"ECM": 0.04, "EVCLUS": 0.1}) == pytest.approx(0.5)  # CCM is not usable.
+
+
+def aligned(a, b):
+    """Return the dynamic time warping distance by its recursion."""
+    if not len(a) or not len(b):
+        return 0.0 if not len(a) and not len(b) else np.inf
+    rest = min(aligned(a[:-1], b[:-1]), aligned(a[:-1], b), aligned(a, b[:-1]))
+    return np.linalg.norm(a[-1] - b[-1]) + rest
+
+
+def test_distances_of_strokes_and_images():
+    from reproduce.nn_evclus.prediction_fits import chamfer_distances, warped_distances
+
+    rng = np.random.default_rng(0)
+    strokes = rng.random((6, 4, 2))
+    expected = [[aligned(a, b) for b in strokes] for a in strokes]
+    np.testing.assert_allclose(warped_distances(strokes), expected)
+    images = rng.random((5, 6, 7)) < 0.3
+    places = [np.argwhere(image) for image in images]
+    directed = np.array([[np.mean([np.linalg.norm(q - p, axis=1).min() for p in a]) for q in places] for a in places])
+    np.testing.assert_allclose(chamfer_distances(images), (directed + directed.T) / 2)
+
+
+def test_matrices_of_users(tmp_path, monkeypatch):
+    from reproduce import data
+    from scipy.io import savemat
+
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    with pytest.raises(data.MissingDataError, match=r"zongker\.mat"):
+        data.dissimilarity_file("Zongker")
+    similarities = [[1, 0.75, 0], [0.19, 1, 1], [0, 1, 1]]
+    savemat(tmp_path / "data" / "zongker.mat", {"d": similarities, "lab": [[7], [9], [9]]})
+    D, y = data.dissimilarity_file("Zongker")
+    np.testing.assert_allclose(D, [[0, 0.7, 1], [0.7, 0, 0], [1, 0, 0]])
+    assert y.tolist() == [0, 1, 1]
+    (tmp_path / "data" / "gestures.txt").write_text("0 1 3\n2 0 1\n3 1 0\n")
+    (tmp_path / "data" / "gestures_classes.txt").write_text("wave\npoint\nwave\n")
+    D, y = data.dissimilarity_file("Gestures")
+    np.testing.assert_allclose(D, [[0, 1.5, 3], [1.5, 0, 1], [3, 1, 0]])
+    assert y.tolist() == [1, 0, 1]

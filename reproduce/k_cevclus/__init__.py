@@ -2,4 +2,4 @@
 Knowledge-Based Systems 142."""
 
 ORDER = 1
-MODULES = ["tuning", "comparison", "large", "expansion", "explained"]
+MODULES = ["tuning", "comparison", "large", "expansion", "explained", "outlook"]

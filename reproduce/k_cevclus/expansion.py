@@ -5,11 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from dempster.constraints import Constraints
 from dempster.plot import ConstraintsDisplay
-from reproduce.k_cevclus.settings import PAPER, fit, measures, objects
+from reproduce.k_cevclus.settings import PAPER, fit, measures, objects, wrong_share
 from reproduce.runner import Run, experiment, summary
 
 N_PARTNERS = {"Banana_2000": 200, "Letter": 300}
@@ -22,10 +20,7 @@ def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, An
     began = perf_counter()
     known = given.expand(X, n_neighbors, metric="euclidean")
     model = fit(name, X, known, seed, n_init=1, sampling="random", n_partners=N_PARTNERS[name])
-    pairs = np.concatenate([known.must_link, known.cannot_link])
-    same = np.arange(len(pairs)) < len(known.must_link)
-    wrong = np.mean((y[pairs[:, 0]] == y[pairs[:, 1]]) != same)
-    return {**measures(model, y, began), "constraints": len(known), "wrong": float(wrong)}
+    return {**measures(model, y, began), "constraints": len(known), "wrong": wrong_share(known, y)}
 
 
 @experiment(PAPER, "Figures 1 and 2", "Banana_200 and the expansion of constraints")
@@ -58,7 +53,9 @@ def figure_9(run: Run) -> None:
         results = run.each(expanded, cells)
         for k, (count, K) in enumerate(cases):
             found[name, count, K] = results[k * len(seeds) : (k + 1) * len(seeds)]
-    run.figure("curves", _drawn(found), "More neighbours help most if there are few constraints; 10 add little to 5")
+    run.figure(
+        "curves", draw_curves(found), "More neighbours help most if there are few constraints; 10 add little to 5"
+    )
     _claims(run, found)
     table = run.table("data", "given", "K", "all constraints", "wrong constraints", "N*")
     for (name, count, K), results in found.items():
@@ -68,7 +65,8 @@ def figure_9(run: Run) -> None:
         table.add(name, count, K, *words, imprecise, ours=summary(results, "ari"), seconds=seconds)
 
 
-def _drawn(found: Any) -> Any:
+def draw_curves(found: Any) -> Any:
+    """Draw the mean ARI of each (data, count, K) against the count, with a panel for each data set."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

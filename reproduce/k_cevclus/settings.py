@@ -14,7 +14,7 @@ from dempster.constraints import Constraints
 from dempster.datasets import make_bananas
 from reproduce.data import stored
 
-__all__ = ["PAPER", "SMALL", "SETTINGS", "Setting", "objects", "fit", "measures", "warm_up"]
+__all__ = ["PAPER", "SMALL", "SETTINGS", "Setting", "objects", "fit", "measures", "warm_up", "wrong_share"]
 
 PAPER = "k-CEVCLUS (Li, Li and Denoeux, 2018)"
 
@@ -80,3 +80,9 @@ def warm_up(*models: Any) -> None:
     known = Constraints.from_labels(y, 5, random_state=0)
     for model in models:
         model.fit(X, constraints=known)
+
+
+def wrong_share(known: Constraints, y: np.ndarray) -> float:
+    """Return the proportion of the constraints that contradict the classes."""
+    same, different = (y[pairs[:, 0]] == y[pairs[:, 1]] for pairs in (known.must_link, known.cannot_link))
+    return float(np.mean(np.concatenate([~same, different]))) if len(known) else 0.0

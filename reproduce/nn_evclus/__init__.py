@@ -8,6 +8,7 @@ MODULES = [
     "attribute_data",
     "identification",
     "dissimilarity_data",
+    "prediction",
     "all_methods",
     "constrained",
     "explained",

@@ -72,7 +72,7 @@ def tables_5_to_7(run: Run) -> None:
     the largest dissimilarity; medoid methods use pairs. Each value is the best of five starts. The paper does not
     state whether RECM received the dissimilarities or their squares; both are shown. "Ours": the defaults of the
     library except for focal sets and d0. The three other data sets of the paper (ChickenPieces, Zongker, Gestures) are
-    not available, so their rows and the prediction experiment on Zongker are missing."""
+    not available, so their rows are missing."""
     seeds = run.seeds(5)
     variants = {"RECM": ("paper", "paper, squared", "ours", "ours, squared")}
     rows = [(method, settings) for method in PRINTED for settings in variants.get(method, ("paper", "ours"))]
