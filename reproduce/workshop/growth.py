@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -110,12 +109,12 @@ def _draw_partners(found: dict[int, Any], best: float) -> Any:
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     numbers = list(found)
-    for ax, key, label, middle in zip(
-        axes, ("ari", "time"), ("adjusted Rand index", "seconds"), (max, fmean), strict=True
-    ):
-        values = [[one[key] for one in results] for results in found.values()]
-        ax.scatter(np.repeat(numbers, [len(group) for group in values]), np.concatenate(values), s=15)
-        ax.plot(numbers, [middle(group) for group in values])
+    lines = {"ari": [max(one["ari"] for one in results) for results in found.values()]}
+    lines["time"] = [summary(results, "time").mean for results in found.values()]
+    for ax, (key, line), label in zip(axes, lines.items(), ("adjusted Rand index", "seconds"), strict=True):
+        points = [(k, one[key]) for k, results in found.items() for one in results]
+        ax.scatter(*np.transpose(points), s=15)
+        ax.plot(numbers, line)
         ax.set(xlabel="number k of partners", ylabel=label, xscale="log")
         ax.set_xticks(numbers, list(map(str, numbers)))
         ax.minorticks_off()
