@@ -241,7 +241,11 @@ def test_cross_validation():
             NAMES,
             "^y must contain at least 49 calibration objects of class 'a' .* got 36",
         ),
-        (ConformalClassifier(by_class=True), np.where(np.arange(360) == 7, "z", NAMES), "^y .*least populated class"),
+        (
+            ConformalClassifier(by_class=True),
+            np.where(np.arange(360) == 7, "z", NAMES),
+            "^y must contain at least 9 .* 'z' .* got 1",
+        ),
         (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
         (ConformalClassifier(likelihood_ratio=lambda X: [1.0]), y, "^likelihood_ratio must return"),
         (ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))), y, "^likelihood_ratio must return"),

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dempster.apps.cli import COMMANDS, program
 from dempster.apps.recipe import Recipe, TableModel
 from dempster.io import read_partition
-from dempster.persistence import load
+from dempster.persistence import load, save
 from tests.recipe.data import flowers
 from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
 
@@ -80,6 +80,20 @@ def test_confidence(folder):  # noqa: F811
         "with a probability of at least 0.8.\nIt contains the true cluster with this probability only if",
     ):
         assert words in shown
+
+
+def test_saved_model_predicts_sets(folder):  # noqa: F811
+    options = "-c", 3, "--method", "ecm", "--n-init", 1, "--confidence", 0.8, "--save-model", "m.dempster"
+    run("cluster", "flowers.csv", *options)
+    model = load("m.dempster")
+    found = document("predict", "m.dempster", "flowers.csv", "-o", "new.npz")
+    sets = np.load("new.npz")["sets"]
+    np.testing.assert_array_equal(sets, model.conformal.predict_set(model.prepare(pd.read_csv("flowers.csv"))))
+    assert found["sets"]["mean_size"] == sets.sum(axis=1).mean()
+    save(model.conformal, "c.dempster")  # without the preparation of the table
+    model.prepare(pd.read_csv("flowers.csv")).to_csv("prepared.csv")
+    document("predict", "c.dempster", "prepared.csv", "-o", "again.npz")
+    np.testing.assert_array_equal(np.load("again.npz")["sets"], sets)
 
 
 def test_help_shows_options_of_the_method():

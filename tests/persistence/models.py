@@ -9,13 +9,28 @@ import pandas as pd
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from dempster import FocalSets, MassFunctions, classify, metric
 from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
-from dempster.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, SECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
+from dempster.cluster import (
+    CECM,
+    ECM,
+    EVCLUS,
+    NNEVCLUS,
+    RECM,
+    SECM,
+    WMVEC,
+    BeliefPeaks,
+    BootClus,
+    CatECM,
+    ConformalClustering,
+    ConformalNoveltyDetector,
+    EKNNClus,
+)
 from dempster.constraints import Constraints
 from dempster.dissimilarity import DissimilarityPCA
 from dempster.explain import CautiousTree
@@ -109,6 +124,11 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "BootClus, mixture given": _clusterer(BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")),
     "BootClus, categories": _clusterer(BootClus, ANSWERS, mixture=LatentClassModel(n_init=2)),
     "LatentClassModel": _fitted(LatentClassModel(2, random_state=0), ANSWERS),
+    "ConformalClustering": _fitted(ConformalClustering(GaussianMixture(2), n_refits=2, random_state=0), TABLE),
+    "ConformalClustering, evidential": _fitted(
+        ConformalClustering(ECM(3, random_state=0), EKNNClassifier(5), n_refits=0, random_state=0), TABLE
+    ),
+    "ConformalNoveltyDetector": _fitted(ConformalNoveltyDetector(OneClassSVM(), random_state=0), TABLE),
     "ParsimoniousGaussianMixture": _fitted(ParsimoniousGaussianMixture(random_state=0), TABLE),
     "EKNNClassifier, cosine": _fitted(EKNNClassifier(3, metric="cosine"), TABLE, CLASSES),
     "EKNNClassifier, soft": _fitted(EKNNClassifier(3), X, soft_labels()),

@@ -69,7 +69,7 @@ def same(a, b):
 
 def predictions(model, objects):
     results = []
-    for method in ("predict", "predict_mass", "predict_proba", "decide", "transform"):
+    for method in ("predict", "predict_mass", "predict_set", "predict_proba", "decide", "transform"):
         if hasattr(model, method):
             result = getattr(model, method)(objects)
             results.append(result.masses if isinstance(result, MassFunctions) else np.asarray(result))
@@ -146,8 +146,6 @@ def test_every_public_estimator_has_a_schema():
     for package in (classify, cluster, metric, mixture):
         name = package.__name__.split(".")[1]
         classes = {kind for kind in package.__all__ if isinstance(getattr(package, kind), type)}
-        # These two contain any classifier or detector, which may not have a schema.
-        classes -= {"ConformalClustering", "ConformalNoveltyDetector"}
         assert classes <= set(schemas_by_name(name))
 
 

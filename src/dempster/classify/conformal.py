@@ -184,18 +184,20 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         rng = as_random_state(self.random_state)
         if self.prefit or isinstance(self.estimator, FrozenEstimator):
             data, codes = self._validate_calibration(X, y)
-            self.estimators_ = [self.estimator]
-            parts = [np.arange(len(codes))]
+            targets, parts = None, [np.arange(len(codes))]
         else:
             data, targets = self._validate_training(X, y)
             if targets.codes is None:
                 raise InvalidParameterError("y", message="y must contain classes, got soft labels")
             codes = targets.codes
             parts = self._divide(codes, rng)
-            self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
         self.calibration_folds_ = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.calibration_classes_ = np.concatenate([codes[part] for part in parts])
-        self._check_numbers()
+        self._check_numbers(self.calibration_classes_)
+        if targets is None:
+            self.estimators_ = [self.estimator]
+        else:
+            self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
         scores, weights = [], []
         for part, model in zip(parts, self.estimators_, strict=True):
             rows, own = _safe_indexing(data, part), (np.arange(len(part)), codes[part])
@@ -229,6 +231,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
         kind: Any
+        if self.by_class:
+            self._check_numbers(codes)  # before the division, which does not name a class that is too small
         if self.method == "cross":
             kind = StratifiedKFold if self.by_class else KFold
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
@@ -247,19 +251,18 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
         return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
 
-    def _check_numbers(self) -> None:
+    def _check_numbers(self, codes: np.ndarray) -> None:
         """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
         needed = count_needed_objects(self.confidence)
         what, purpose = f"at least {needed} calibration objects", f"for confidence={self.confidence:g}"
         if self.by_class:
-            counts = np.bincount(self.calibration_classes_, minlength=len(self.classes_))
+            counts = np.bincount(codes, minlength=len(self.classes_))
             for name, count in zip(self.classes_.tolist(), counts, strict=True):
                 if count < needed:
                     must = f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
                     raise InvalidParameterError("y", must=must)
-        elif len(self.calibration_classes_) < needed:
-            found = len(self.calibration_classes_)
-            raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {found}")
+        elif len(codes) < needed:
+            raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {len(codes)}")
 
     # ---- scores -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
@@ -144,6 +144,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
+        validate_data(self, X, skip_check_array=True)  # the clusterer checks the values
         rng = as_random_state(self.random_state)
         self._check_size(_num_samples(X), self._make_classifier(rng).calibration_size)
         self.clusterer_ = clone(self.clusterer).fit(X)
@@ -341,6 +342,7 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
 
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
+        validate_data(self, X, skip_check_array=True)  # the detector checks the values
         is_fitted, n = isinstance(self.detector, FrozenEstimator), _num_samples(X)
         order = as_random_state(self.random_state).permutation(n)
         n_calibration = n if is_fitted else round(self.calibration_size * n)

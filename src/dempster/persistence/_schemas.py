@@ -265,8 +265,10 @@ def _evclus_methods() -> tuple[Schema, ...]:
 
 
 def _other_methods() -> tuple[Schema, ...]:
+    from dempster.classify import ConformalClassifier
     from dempster.cluster import bootclus
     from dempster.cluster._pool import PooledModel
+    from dempster.cluster.conformal import ConformalClustering, ConformalNoveltyDetector
     from dempster.cluster.credal import CredalClustering
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel
@@ -289,6 +291,7 @@ def _other_methods() -> tuple[Schema, ...]:
     samples = {"proportions": "B c", "means": "B c d", "covariances": "B c d d", "log_likelihood": "B"}
     intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
     views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
+    sets = {"soft_labels_": "n_samples n_clusters", "sets_": "n_samples n_clusters:bool", "stability_": float}
     columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
     return (
         _clusterer(bootclus.BootClus, bootclus.PairModel, check_encoder, **fits),
@@ -309,6 +312,8 @@ def _other_methods() -> tuple[Schema, ...]:
             candidate_points_="n 2?",
         ),
         Schema.from_fields(PooledModel, weights="m", orders="m c:int"),
+        Schema.from_estimator(ConformalClustering, clusterer_=Any, classifier_=ConformalClassifier, **sets),
+        Schema.from_estimator(ConformalNoveltyDetector, detector_=Any, calibration_scores_="m"),
         Schema.from_fields(EvidentialMixture, _check_components, **components),
         Schema.from_fields(OnlineMixture, origin="p"),
         Schema.from_fields(MixtureSums, total="g", first="g p", second="* * *"),
@@ -453,6 +458,7 @@ def _sklearn() -> tuple[Schema, ...]:
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
+    from sklearn.mixture import GaussianMixture
     from sklearn.neighbors import NearestNeighbors
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -463,7 +469,8 @@ def _sklearn() -> tuple[Schema, ...]:
         check_names(parts, ("parameters", "points"))
         return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
 
-    plain = (LogisticRegression, LinearDiscriminantAnalysis, StandardScaler, MinMaxScaler, RobustScaler)
+    scalers = (StandardScaler, MinMaxScaler, RobustScaler)
+    plain = (LogisticRegression, LinearDiscriminantAnalysis, GaussianMixture, *scalers)
     return (
         *map(Schema.from_estimator, plain),
         Schema.from_estimator(OneClassSVM, _check_vectors),

@@ -175,8 +175,8 @@ class Schema:
             parameters, fitted = found["parameters"], found["fitted"]
             if not isinstance(parameters, dict) or not isinstance(fitted, dict):
                 raise InvalidInputError("parameters and fitted attributes must be dictionaries")
-            estimator: Any = kind()
-            check_names(parameters, estimator.get_params(deep=False), required=())
+            check_names(parameters, kind._get_param_names(), required=())
+            estimator: Any = kind(**parameters)
             for name in fitted:
                 if not _may_be_fitted(kind, name, ours):
                     raise InvalidInputError(f"{name!r} is not a fitted attribute")
@@ -188,7 +188,7 @@ class Schema:
             check_parts(fitted, declared, lengths)
             if ours:
                 _check_feature_names(fitted.get("feature_names_in_"), fitted.get("n_features_in_"))
-            estimator.__setstate__({**vars(estimator), **parameters, **fitted})
+            estimator.__setstate__({**vars(estimator), **fitted})
             if check is not None and fitted:
                 check(estimator)
             return estimator

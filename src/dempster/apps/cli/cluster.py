@@ -16,6 +16,8 @@ from dempster.apps.cli.shared.output import Outputs, Screen, default_path, forma
 from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dempster.apps.recipe import Recipe, RecipeResult
     from dempster.cluster import ConformalClustering
 
@@ -99,15 +101,15 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
     content = run_document(recipe, result.estimator, result.seconds) | {"agreement": agreement}
     if result.conformal is not None:
-        content["sets"] = _print_sets(result.conformal, screen)
+        content["sets"] = print_sets(result.conformal, result.conformal.sets_, screen)
     screen.finish("cluster", outputs, **content)
 
 
-def _print_sets(conformal: ConformalClustering, screen: Screen) -> dict[str, Any]:
-    """Print and return a summary of the conformal sets of clusters."""
+def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen) -> dict[str, Any]:
+    """Print and return a summary of conformal sets of clusters."""
     from dempster.apps.recipe.conformal_sets import describe_guarantee, describe_stability, summarize_sets
 
-    summary = summarize_sets(conformal)
+    summary = summarize_sets(conformal, sets)
     sizes = f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several"
     screen.print(f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold")
     screen.print(f"{sizes}, {summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average")

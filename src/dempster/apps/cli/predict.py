@@ -10,6 +10,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
+from dempster.apps.cli.cluster import print_sets
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result, read_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
@@ -64,7 +65,8 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
             from dempster.io import write_partition
 
             decisions = None
-            outputs.write({"masses": lambda path: write_partition(masses, path)})
+            sets = None if saved.conformal is None else saved.conformal.predict_set(rows)
+            outputs.write({"masses": lambda path: write_partition(masses, path, sets=sets)})
     head = f"{format_count(len(masses), 'new row')}"
     content: dict[str, Any]
     if decisions is not None:
@@ -73,6 +75,8 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
     else:
         screen.print_partition(f"{name}, {format_count(masses.n_clusters, 'cluster')}: {head}", masses)
         content = {"partition": partition_document(masses)}
+        if sets is not None:
+            content["sets"] = print_sets(saved.conformal, sets, screen)
     screen.finish("predict", outputs, method=name, n_objects=len(masses), **content)
 
 

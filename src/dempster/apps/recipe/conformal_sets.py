@@ -11,9 +11,9 @@ from dempster.cluster import ConformalClustering
 MIN_STABILITY = 0.9  # Below this stability, the sets may contain the true clusters less often.
 
 
-def summarize_sets(conformal: ConformalClustering) -> dict[str, Any]:
+def summarize_sets(conformal: ConformalClustering, sets: np.ndarray) -> dict[str, Any]:
     """Return the numbers of objects with one, several or no clusters in their set, the mean size, and the stability."""
-    size = conformal.sets_.sum(axis=1)
+    size = sets.sum(axis=1)
     counts = {"one": size == 1, "several": size > 1, "none": size == 0}
     return {
         "confidence": conformal.confidence,

@@ -33,6 +33,8 @@ class TableModel:
         Selected columns, standardization and treatment of missing values. It is None for dissimilarities and images.
     recipe : str
         Recipe of the training run as TOML, or an empty text for a classifier.
+    conformal : ConformalClustering or None
+        Sets of clusters, if the recipe has a ``confidence``.
 
     Examples
     --------
@@ -49,12 +51,15 @@ class TableModel:
     estimator: Any
     preparation: Preparation | None = None
     recipe: str = ""
+    conformal: Any = None
 
     def __post_init__(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InvalidParameterError("estimator", "a clusterer or classifier", self.estimator)
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
+        if self.conformal is not None and not hasattr(self.conformal, "sets_"):
+            raise InvalidParameterError("conformal", "None or a fitted ConformalClustering", self.conformal)
 
     def predict_mass(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
         """Predict the masses of new rows.
@@ -214,7 +219,7 @@ class RecipeResult:
     def model(self) -> TableModel:
         """Estimator with the preparation of the table, for `dempster.persistence.save`."""
         preparation = None if self.attributes is None else self.attributes.preparation
-        return TableModel(self.estimator, preparation, self.recipe.to_toml())
+        return TableModel(self.estimator, preparation, self.recipe.to_toml(), self.conformal)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def resolve_report_input(
         if prepared.y is not None and result.recipe.learns_labels:
             fit_params = {"y": prepared.y, **fit_params}
     elif isinstance(subject, TableModel):
-        model, subject = subject, subject.estimator
+        model, subject, conformal = subject, subject.estimator, subject.conformal
         if recipe is None and model.recipe:
             recipe = Recipe.from_toml(model.recipe)
         if table is not None and model.preparation is not None:

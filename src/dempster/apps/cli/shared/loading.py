@@ -48,6 +48,7 @@ class SavedResult:
 def load_result(path: Path) -> SavedResult:
     """Load a partition or a model from a file in any supported format."""
     from dempster.apps.recipe import TableModel
+    from dempster.cluster import ConformalClustering
     from dempster.io import read_partition, read_r
     from dempster.partition import CredalPartition
     from dempster.persistence import load
@@ -58,6 +59,8 @@ def load_result(path: Path) -> SavedResult:
     content = load(path)
     if isinstance(content, CredalPartition):
         return SavedResult(path, content, None)
+    if isinstance(content, ConformalClustering):
+        content = TableModel(content.clusterer_, conformal=content)
     model = content if isinstance(content, TableModel) else TableModel(content)
     if not hasattr(model.estimator, "predict_mass"):
         raise UserError(f"{path} contains {type(content).__name__}, but must contain a partition or a model")
