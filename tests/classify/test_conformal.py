@@ -244,7 +244,7 @@ def test_cross_validation():
         (
             ConformalClassifier(by_class=True),
             np.where(np.arange(360) == 7, "z", NAMES),
-            "^y must contain at least 9 .* 'z' .* got 1",
+            "^y must contain at least 9 calibration objects of class 'z' .* got 0",
         ),
         (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
         (ConformalClassifier(likelihood_ratio=lambda X: [1.0]), y, "^likelihood_ratio must return"),

@@ -117,7 +117,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         with validation.validating_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
-            raise InvalidParameterError("y", must=f"contain at least two classes, got one class: {targets.names[0]!r}")
+            (name,) = targets.names.tolist()
+            raise InvalidParameterError("y", must=f"contain at least two classes, got one class: {name!r}")
         self.classes_ = targets.names
         return data, targets
 

@@ -231,8 +231,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
         kind: Any
-        if self.by_class:
-            self._check_numbers(codes)  # before the division, which does not name a class that is too small
         if self.method == "cross":
             kind = StratifiedKFold if self.by_class else KFold
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
@@ -242,6 +240,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         try:
             return [part for _, part in splitter.split(codes, codes)]
         except ValueError as error:
+            if self.by_class:  # A class with a single object cannot be divided, so it has no calibration objects.
+                self._check_numbers(codes[np.bincount(codes)[codes] > 1])
             raise InvalidParameterError("y", message=f"y cannot be divided for calibration: {error}") from error
 
     def _fit_without(self, part: np.ndarray, data: Any, targets: Targets) -> Any:
