@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
-from dempster.cluster import ECM, EGMM, ConformalClustering, ConformalNoveltyDetector
+from dempster.cluster import ECM, EGMM, ConformalClustering, ConformalNoveltyDetector, conformal
 
 CENTERS = [[0, 0], [3, 0], [0, 3]]
 X, y = make_blobs(400, centers=CENTERS, random_state=0)
@@ -61,8 +61,18 @@ def test_stability(model):
     single = ConformalClustering(MIXTURE, n_refits=0, random_state=0).fit(X)
     assert np.isnan(single.stability_)
     np.testing.assert_allclose(single.soft_labels_, single.clusterer_.predict_proba(X))
-    # The envelope is less certain than a single fit.
-    assert model.soft_labels_.max(axis=1).mean() < single.soft_labels_.max(axis=1).mean()
+
+
+@pytest.mark.parametrize(("threshold", "merge"), [(0.0, np.mean), (1.0, np.max)])
+def test_soft_labels_of_refits(threshold, merge, monkeypatch):
+    """Stable clusterings use the mean over the refits, unstable ones the largest probability."""
+    monkeypatch.setattr(conformal, "MIN_STABILITY", threshold)
+    model = ConformalClustering(MIXTURE, n_refits=3, random_state=0).fit(X)
+    rng, fits = np.random.RandomState(0), [MIXTURE.fit(X).predict_proba(X)]
+    for _ in range(3):  # The means of the refits start at the true ones, so the clusters keep their order.
+        fits.append(MIXTURE.fit(X[np.sort(rng.choice(400, 400))]).predict_proba(X))
+    expected = merge(fits, axis=0)
+    np.testing.assert_allclose(model.soft_labels_, expected / expected.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize(
@@ -83,6 +93,7 @@ def test_evidential_clusterers(clusterer):
     [
         (ConformalClustering(KMeans(2)), "^clusterer must be a clusterer with"),
         (ConformalClustering("ECM"), "^clusterer must be an estimator"),
+        (ConformalClustering(GaussianMixture(1)), "^clusterer must find at least two clusters, got 1"),
         (ConformalClustering(MIXTURE, KMeans), "^classifier must be"),
         (ConformalClustering(MIXTURE, confidence=1.0), "^confidence must be"),
         (ConformalClustering(MIXTURE, confidence=0.995), "^confidence=0.995 needs at least 830 objects, got 400"),

@@ -22,6 +22,7 @@ from dempster.classify.conformal import ConformalClassifier, count_needed_object
 from dempster.partition import CredalPartition
 
 _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
+MIN_STABILITY = 0.9  # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
 _N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
 
 
@@ -44,10 +45,11 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
       to the sample.
 
     Because soft labels of a single fit ignore the error of their own estimation, they are too certain. The clusterer is
-    therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the largest probability of each
-    cluster over the fit and the refits, divided by the sum of these values. This increases the coverage, but it may
-    still be less than ``confidence`` if components overlap, because the refits underestimate the error
-    (``docs/conformal.md`` shows measurements).
+    therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the mean of its probabilities
+    over the fit and the refits, which approximates the probability of each cluster if the parameters of the model are
+    unknown. If ``stability_`` is below 0.9, the refits underestimate the error, and the largest probability over the
+    fit and the refits is used instead of the mean (divided by the sum over the clusters). The coverage is then usually
+    above ``confidence``, but may still be below it if components overlap (``docs/conformal.md`` shows measurements).
 
     Parameters
     ----------
@@ -150,6 +152,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         self.clusterer_ = clone(self.clusterer).fit(X)
         single = _predict_soft_labels(self.clusterer_, X)
         self.labels_, self.n_clusters_ = single.argmax(axis=1), single.shape[1]
+        if self.n_clusters_ < 2:
+            raise InvalidParameterError("clusterer", must=f"find at least two clusters, got {self.n_clusters_}")
         self.soft_labels_ = self._refit(X, single, rng)
         drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
@@ -180,7 +184,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     def _refit(self, X: TableLike, single: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
-        upper, agreements = single.copy(), []
+        total, largest, agreements = single.copy(), single.copy(), []
         for _ in range(self.n_refits):
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
@@ -188,9 +192,11 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             overlap = np.array([np.minimum(single, column[:, None]).sum(axis=0) for column in found.T])
             ours, theirs = linear_sum_assignment(-overlap.T)
             agreements.append(overlap[theirs, ours].sum() / len(single))
-            upper[:, ours] = np.maximum(upper[:, ours], found[:, theirs])
+            total[:, ours] += found[:, theirs]
+            largest[:, ours] = np.maximum(largest[:, ours], found[:, theirs])
         self.stability_ = float(np.mean(agreements)) if agreements else float("nan")
-        return upper / upper.sum(axis=1, keepdims=True)
+        chosen = largest if self.stability_ < MIN_STABILITY else total
+        return chosen / chosen.sum(axis=1, keepdims=True)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Predict the set of clusters of each new object.

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster.cluster import ConformalClustering
-
-MIN_STABILITY = 0.9  # Below this stability, the sets may contain the true clusters less often.
+from dempster.cluster.conformal import MIN_STABILITY
 
 
 def summarize_sets(conformal: ConformalClustering, sets: np.ndarray) -> dict[str, Any]:

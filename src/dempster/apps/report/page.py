@@ -19,7 +19,7 @@ import sklearn
 import dempster
 from dempster._text import format_count, format_share
 from dempster.apps.map import STATIC_FOLDER, join_modules
-from dempster.apps.recipe.conformal_sets import MIN_STABILITY, describe_guarantee, describe_stability
+from dempster.apps.recipe.conformal_sets import describe_guarantee, describe_stability
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.coordinates import Axis, MapCoordinates, pack_coordinates
 from dempster.apps.report.facts import DoubtfulObject, Facts
@@ -38,6 +38,7 @@ from dempster.apps.report.html import (
 from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.cluster import ConformalClustering
+from dempster.cluster.conformal import MIN_STABILITY
 from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
