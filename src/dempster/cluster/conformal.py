@@ -95,9 +95,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     >>> from sklearn.datasets import make_blobs
     >>> from sklearn.mixture import GaussianMixture
     >>> from dempster.cluster import ConformalClustering
-    >>> X, _ = make_blobs(300, centers=[[0, 0], [3, 0]], random_state=0)
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [2, 0]], random_state=0)
     >>> model = ConformalClustering(GaussianMixture(2, random_state=0), confidence=0.95, random_state=0).fit(X)
-    >>> model.predict_set([[-1.0, 0.0], [1.5, 0.0]]).sum(axis=1)  # number of clusters in each set
+    >>> model.predict_set([[-1.0, 0.0], [1.0, 0.0]]).sum(axis=1)  # number of clusters in each set
     array([1, 2])
     >>> model.stability_ > 0.9
     True
