@@ -577,15 +577,12 @@ def fit_mixtures(
 def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
     """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
 
-    The numbers are proportional to exp(L - p (p + 1) / (N - p - 1)), where L is the log-likelihood, p the number of
-    parameters of a model and N the number of objects. If there are many objects for each parameter, this is nearly the
-    likelihood: a model that is too general only makes the intervals longer, whereas one that is too simple makes them
-    wrong. The penalty, the small-sample term of the corrected AIC, excludes models with about as many parameters as
-    objects. All fits start from the selected mixture.
+    The numbers are proportional to the Akaike weights exp(L - p), where L is the log-likelihood and p the number of
+    parameters of a model. The intervals then include the uncertainty about the model; with the selected model alone
+    they are too short. All fits start from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
-    p = table["n_parameters"].to_numpy()
-    gain = table["log_likelihood"].to_numpy() - p * (p + 1) / np.maximum(len(data) - p - 1, 1e-9)
+    gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
     shares = np.cumsum(np.exp(gain - gain.max()))
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
     fits = []
@@ -695,9 +692,9 @@ class BootClus(EvidentialClusterer):
        model of a Gaussian mixture unless ``mixture`` specifies it.
     2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
        covariance model, each sample is fitted with one of the models, and the number of samples of a model is
-       proportional to its likelihood, with a penalty for models with few objects for each parameter. Under each fit,
-       the probability that objects i and j are in the same cluster is :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where
-       pi_ik is the probability of cluster k for object i. Quantiles of P_ij over the fits give a confidence interval
+       proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
+       that objects i and j are in the same cluster is :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the
+       probability of cluster k for object i. Quantiles of P_ij over the fits give a confidence interval
        :math:`[P^l_{ij}, P^u_{ij}]`.
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
@@ -796,8 +793,7 @@ class BootClus(EvidentialClusterer):
     References
     ----------
     T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
-    C. M. Hurvich and C.-L. Tsai (1989). Regression and time series model selection in small samples (the penalty).
-    Biometrika 76.
+    K. P. Burnham and D. R. Anderson (2002). Model selection and multimodel inference (Akaike weights). Springer.
 
     Examples
     --------

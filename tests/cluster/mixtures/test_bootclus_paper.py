@@ -63,7 +63,7 @@ def test_calibration_with_default_parameters(mixture):
     found = coverages(mixture, [None], 100, 200, levels, first_seed=1000, focal_sets="auto")
     for level in levels:
         confidence, belief = found[None, level][:2]
-        assert confidence == pytest.approx(level, abs=0.06 if level == 0.5 else 0.04)
+        assert confidence == pytest.approx(level, abs=0.09 if level == 0.5 else 0.05)
         # For pairs that are nearly certain, [Bel, Pl] is longer than the short interval of a low level.
         assert -0.05 < belief - level < (0.2 if level == 0.5 else 0.06)
 
