@@ -82,27 +82,34 @@ def coherence(topics: list[list[str]], documents: list[str]) -> float:
     return float(np.mean(values))
 
 
-def evaluate(cluster_model: Any, documents: list[str], embeddings: np.ndarray) -> list[float]:
-    """Return the number of topics, the share of documents without and with several topics, and the coherence."""
+def evaluate(cluster_model: Any, documents: list[str], embeddings: np.ndarray, reduce: bool = False) -> list[float]:
+    """Return the number of topics, the share of documents without and with several topics, and the coherence.
+
+    If ``reduce`` is True, BERTopic then assigns documents without a topic to the topic with the most similar words.
+    """
+    vectorizer = CountVectorizer(**WORDS)
     model = BERTopic(
         umap_model=BaseDimensionalityReduction(),
         hdbscan_model=cluster_model,
-        vectorizer_model=CountVectorizer(**WORDS),
+        vectorizer_model=vectorizer,
         top_n_words=N_WORDS,
     ).fit(documents, embeddings)
+    if reduce:
+        topics = model.reduce_outliers(documents, model.topics_, strategy="c-tf-idf")
+        model.update_topics(documents, topics=topics, vectorizer_model=vectorizer)
     labels = np.array(model.topics_)
-    topics = [[word for word, _ in words] for topic, words in model.get_topics().items() if topic != -1]
+    words = [[word for word, _ in described] for topic, described in model.get_topics().items() if topic != -1]
     several = np.nan
     if isinstance(cluster_model, TopicClusterer):
         several = np.mean([len(found) > 1 for found in find_topics(model)])
-    return [len(topics), float(np.mean(labels == -1)), float(several), coherence(topics, documents)]
+    return [len(words), float(np.mean(labels == -1)), float(several), coherence(words, documents)]
 
 
 def main() -> None:
     """Write the table."""
     warnings.simplefilter("ignore")
     results: dict[tuple[str, str], list[list[float]]] = {}
-    for library, seed in itertools.product(LIBRARIES, SEEDS):
+    for seed, library in itertools.product(SEEDS, LIBRARIES):
         documents = collect_documents(LIBRARIES[library])
         words = TfidfVectorizer(**WORDS, min_df=3)
         vectors = make_pipeline(words, TruncatedSVD(20, random_state=seed), Normalizer()).fit_transform(documents)
@@ -112,13 +119,14 @@ def main() -> None:
             k = len(set(noise.fit(embeddings).labels_) - {-1})
             models: dict[str, Any] = {
                 "`HDBSCAN(min_cluster_size=10)`": noise,
+                "`HDBSCAN(min_cluster_size=10)`, `reduce_outliers`": noise,
                 "`HDBSCAN(min_cluster_size=5)`": HDBSCAN(min_cluster_size=5, copy=True),
                 "`TopicClusterer()`": TopicClusterer(CredalClustering(random_state=seed)),
                 "`EVCLUS(k)`": TopicClusterer(EVCLUS(k, random_state=seed)),
                 "`KMeans(k)`": KMeans(k, n_init=10, random_state=seed),
             }
             for name, model in models.items():
-                values = evaluate(model, documents, embeddings)
+                values = evaluate(model, documents, embeddings, reduce="reduce_outliers" in name)
                 results.setdefault((reduction, name), []).append(values)
                 print(library, len(documents), seed, reduction, name, np.round(values, 3), flush=True)
     rows = []
