@@ -242,6 +242,20 @@ def test_the_number_is_compared_with_other_numbers():
     assert explain(SimpleNamespace(n_clusters=5)) == "5; clearly separated in the density tree"
 
 
+@pytest.mark.parametrize("shape", ["compact", "elongated"])
+def test_selected_candidate_without_agreement_has_all_the_weight(shape):
+    """It has the clusters of the density tree, the other candidates are rejected, and fits to halves differ."""
+    shapes = ("compact", "elongated", "elongated")
+    candidates = [SimpleNamespace(shape=name, n_clusters=2, agreement=0.2, weight=0.0) for name in shapes]
+    best = next(one for one in candidates if one.shape == shape)
+    best.agreement = -0.02
+    comparison = SimpleNamespace(candidates=candidates, rejected=[one for one in candidates if one is not best])
+    pool = credal.Comparison.pooled(comparison, best)
+    assert pool[0].shape == "compact"
+    assert [one.weight for one in candidates] == [float(one is best) for one in candidates]
+    assert best in pool
+
+
 def test_the_reason_needs_a_fit_and_other_candidates(blobs):
     with pytest.raises(NotFittedError):
         CredalClustering().reason()

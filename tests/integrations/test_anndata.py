@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 
 from dempster._errors import MissingExtraError
-from dempster.cluster import ECM, CredalClustering
+from dempster.cluster import ECM, EVCLUS, CredalClustering
 from dempster.explain import doubt_scores
 from dempster.integrations import anndata as cells
 
@@ -104,6 +106,65 @@ def test_representations(blank, anndata, tmp_path, monkeypatch):
     wide = anndata.AnnData(np.zeros((5, 51), np.float32))
     with pytest.raises(ValueError, match="scanpy.pp.pca"):
         cells.cluster(wide, **quick)
+
+
+@pytest.fixture
+def graph(blank):
+    """Two connected components: the first 50 irises and the others are far from each other."""
+    blank.obsp["near"] = kneighbors_graph(X.astype(float), 10, mode="distance")
+    blank.uns["neighbors"] = {"distances_key": "near"}
+    return blank
+
+
+def shortest_paths(graph):
+    """Return the lengths of the shortest paths by the algorithm of Floyd and Warshall; stored zeros are edges."""
+    edges, D = graph.tocoo(), np.full(graph.shape, np.inf)
+    D[edges.row, edges.col] = edges.data
+    D = np.minimum(D, D.T)
+    np.fill_diagonal(D, 0)
+    for k in range(len(D)):
+        D = np.minimum(D, D[:, [k]] + D[k])
+    return D
+
+
+def test_path_lengths(graph):
+    found, landmarks = cells._path_lengths(graph, "neighbors", 0)
+    D = shortest_paths(graph.obsp["near"])
+    apart = np.isinf(D)
+    np.testing.assert_array_equal(apart, (np.arange(150) < 50)[:, None] != (np.arange(150) < 50))
+    np.testing.assert_array_equal(landmarks, np.arange(150))
+    np.testing.assert_allclose(found, np.where(apart, 2 * D[~apart].max(), D), rtol=1e-6)
+
+
+def test_graph_of_neighbors(graph, tmp_path, anndata):
+    options = {"n_clusters": 3, "neighbors_key": "neighbors", "method": EVCLUS, "n_init": 1}
+    model = cells.cluster(graph, **options)
+    D = cells._path_lengths(graph, "neighbors", 0)[0]
+    expected = EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)
+    np.testing.assert_allclose(graph.obsm["dempster_mass"], expected.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_array_equal(graph.obs["dempster"].astype(int), model.labels_)
+    assert graph.uns["dempster"]["neighbors_key"] == "neighbors"
+    graph.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    cells.cluster(backed, **options)
+    pd.testing.assert_frame_equal(backed.obs, graph.obs)
+
+
+def test_graph_of_many_cells_uses_some_of_them(graph, monkeypatch):
+    monkeypatch.setattr(cells, "_MAX_LANDMARKS", 60)
+    D, landmarks = cells._path_lengths(graph, "neighbors", 0)
+    assert (D.shape, len(set(landmarks))) == ((150, 60), 60)
+    np.testing.assert_array_equal(np.diagonal(D[landmarks]), 0)
+    model = cells.cluster(graph, n_clusters=2, neighbors_key="neighbors")
+    assert (len(model.labels_), len(graph.obsm["dempster_mass"])) == (60, 150)
+    assert adjusted_rand_score(np.arange(150) < 50, graph.obs["dempster"]) == 1
+
+
+def test_wrong_graph(graph):
+    with pytest.raises(ValueError, match="neighbors_key must be a key of adata.uns, got 'other'; call scanpy"):
+        cells.cluster(graph, neighbors_key="other")
+    with pytest.raises(ValueError, match="method must be a class that accepts dissimilarities"):
+        cells.cluster(graph, neighbors_key="neighbors", method=ECM)
 
 
 def test_wrong_arguments(blank):

@@ -310,6 +310,7 @@ class Comparison:
         others = [one for one in self.candidates if one.n_clusters == best.n_clusters and one.shape != "connected"]
         for one in others:
             one.weight = 0.0 if one in self.rejected else float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
+        best.weight = best.weight or 1.0  # It agrees with no other partition if all others are rejected.
         compact = [one for one in others if one.shape == "compact"]
         if not compact:
             estimator = self.make_estimator("compact", best.n_clusters)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csgraph
 
-from dempster import CredalPartition, FocalSets, __version__, explain
+from dempster import CredalPartition, FocalSets, __version__, explain, registry
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
+from dempster._random import as_generator
 from dempster._types import Seed
 from dempster.cluster import CredalClustering
 
@@ -23,6 +25,8 @@ __all__ = ["cluster", "get_partition", "AnnDataNamespace"]
 
 _MAX_COLUMNS = 50  # X is used without a representation up to this number of columns, as in scanpy.
 _OUTLIER = "outlier"  # name of the empty set
+_MAX_LANDMARKS = 1000  # cells to which the distances along a graph are computed
+_PATHS_AT_ONCE = 50  # landmarks from which paths are searched at the same time
 
 
 def cluster(
@@ -31,6 +35,7 @@ def cluster(
     n_clusters: int | str = "auto",
     key_added: str = "dempster",
     *,
+    neighbors_key: str | None = None,
     method: type = CredalClustering,
     random_state: Seed = 0,
     **parameters: Any,
@@ -45,7 +50,13 @@ def cluster(
       clusters 0 and 3, or "outlier".
     - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
     - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
-    - ``uns[key_added]``: names of the sets, method, parameters, representation and version of dempster.
+    - ``uns[key_added]``: names of the sets, method, parameters, representation or graph, and version of dempster.
+
+    With ``neighbors_key``, the dissimilarity of two cells is the length of the shortest path between them in the graph
+    of nearest neighbors that `scanpy.pp.neighbors` stored. The clusterer is fitted to at most 1,000 random cells, and
+    the masses of all cells are computed from the lengths of their paths to these cells, so that the memory grows
+    linearly with the number of cells. Cells that no path connects are twice as dissimilar as the most distant connected
+    cells.
 
     Parameters
     ----------
@@ -58,8 +69,11 @@ def cluster(
         Number of clusters.
     key_added : str, default="dempster"
         Name of the result.
+    neighbors_key : str, optional
+        Key of ``uns`` under which `scanpy.pp.neighbors` described the graph in ``obsp``, by default "neighbors" there.
+        The cells are then clustered by distances along this graph instead of ``use_rep``.
     method : class of a clusterer, default=CredalClustering
-        Clusterer from `dempster.cluster`.
+        Clusterer from `dempster.cluster`. For a graph, it must accept dissimilarities.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clusterer.
     **parameters
@@ -68,7 +82,7 @@ def cluster(
     Returns
     -------
     estimator
-        The fitted clusterer.
+        The fitted clusterer. For a graph of more than 1,000 cells, its own results are those of the sampled cells.
 
     Examples
     --------
@@ -79,18 +93,27 @@ def cluster(
     _check_anndata(adata)
     if not (isinstance(method, type) and hasattr(method, "predict_mass")):
         raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
-    use_rep = _resolve_representation(adata, use_rep)
-    values = adata.X if use_rep == "X" else adata.obsm[use_rep]
-    model = method(n_clusters, random_state=random_state, **parameters).fit(values)
-    partition = model.credal_partition_
+    if neighbors_key is None:
+        use_rep = _resolve_representation(adata, use_rep)
+        values = adata.X if use_rep == "X" else adata.obsm[use_rep]
+        model = method(n_clusters, random_state=random_state, **parameters).fit(values)
+        partition, origin = model.credal_partition_, {"use_rep": use_rep}
+    else:
+        able = [registry.find_method(name).class_name for name in registry.methods_that("dissimilarities")]
+        if method.__name__ not in able:
+            expected = f"a class that accepts dissimilarities ({', '.join(able)})"
+            raise InvalidParameterError("method", expected, method.__name__)
+        D, landmarks = _path_lengths(adata, neighbors_key, random_state)
+        model = method(n_clusters, metric="precomputed", random_state=random_state, **parameters).fit(D[landmarks])
+        partition, origin = model.predict_mass(D), {"neighbors_key": neighbors_key}
     sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
     best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
-    adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, pd.RangeIndex(model.n_clusters_).astype(str))
+    adata.obs[key_added] = pd.Categorical.from_codes(partition.labels, pd.RangeIndex(model.n_clusters_).astype(str))
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(partition.masses, index=adata.obs_names, columns=sets)
-    used = {name: value for name, value in partition.metadata["parameters"].items() if value is not None}
-    about = {"method": method.__name__, "use_rep": use_rep, "parameters": used, "version": __version__}
+    used = {name: value for name, value in model.credal_partition_.metadata["parameters"].items() if value is not None}
+    about = {"method": method.__name__, **origin, "parameters": used, "version": __version__}
     adata.uns[key_added] = {"sets": np.array(sets, dtype=object), **about}
     return model
 
@@ -218,6 +241,26 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
         return "X"
     must = f"be a key of adata.obsm, got {use_rep!r}, and X is large, sparse or backed; call scanpy.pp.pca(adata) first"
     raise InvalidParameterError("use_rep", must=must)
+
+
+def _path_lengths(adata: anndata.AnnData, neighbors_key: str, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lengths of the shortest paths from all cells to some of them, and the positions of these cells.
+
+    The lengths have the shape (n_cells, n_landmarks), and the positions the shape (n_landmarks,).
+    """
+    if neighbors_key not in adata.uns:
+        must = f"be a key of adata.uns, got {neighbors_key!r}; call scanpy.pp.neighbors(adata) first"
+        raise InvalidParameterError("neighbors_key", must=must)
+    graph = adata.obsp[adata.uns[neighbors_key].get("distances_key", "distances")]  # no key before scanpy 1.6
+    landmarks = np.arange(adata.n_obs)
+    if adata.n_obs > _MAX_LANDMARKS:
+        landmarks = np.sort(as_generator(random_state).choice(adata.n_obs, _MAX_LANDMARKS, replace=False))
+    D = np.empty((adata.n_obs, len(landmarks)), np.float32)
+    for start in range(0, len(landmarks), _PATHS_AT_ONCE):
+        some = slice(start, start + _PATHS_AT_ONCE)
+        D[:, some] = csgraph.dijkstra(graph, directed=False, indices=landmarks[some]).T
+    D[np.isinf(D)] = 2 * D[np.isfinite(D)].max()
+    return D, landmarks
 
 
 if hasattr(anndata, "register_anndata_namespace"):
