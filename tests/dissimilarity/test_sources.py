@@ -83,6 +83,8 @@ def test_a_metric_must_give_dissimilarities():
         AttributeSource(X, lambda a, b: np.nan).block(everybody, everybody)
     with pytest.raises(ValueError, match="metric must"):
         AttributeSource(X, lambda a, b: -1.0).block(everybody, everybody)
+    with pytest.raises(ValueError, match="'pth' is not a metric of .*; clusterers also accept 'path'"):
+        AttributeSource(X, "pth").block(everybody, everybody)
 
 
 # ---- objects that are the same --------------------------------------------------------------------------------------

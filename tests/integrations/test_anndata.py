@@ -84,6 +84,10 @@ def test_file_parts_and_concatenation(clustered, anndata, tmp_path):
     np.testing.assert_allclose(cells.get_partition(joined, "ev").masses, expected.masses[order], atol=1e-6)
     assert list(joined.obs["ev_set"]) == list(adata.obs["ev_set"].iloc[order])
     assert list(cells.get_partition(again[5:9], "ev").index) == list(adata.obs_names[5:9])
+    other = again.copy()
+    other.obsm["ev_mass"] = other.obsm["ev_mass"].rename(columns={"2": "3"})
+    with pytest.raises(ValueError, match="key must be the result of one call of cluster"):
+        cells.get_partition(anndata.concat([again, other], join="outer", index_unique="-"), "ev")
 
 
 def test_representations(blank, anndata, tmp_path, monkeypatch):

@@ -37,6 +37,11 @@ def naming_metric(metric: Metric) -> Iterator[None]:
         raise
     except (TypeError, ValueError) as error:
         message = f"metric={metric!r} cannot be computed for these objects: {error}"
+        if f"Got {metric!r} instead" in str(error):  # The message of scikit-learn only lists its own metrics.
+            message = (
+                f"metric={metric!r} is not a metric of sklearn.metrics.pairwise_distances; "
+                "clusterers also accept 'path', 'gower' and 'precomputed'"
+            )
         raise InvalidParameterError("metric", message=message) from error
 
 

@@ -137,6 +137,9 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
     if f"{key}_mass" not in adata.obsm:
         raise InvalidParameterError("key", must=f"be the key_added of an earlier call of cluster, got {key!r}")
     masses = adata.obsm[f"{key}_mass"]
+    if masses.isna().to_numpy().any():
+        must = f"be the result of one call of cluster; the parts of {key!r} were concatenated and have different sets"
+        raise InvalidParameterError("key", must=must)
     sets = [() if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in masses.columns]
     family = FocalSets.from_sets(1 + max(max(clusters, default=0) for clusters in sets), sets)
     return CredalPartition(masses.to_numpy(), family, index=list(adata.obs_names))
