@@ -86,9 +86,13 @@ def cluster(
 
     Examples
     --------
-    >>> adata = scanpy.datasets.pbmc68k_reduced()  # doctest: +SKIP
-    >>> model = cluster(adata, n_clusters=6)  # doctest: +SKIP
-    >>> adata.obs["dempster_set"].value_counts()  # doctest: +SKIP
+    >>> from anndata import AnnData
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.integrations.anndata import cluster
+    >>> adata = AnnData(load_iris().data)
+    >>> model = cluster(adata, n_clusters=3)
+    >>> list(adata.obs)
+    ['dempster', 'dempster_set', 'dempster_doubt']
     """
     _check_anndata(adata)
     if not (isinstance(method, type) and hasattr(method, "predict_mass")):
