@@ -47,9 +47,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     Because soft labels of a single fit ignore the error of their own estimation, they are too certain. The clusterer is
     therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the mean of its probabilities
     over the fit and the refits, which approximates the probability of each cluster if the parameters of the model are
-    unknown. If ``stability_`` is below 0.9, the refits underestimate the error, and the largest probability over the
-    fit and the refits is used instead of the mean (divided by the sum over the clusters). The coverage is then usually
-    above ``confidence``, but may still be below it if components overlap (``docs/conformal.md`` shows measurements).
+    unknown. If ``stability_`` is below 0.9, sets from the mean covered too little in simulations. The largest
+    probability over the fit and the refits, divided by the sum over the clusters, is then used instead. The coverage
+    may still be below ``confidence`` if components overlap (``docs/conformal.md`` shows measurements).
 
     Parameters
     ----------

@@ -92,8 +92,7 @@ _CREDAL_HOMEPAGE = "https://github.com/ArthurHoa/credal-datasets"
 _CREDAL_COMMIT = "e5dd8dad8e591ea5e8d108bd5e322c5f2e024783"
 _CREDAL_CITATION = (
     "C. Thierry, A. Hoarau, A. Martin, J.-C. Dubois, Y. Le Gall. Real bird dataset with imprecise and uncertain "
-    "values. Belief Functions, 2022. A. Hoarau, C. Thierry, A. Martin, Y. Le Gall, J.-C. Dubois. Datasets with rich "
-    "labels for machine learning, 2023."
+    "values. Belief Functions, 2022."
 )
 
 
@@ -159,7 +158,7 @@ def fetch_credal_dog(n_classes: int = 7, *, data_home: DataHome = None) -> Any:
 
     References
     ----------
-    A. Hoarau, C. Thierry, A. Martin, Y. Le Gall, J.-C. Dubois. Datasets with rich labels for machine learning, 2023.
+    A. Hoarau. credal-datasets. https://github.com/ArthurHoa/credal-datasets
 
     Examples
     --------

@@ -8,10 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import fit_transaction, warn_not_converged
+from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster.mixture.em import EMResult
 
@@ -39,12 +41,15 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Base class of mixtures.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), the estimation
-    (`_estimate`) and the logarithms of proportion times density (`_log_joint`).
+    (`_estimate`), the logarithms of proportion times density (`_log_joint`) and random objects (`_draw`).
     """
 
     _rules: Mapping[str, rule.Rule]
     n_components: Any
     n_components_: int
+    n_features_in_: int
+    random_state: Any
+    weights_: np.ndarray
     n_parameters_: int
     labels_: np.ndarray
 
@@ -54,6 +59,10 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         """Validate X and return log(proportion * density) of each component for each row, shape (n, g)."""
+        raise NotImplementedError
+
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Draw an object from each of the components."""
         raise NotImplementedError
 
     # ---- fitting --------------------------------------------------------------------------------------------------
@@ -229,3 +238,27 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         """
         density = self.score_samples(X)
         return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw objects from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of objects.
+        random_state : int, RandomState, Generator or None
+            Seed; by default the parameter ``random_state`` of the mixture.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Objects, sorted by component.
+        components : ndarray of shape (n_samples,)
+            Component of each object.
+        """
+        check_is_fitted(self, "parameters_")
+        rule.check(n_samples, "n_samples", rule.integer(1))
+        rule.check_memory(24 * n_samples * (self.n_features_in_ + 1), f"n_samples={n_samples:,}", "draw fewer")
+        rng = as_random_state(self.random_state if random_state is None else random_state)
+        components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
+        return self._draw(components, rng), components

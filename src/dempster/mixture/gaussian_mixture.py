@@ -270,31 +270,10 @@ class ParsimoniousGaussianMixture(Mixture):
         rule.check_size(data, "X")
         return em.log_densities(self.parameters_, data)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Draw objects from the mixture.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of objects.
-        random_state : int, RandomState, Generator or None
-            Seed; by default the parameter ``random_state`` of the mixture.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Objects, sorted by component.
-        components : ndarray of shape (n_samples,)
-            Component of each object.
-        """
-        check_is_fitted(self, "parameters_")
-        rule.check(n_samples, "n_samples", rule.integer(1))
-        rule.check_memory(8 * n_samples * (2 * self.n_features_in_ + 2), f"n_samples={n_samples:,}", "draw fewer")
-        rng = as_random_state(self.random_state if random_state is None else random_state)
-        components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         factors = np.linalg.cholesky(self.covariances_)
-        noise = rng.standard_normal((n_samples, self.n_features_in_))
-        return self.means_[components] + np.einsum("nij,nj->ni", factors[components], noise), components
+        noise = rng.standard_normal((len(components), self.n_features_in_))
+        return self.means_[components] + np.einsum("nij,nj->ni", factors[components], noise)
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:

@@ -236,33 +236,12 @@ class LatentClassModel(Mixture):
         check_is_fitted(self, "parameters_")
         return log_joint(self.parameters_, self._encoder.read(self, X, reset=False, unknown=self.handle_unknown))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Draw objects from the mixture.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of objects.
-        random_state : int, RandomState, Generator or None
-            Seed; by default the parameter ``random_state`` of the mixture.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features) of objects
-            Categories of the objects, sorted by component.
-        components : ndarray of shape (n_samples,)
-            Component of each object.
-        """
-        check_is_fitted(self, "parameters_")
-        rule.check(n_samples, "n_samples", rule.integer(1))
-        rule.check_memory(24 * n_samples * self.n_features_in_, f"n_samples={n_samples:,}", "draw fewer")
-        rng = as_random_state(self.random_state if random_state is None else random_state)
-        components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
-        codes = np.empty((n_samples, self.n_features_in_), dtype=np.int64)
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        codes = np.empty((len(components), self.n_features_in_), dtype=np.int64)
         for j, probabilities in enumerate(self.probabilities_):
             reach = np.cumsum(probabilities, axis=1)[components, :-1]
-            codes[:, j] = self._encoder.offsets[j] + (rng.random_sample((n_samples, 1)) > reach).sum(axis=1)
-        return self._encoder.decode(codes), components
+            codes[:, j] = self._encoder.offsets[j] + (rng.random_sample((len(components), 1)) > reach).sum(axis=1)
+        return self._encoder.decode(codes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Interactive map of a partition in notebooks: Jupyter, VS Code and marimo."""
+"""Interactive map of a partition in notebooks: JupyterLab, marimo and others that support anywidget."""
 
 from dempster.apps.notebook.explorer import PartitionExplorer
 

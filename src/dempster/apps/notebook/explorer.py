@@ -41,7 +41,7 @@ class _Positions(traitlets.List):
 
 
 class PartitionExplorer(anywidget.AnyWidget):
-    """Interactive map of a partition for Jupyter, VS Code and marimo.
+    """Interactive map of a partition for JupyterLab, marimo and other notebooks that support anywidget.
 
     The map shows certain objects as dots, ambiguous objects as dots of several colors, and outliers as crosses. Select
     objects with a lasso, a rectangle or the legend; hold Ctrl to add them to the selection. Click an object to explain
