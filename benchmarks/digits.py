@@ -1,7 +1,8 @@
 """Compare the ambiguous objects of `CredalClustering` with the margin of k-means on the digits of scikit-learn.
 
 ``python -m benchmarks.digits`` (three minutes) repeats the comparison of the page ``docs/start.md`` for 20 random choices
-of four digits: both methods set aside the same number of images, each with a pair of digits.
+of four digits and for all ten digits: both methods set aside the same number of images, each with a pair of digits. It
+writes a table of OTHER.md.
 """
 
 from itertools import combinations
@@ -12,9 +13,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
+from benchmarks.other import write_table
 from dempster.cluster import CredalClustering
 
-COLUMNS = ("ambiguous", "wrong among certain", "the same, k-means", "set has the digit", "the same, k-means")
+COLUMNS = ("ambiguous", "wrong among certain", "wrong, k-means", "set has the digit", "pair has the digit, k-means")
 
 
 def name_clusters(labels: np.ndarray, truth: np.ndarray, c: int) -> np.ndarray:
@@ -44,14 +46,19 @@ def compare(chosen: tuple[int, ...]) -> list[int]:
 
 
 def main() -> None:
+    """Write the table."""
     choices = list(combinations(range(10), 4))
     selected = [choices[i] for i in np.random.default_rng(0).choice(len(choices), 20, replace=False)]
-    print(f"{'digits':14}" + "".join(f"{name:>22}" for name in COLUMNS))
-    results = []
-    for chosen in selected:
-        results.append(compare(chosen))
-        print(f"{chosen!s:14}" + "".join(f"{value:22}" for value in results[-1]))
-    print(f"{'mean':14}" + "".join(f"{value:22.1f}" for value in np.mean(results, axis=0)))
+    results = np.array([compare(chosen) for chosen in selected])
+    difference = results[:, 1] - results[:, 2]
+    four = [
+        *(f"{value:.0f}" for value in results.mean(axis=0)),
+        str((difference < 0).sum()),
+        str((difference > 0).sum()),
+    ]
+    ten = [*map(str, compare(tuple(range(10)))), "", ""]
+    heads = ["digits", *COLUMNS, "choices with fewer wrong", "choices with more wrong"]
+    write_table("Digits", heads, [["four digits, mean of 20 choices", *four], ["all ten digits", *ten]])
 
 
 if __name__ == "__main__":
