@@ -138,7 +138,7 @@ def main(jobs: int, only: tuple[str, ...], quick: bool) -> None:
         "data": found,
     }
     path = CACHE / RECORD.name if quick or only else RECORD
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    path.write_text(json.dumps(record) + "\n")
     render(run, record)
     click.echo(f"{run.markdown()}\nwrote {path}")
 
