@@ -24,6 +24,7 @@ from dempster.partition import CredalPartition
 _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
 MIN_STABILITY = 0.9  # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
 _N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
+_MIN_MEMBERS = 10  # Smaller clusters may be absent from the training part of a classifier.
 
 
 class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
@@ -158,6 +159,10 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
             drawn[self.soft_labels_[:, k].argmax()] = k
+        sizes = np.bincount(drawn)
+        if (sizes >= _MIN_MEMBERS).sum() < 2:
+            must = f"find at least two clusters with at least {_MIN_MEMBERS} objects, got clusters of {sizes.tolist()}"
+            raise InvalidParameterError("clusterer", must=must)
         self.classifier_ = self._make_classifier(rng).fit(X, drawn)
         p = np.empty_like(single)
         for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
