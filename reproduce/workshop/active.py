@@ -19,13 +19,13 @@ METHODS = ("CECM", "CECM, Euclidean")
 def active_learning(run: Run) -> None:
     """CECM with default parameters and a metric for each cluster, or the Euclidean metric. After each fit,
     `suggest_pairs` selects 20 pairs of an object with high nonspecificity and a representative of a cluster, as on the
-    slide; "random" draws the same number of pairs. All answers are correct. Means over five seeds. The slide shows one
-    curve without numbers, for data that it does not name; the data here are those of Figures 3 and 4 of the paper on
-    k-CEVCLUS. Suggested pairs are better than random ones, except on Banana_200, where they are much worse. The center
-    of each banana is near the tip of the other one, so the object with the largest mass on a cluster, with which
-    uncertain objects are compared, belongs to the other class (last table). Correct answers about it mislead CECM. The
-    representatives of EVCLUS belong to the largest class of their cluster."""
-    counts, seeds = run.choose(list(range(0, 101, 20)), [0, 20, 40]), run.seeds(5, 2)
+    slide; "random" draws the same number of pairs. All answers are correct. The slide shows one curve without numbers,
+    for data that it does not name; the data here are those of Figures 3 and 4 of the paper on k-CEVCLUS. Suggested
+    pairs are better than random ones, except on Banana_200, where they are much worse. The center of each banana is
+    near the tip of the other one, so the object with the largest mass on a cluster, with which uncertain objects are
+    compared, belongs to the other class (last table). Correct answers about it mislead CECM. The representatives of
+    EVCLUS belong to the largest class of their cluster."""
+    counts, seeds = run.choose(list(range(0, 101, 20)), [0, 20, 40]), run.seeds(10, 2)
     cases = [(name, method, how) for name in SMALL for method in METHODS for how in SELECTIONS]
     flat = run.each(
         answers,
@@ -36,7 +36,8 @@ def active_learning(run: Run) -> None:
         ],
     )
     found = {case: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
-    run.figure("curves", _draw(found, counts), "Mean ARI and standard deviation against the number of answers.")
+    caption = f"Mean ARI and standard deviation over {len(seeds)} seeds, against the number of answers."
+    run.figure("curves", _draw(found, counts), caption)
     table = run.table("data", "method", "answers", "random pairs", "seeds with suggested above random",
                       quantity="ARI, suggested pairs", short=None)  # fmt: skip
     for name in SMALL:

@@ -1,4 +1,4 @@
-"""Fits for the influence of n and of the number of partners, on samples of the four classes."""
+"""Fits for the influence of n, of the focal sets and of the partners, on samples of the four classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
-from dempster.cluster import EVCLUS, RECM
+from dempster.cluster import EVCLUS, NNEVCLUS, RECM, Training
 from dempster.datasets import make_fourclass
 from reproduce.k_cevclus.gradient import GradientEVCLUS, scaled
 
@@ -42,6 +42,19 @@ def _measure(y: np.ndarray, fit: Callable[[], Any]) -> dict[str, Any]:
     began = process_time()
     partition = fit()
     return {"time": process_time() - began, "ari": float(adjusted_rand_score(y, partition.labels))}
+
+
+def with_focal_sets(method: str, c: int, seed: int) -> dict[str, Any]:
+    """Return the CPU seconds of one iteration with all sets of c clusters, from two fits that differ by ten."""
+    X, y = make_fourclass(400, random_state=seed)
+    shared: dict[str, Any] = {**SETTINGS, "focal_sets": "full", "n_partners": 100, "tol": 0.0, "random_state": seed}
+    if method == "EVCLUS":
+        model: Any = EVCLUS(c, sampling="random", d0_quantile=QUANTILE, **shared)
+    else:
+        model = NNEVCLUS(c, training=Training(solver="lbfgs"), d0_quantile=QUANTILE, **shared)
+    few = _measure(y, lambda: model.set_params(max_iter=10).fit(X).credal_partition_)
+    many = _measure(y, lambda: model.set_params(max_iter=20).fit(X).credal_partition_)
+    return {"time": (many["time"] - few["time"]) / 10}
 
 
 def with_partners(k: int, seed: int) -> dict[str, Any]:

@@ -25,11 +25,13 @@ def s2(q: int, seed: int) -> dict[str, Any]:
     seconds = perf_counter() - began
     partition = model.credal_partition_
     members = np.array(partition.assignment())
+    pairs = [[int(k) for k in clusters] for clusters in model.focal_sets_ if len(clusters) == 2]
     return {
         "ari": adjusted_rand_score(y, partition.labels),
         "stress": model.stress_,
         "nonspecificity": partition.nonspecificity_index(),
-        "pairs": int(np.sum(np.array(model.focal_sets_.cardinality) == 2)),
+        "pairs": len(pairs),
+        "selected": pairs,
         "ambiguous": len(partition.ambiguous),
         "sets": [np.flatnonzero(row).tolist() for row in members] if seed == 0 else [],
         "time": seconds,
@@ -54,8 +56,8 @@ def selected_pairs(run: Run) -> None:
         ]
         table.add(q or "none", *words, ours=summary(runs, "ari"), seconds=summary(runs, "time").mean)
     caption = (
-        "Fifteen clusters; with pairs, some objects between neighbours are assigned to both (circles); crosses: "
-        "outliers"
+        "Fifteen clusters; lines connect the centers of the selected pairs, and some objects between the two clusters "
+        "are assigned to both (circles); crosses: outliers"
     )
     run.figure("credal", _drawn(found), caption)
 
@@ -71,4 +73,7 @@ def _drawn(found: Any) -> Any:
             members[i, clusters] = True
         title = f"q = {q}" if q else "single clusters and the frame"
         CredalPartitionDisplay(points=X, assignment=members).plot(ax=ax, title=title, legend=False)
+        for pair in runs[0]["selected"]:
+            centers = [X[members[:, k] & (members.sum(axis=1) == 1)].mean(axis=0) for k in pair]
+            ax.plot(*np.transpose(centers), color="black", linewidth=2)
     return figure
