@@ -121,10 +121,7 @@ class CategoricalModel:
 
 
 class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
-    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights.
-
-    ``init`` is the name of an initialization, encoded prototypes or a partition.
-    """
+    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights."""
 
     def __init__(
         self,

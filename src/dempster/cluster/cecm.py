@@ -65,10 +65,7 @@ class LinkCosts:
 
 
 class LinkedObjects:
-    """Objects with constraints, in an order that does not depend on the order of the rows.
-
-    ``places`` contains their indices, and ``others`` the indices of the objects without constraints.
-    """
+    """Objects with constraints (``places``) and without (``others``), in an order that ignores that of the rows."""
 
     def __init__(self, X: np.ndarray, constraints: Constraints):
         indptr, indices, sign = links(constraints, len(X))
@@ -88,10 +85,7 @@ class LinkedObjects:
         return len(self.places)
 
     def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
-        """Return masses such that no change of the masses of a single linked object decreases the objective.
-
-        ``masses`` (q, f) are the initial masses. ``squared_costs`` (q, f) are the costs of the squared masses.
-        """
+        """Return masses such that no change of the masses of a single linked object decreases the objective."""
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
         _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _MAX_SWEEPS, _MASS_TOL)
@@ -124,11 +118,7 @@ class LinkedPrototypes(PrototypeModel):
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """Model for new objects, which have no constraints and therefore get the masses of ECM.
-
-    An exception is a new object that is equal to a linked object of the fit, which gets the masses of the first such
-    object.
-    """
+    """Model for new objects, which get the masses of ECM or, if they are equal to a linked object, its masses."""
 
     prototypes: PrototypeModel
     linked: References  # linked objects

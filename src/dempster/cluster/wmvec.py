@@ -277,10 +277,7 @@ def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def gram_spectrum(squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of objects with given squared dissimilarities (Torgerson, 1958).
-
-    Negative variances are set to zero.
-    """
+    """Return the nonnegative variances along the principal axes, given squared dissimilarities (Torgerson, 1958)."""
     share = weights / weights.sum()
     rows = squares @ share
     gram = (rows[:, None] + rows - squares - share @ rows) / 2
@@ -520,10 +517,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sampled rows, with zero for isolated rows.
-
-        They are used for families without the empty set, in which an isolated row would keep a prototype to itself.
-        """
+        """Weights of the sampled rows, zero for isolated ones, which would keep a prototype to themselves."""
         weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights

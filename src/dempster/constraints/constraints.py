@@ -756,10 +756,7 @@ _QUERIES_PER_BLOCK = 4096
 def find_neighborhoods(
     data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
 ) -> tuple[Neighborhoods, int]:
-    """Return the k nearest neighbors of the objects with the given indices, and the total number of objects.
-
-    ``check`` is called with the number of objects before the search.
-    """
+    """Return the k nearest neighbors of the objects with the given indices, and the total number of objects."""
     from sklearn.utils import check_array
 
     precomputed = isinstance(metric, str) and metric == "precomputed"

@@ -137,11 +137,7 @@ class _DeviceRows(Rows):
 
 
 class BlockRows(Rows):
-    """Rows that are read in blocks. A sample is in memory, and each sum is a pass over all blocks.
-
-    ``source`` contains the blocks of X, ``indices`` the row numbers of the sample, and ``moments`` the moments of all
-    rows.
-    """
+    """Rows that are read in blocks, with a sample in memory; each sum is a pass over all blocks."""
 
     def __init__(
         self,
@@ -154,11 +150,7 @@ class BlockRows(Rows):
         products: bool,
         min_sample: int = 0,
     ):
-        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample).
-
-        ``blocks`` contains the rows in the format that the clusterer uses. If ``products`` is True, the moments contain
-        the scatter matrix. ``min_sample`` is the minimum size of the sample.
-        """
+        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample)."""
         self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
         given = source.with_column(sample_weight) if self._is_weighted else source
         self._blocks = blocks.with_column(sample_weight) if self._is_weighted else blocks

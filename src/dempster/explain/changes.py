@@ -42,11 +42,7 @@ class Target:
 def find_smallest_changes(
     table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
-    """Return the smallest changes that would make the object a certain member of each target cluster, sorted by size.
-
-    For each cluster, there is at most one change of a single attribute and one change of several attributes. ``cells``
-    are the attribute values of the object, and ``strengths`` are the contributions of the attributes to the evidence.
-    """
+    """Return the smallest changes that would make the object a certain member of each target, sorted by size."""
     search = _search_lines if table.is_numeric else _search_levels
     best: dict[tuple[Hashable, bool], Change] = {}
     for change in sorted(search(table, cells, targets, strengths, certain_of), key=lambda change: change.size):

@@ -185,10 +185,7 @@ def _select_candidates(
 def _decompose(
     obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]
 ) -> tuple[ClusterEvidence, list[str], str]:
-    """Divide the evidence for the candidates among attributes or, without attributes, among compared objects.
-
-    Return the evidence, the names of the attributes or objects, and "attributes" or "objects".
-    """
+    """Divide the evidence among attributes or, without them, compared objects; return it, their names and the kind."""
     if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
         evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
     if evidence.parts is not None and obj.has_attributes:

@@ -213,10 +213,7 @@ class ParsimoniousGaussianMixture(Mixture):
         self.means_, self.covariances_ = run.parameters.means, run.parameters.covariances
 
     def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
-        """Return all pairs (number of components, model), the simplest first, and the number of different rows.
-
-        ``n_start`` is the number of components of ``init`` if it is an array or `GaussianParameters`, else None.
-        """
+        """Return all pairs (number of components, model), the simplest first, and the number of different rows."""
         d = used.shape[1]
         is_auto = isinstance(self.n_components, str)
         numbers = [n_start] if is_auto and n_start is not None else self._requested_numbers()

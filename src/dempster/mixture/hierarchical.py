@@ -36,39 +36,12 @@ class MergeTree:
 
 
 def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
-    """Compute a hierarchy of clusters by a Gaussian classification likelihood.
+    """Compute a hierarchy of clusters by a Gaussian classification likelihood (Fraley, 1998).
 
     Each step merges the two clusters whose union decreases the likelihood least. Time and memory are quadratic in the
-    number of different rows, so use this function for at most a few thousand rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows to cluster.
-    model : {"VVV", "VII", "EII"}, default="VVV"
-        Covariance model of the likelihood, which is unconstrained ("VVV"), spherical ("VII"), or spherical with equal
-        volumes ("EII", Ward's method).
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows. A row of weight 2 counts as two rows; a row of weight 0 is ignored.
-    sphere : bool, default=True
-        Whether to standardize the data first, rotate them to their principal axes and divide them by the square roots
-        of the singular values (Scrucca and Raftery, 2015).
-
-    Returns
-    -------
-    MergeTree
-
-    References
-    ----------
-    C. Fraley (1998). Algorithms for model-based Gaussian hierarchical clustering. SIAM Journal on Scientific Computing
-    20. L. Scrucca and A. E. Raftery (2015). Improved initialisation of model-based clustering using Gaussian
-    hierarchical partitions. Advances in Data Analysis and Classification 9.
-
-    Examples
-    --------
-    >>> tree = merge_tree([[0.0], [0.1], [5.0], [5.2], [9.0]])
-    >>> tree.labels(3)
-    array([0, 0, 1, 1, 2])
+    number of different rows. The covariance ``model`` is unconstrained ("VVV"), spherical ("VII"), or spherical with
+    equal volumes ("EII", Ward's method). If ``sphere`` is True, the data are standardized, rotated to their principal
+    axes and divided by the square roots of the singular values (Scrucca and Raftery, 2015).
     """
     if model not in _MODELS:
         raise InvalidParameterError("model", f"one of {', '.join(_MODELS)}", model)

@@ -18,10 +18,7 @@ MAX_NAME_CHARACTERS = 22
 
 
 def order_by_cluster(partition: CredalPartition) -> np.ndarray:
-    """Return the indices of the objects, sorted by cluster and by decreasing belief in it, with outliers last.
-
-    If there are too many objects to draw, every k-th object is returned.
-    """
+    """Return (every k-th of) the objects, sorted by cluster and by decreasing belief in it, with outliers last."""
     labels = partition.labels_with_outliers
     order = np.lexsort((-partition.singleton_belief.max(axis=1), labels, labels < 0))
     return order[:: -(-len(order) // MAX_OBJECTS) or 1]

@@ -47,10 +47,7 @@ def measure_trust(
     seconds: float,
     rng: np.random.Generator,
 ) -> Trust:
-    """Compute all measures of reliability for which data are available, in bounded time.
-
-    ``labelled`` is the partition of the objects with the known classes ``y``.
-    """
+    """Compute all measures for which data are available; ``labelled`` contains the objects with the classes ``y``."""
     trust = Trust()
     if data.partition.n_clusters < 2:
         trust.left_out.append("Silhouettes and stability need at least two clusters.")

@@ -20,12 +20,7 @@ _STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Params) -> dict[str, Any]:
-    """Compare two runs on their common objects.
-
-    Return the credal Rand index, a table of the states of the objects (outlier, certain, ambiguous) in both runs, the
-    most frequent changes between sets, and the objects whose set changed. Clusters of the second run are matched with
-    clusters of the first run.
-    """
+    """Compare two runs on their common objects, with the clusters of the second run matched with those of the first."""
     before, after = session.get_run(str(params.get("before"))), session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
     if len(common) < 2:

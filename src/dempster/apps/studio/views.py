@@ -61,10 +61,7 @@ def _plane(run: Run, params: Params) -> bytes:
 
 
 def _contours(run: Run, params: Params) -> bytes:
-    """Return masses, as integers from 0 to 255, on a grid in a box (left, bottom, right, top) of a plane.
-
-    Attributes that the plane does not show have their median values.
-    """
+    """Return masses (0 to 255) on a grid in a box of a plane; attributes that it does not show have their median."""
     try:
         left, bottom, right, top = box = [float(part) for part in str(params.get("box")).split(",")]
         is_box = bool(np.isfinite(box).all() and left < right and bottom < top)
@@ -340,10 +337,7 @@ def _boundary(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the two most plausible clusters of each object, and the share of the second cluster.
-
-    The share is the plausibility of the second cluster divided by the sum of both plausibilities.
-    """
+    """Return the two most plausible clusters of each object, and the share of the second in their plausibilities."""
     contour = np.asarray(run.partition.contour, dtype=float)
     order = np.argsort(-contour, axis=1, kind="stable")
     first, second = order[:, 0], order[:, min(1, contour.shape[1] - 1)]
@@ -371,10 +365,7 @@ _RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 
 def _curve(run: Run, params: Params) -> dict[str, Any]:
-    """Return the quality of the partition when only the objects with the least doubt are retained, for several shares.
-
-    The quality is the adjusted Rand index with a column of classes, or the mean silhouette if no column is given.
-    """
+    """Return the quality of the partition when only the objects with the least doubt are retained, by share."""
     classes = params.get("classes") or None
     key = f"curve {classes}"
     with run.lock:
