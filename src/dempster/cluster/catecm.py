@@ -196,7 +196,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        if sampling.holds_all(self.sample, self.codes, self.weights):
+        if len(self.sample) == self.present.sum():
             return best
         return self._run(best.model, self.codes, self.weights)
 

@@ -19,7 +19,7 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
-from dempster.data import sampling
+from dempster.data.rows import Rows
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
@@ -163,7 +163,7 @@ class ConstrainedMethod(PrototypeMethod):
         """Return a sample of the objects without constraints, with weights that add up to their total weight."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
-        drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
+        drawn, weights = Rows(self.free, self.free_weights, self.apply).sample(self.rng)
         total = self.free_weights.sum() if len(self.free_weights) else len(self.free)
         return drawn, weights * (total / weights.sum())
 
