@@ -5,12 +5,10 @@ that draws them. The constructor accepts data that are already computed. The dat
 names as the parameters of the constructor; sequences are stored as arrays, and mappings as dictionaries.
 """
 
-from dempster.plot.convergence import ConvergenceDisplay
-from dempster.plot.credal_partition import CredalPartitionDisplay
+from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot.explanation import CautiousTreeDisplay, ObjectExplanationDisplay, ProfileDisplay
-from dempster.plot.feature_boxplot import FeatureBoxplotDisplay
 from dempster.plot.masses import MassContourDisplay, MassesDisplay, OutlierContourDisplay
-from dempster.plot.mixture import BICDisplay, MixtureDisplay
+from dempster.plot.models import BICDisplay, ConvergenceDisplay, FeatureBoxplotDisplay, MixtureDisplay
 from dempster.plot.number_of_clusters import (
     CandidatesDisplay,
     DeltaBelDisplay,
@@ -24,7 +22,6 @@ from dempster.plot.pairs import (
     PairProbabilityDisplay,
     ShepardDisplay,
 )
-from dempster.plot.partition_map import PartitionMapDisplay
 from dempster.plot.quality import (
     CoverageDisplay,
     RejectionCurve,
