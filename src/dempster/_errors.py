@@ -61,17 +61,7 @@ class InvalidParameterError(InvalidInputError):
 
 
 class MissingExtraError(ImportError):
-    """Error for a missing package that one of the extras of dempster installs.
-
-    Parameters
-    ----------
-    what : str
-        Feature that requires the package.
-    package : str
-        Name of the missing package.
-    extra : str
-        Name of the extra, which is installed by ``pip install 'dempster[extra]'``.
-    """
+    """Error for a missing package that one of the extras of dempster installs."""
 
     def __init__(self, what: str, package: str, extra: str):
         self.package, self.extra = package, extra

@@ -51,33 +51,15 @@ _OBJECT = np.dtype(object)
 
 @dataclass(frozen=True)
 class Rule:
-    """Permitted values of a parameter. A value is permitted if one of the attributes permits it.
+    """Permitted values of a parameter. A value is permitted if one of the attributes permits it."""
 
-    The rule ``a | b`` permits the values that rule a or rule b permits.
-
-    Attributes
-    ----------
-    words : str
-        Description of the permitted values, which completes the sentence "<name> must be ...".
-    predicate : function, optional
-        Function that returns whether a value is permitted.
-    options : tuple
-        Permitted values.
-    types : tuple of types
-        Types whose instances are permitted.
-    integers : (low, high), optional
-        Range of permitted integers.
-    reals : (low, high, open_low, open_high), optional
-        Range of permitted real numbers, and whether its bounds are excluded.
-    """
-
-    words: str
+    words: str  # completes the sentence "<name> must be ..."
     predicate: Callable[[Any], bool] | None = None
     options: tuple[Any, ...] = ()
     types: tuple[type, ...] = ()
-    integers: tuple[int, int] | None = None
-    reals: tuple[float, float, bool, bool] | None = None
-    alternatives: tuple[Rule, ...] = ()
+    integers: tuple[int, int] | None = None  # (low, high)
+    reals: tuple[float, float, bool, bool] | None = None  # (low, high, open_low, open_high)
+    alternatives: tuple[Rule, ...] = ()  # of the rule ``a | b``
 
     def __or__(self, other: Rule) -> Rule:
         parts = (*(self.alternatives or (self,)), *(other.alternatives or (other,)))
@@ -506,10 +488,7 @@ def check_memory(n_bytes: int, what: str, advice: str) -> None:
 
 
 def check_masses(masses: Array) -> Array:
-    """Return the masses, and raise an error if those of an object do not sum to one.
-
-    This happens if powers overflow or underflow because the scale of X or the value of a parameter is extreme.
-    """
+    """Return the masses, and raise an error if those of an object do not sum to one."""
     ones = cast_like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
     wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # also True for NaN
@@ -570,22 +549,8 @@ def validate_features(
 ) -> Array:
     """Validate X and return it as a C-contiguous array of float32 or float64, or as a tensor.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that stores the number and the names of the columns if ``reset`` is True. Otherwise X is compared with
-        them.
-    X : array-like
-        Finite numbers of moderate size, or NaN if the estimator accepts missing values. All types except float32 are
-        converted to float64.
-    reset : bool
-        Whether X is the argument of ``fit``.
-    min_rows : int
-        Minimum number of rows.
-    stay : bool
-        Whether X is a tensor that remains on its device.
-    options
-        Keyword arguments of ``validate_data`` of scikit-learn.
+    ``reset`` is True for the argument of ``fit``, and ``stay`` for a tensor that remains on its device. ``options`` are
+    keyword arguments of ``validate_data`` of scikit-learn.
     """
     from sklearn.utils.validation import validate_data  # Import it here, because the import takes a second.
 
@@ -676,16 +641,7 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
 def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool) -> None:
     """Raise an error for missing values or, if they are allowed, for rows and columns that contain only NaN.
 
-    Parameters
-    ----------
-    values : array of shape (n, p)
-        X as an array of numbers.
-    X : table
-        Argument of the user, whose row and column names appear in the message.
-    advice : (str, dict) or None
-        Result of `missing_value_advice`, which is None if missing values are allowed.
-    learning : bool
-        Whether X is the argument of ``fit``, which requires a value in every column.
+    ``advice`` is the result of `missing_value_advice`, and ``learning`` is True for the argument of ``fit``.
     """
     if not has_missing(values):
         return
@@ -925,11 +881,7 @@ def table_names(values: Any) -> dict[str, Any]:
 
 
 def match_names(names: Any, wanted: Any) -> np.ndarray | None:
-    """Return the positions of the names ``wanted`` in ``names``, or None if both are in the same order.
-
-    Both must contain the same names. If ``names`` or ``wanted`` is None, rows correspond by position, and the result is
-    None.
-    """
+    """Return the positions of the names ``wanted`` in ``names``, or None if both are in the same order."""
     if names is None or wanted is None:
         return None
     ours, theirs = list(names), list(wanted)
@@ -974,10 +926,7 @@ def reorder_like(values: Any, index: Any) -> Any:
 
 
 def reorder_by_names(values: Any, names: Any) -> Any:
-    """Reorder the rows of a pandas Series or table by ``names``, followed by the rows that are not in ``names``.
-
-    Values of other types are returned unchanged.
-    """
+    """Reorder the rows of a pandas Series or table by ``names``, followed by the rows that are not in ``names``."""
     index = row_index(values)
     if index is None or names is None:
         return values

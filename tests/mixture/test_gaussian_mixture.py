@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dempster._errors import InvalidInputError
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
 from dempster.mixture.em import DIAGONAL_MODELS, MODELS
-from dempster.mixture.hierarchical import merge_tree
+from dempster.mixture.gaussian_mixture import merge_tree
 
 CHECKED = [
     ParsimoniousGaussianMixture(),

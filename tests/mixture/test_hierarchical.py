@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidInputError
-from dempster.mixture.hierarchical import merge_tree
+from dempster.mixture.gaussian_mixture import merge_tree
 
 
 @pytest.mark.parametrize("model", ["EII", "VII", "VVV"])

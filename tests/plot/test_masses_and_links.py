@@ -5,7 +5,7 @@ import pytest
 
 from dempster import CredalPartition, FocalSets
 from dempster.constraints import Constraints
-from dempster.plot import ConstraintsDisplay, MassesDisplay, PairMatrixDisplay, pair_matrix
+from dempster.plot import ConstraintsDisplay, MassesDisplay, PairMatrixDisplay, pairs
 
 FAMILY = FocalSets.full(2)
 PARTITION = CredalPartition(
@@ -47,7 +47,7 @@ def test_dissimilarities_are_sorted_by_cluster():
 
 
 def test_a_part_of_many_objects(monkeypatch):
-    monkeypatch.setattr(pair_matrix, "MAX_OBJECTS", 10)
+    monkeypatch.setattr(pairs, "MAX_OBJECTS", 10)
     display = PairMatrixDisplay.from_partition(np.repeat([0, 1, 2], [10, 10, 5]))
     assert display.matrices["same"].shape == (9, 9)
     assert display.labels == ["0"] * 4 + ["1"] * 3 + ["2"] * 2

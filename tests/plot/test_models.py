@@ -19,7 +19,7 @@ from dempster.plot import (
     MixtureDisplay,
     OutlierContourDisplay,
 )
-from dempster.plot.candidates import match_labels
+from dempster.plot.number_of_clusters import match_labels
 
 rng = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 20)

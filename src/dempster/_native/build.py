@@ -169,21 +169,7 @@ def build(
     cache: Path | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Compile the libraries of a target into a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder for the libraries. They are replaced atomically, even while they are in use.
-    compiler, target : optional
-        Compiler and platform. By default the compiler that `find_compiler` returns, and this machine.
-    extra : sequence of str
-        Additional flags for the compiler.
-    cache : Path, optional
-        Folder in which object files are kept for the next build.
-    names : sequence of str, optional
-        File names of the libraries to compile. By default all names that `library_names` returns.
-    """
+    """Compile the libraries of a target into a folder, where they are replaced atomically, even if they are in use."""
     target = target or Target.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
     folder.mkdir(parents=True, exist_ok=True)

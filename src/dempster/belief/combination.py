@@ -235,10 +235,7 @@ NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 
 
 def _dubois_prade(sources: Sequence[Source]) -> Source:
-    """Assign each product of masses to the intersection of the sets or, if it is empty, to their union.
-
-    This is the rule of Dubois and Prade (1988). The intersection and the union contain one set of each source.
-    """
+    """Assign products of masses to the intersection or, if it is empty, to the union (Dubois and Prade, 1988)."""
     if len(sources) == 1:
         return sources[0]
     c = sources[0][1].n_clusters

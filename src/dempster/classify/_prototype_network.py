@@ -194,10 +194,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
 
 def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Minimize the cost by L-BFGS over the parameters that are not fixed.
-
-    The history of the result contains the cost after each iteration, or the initial cost if there was no iteration.
-    """
+    """Minimize the cost by L-BFGS over the parameters that are not fixed."""
 
     def free_cost(values: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = cost(values)
@@ -221,10 +218,7 @@ def cluster_objects(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: An
 
 
 def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.ndarray:
-    """Distribute ``total`` prototypes evenly over the classes and return the number of prototypes of each class.
-
-    Class k gets at most limits[k] prototypes. The remainder goes to the classes with the largest ``sizes``.
-    """
+    """Distribute ``total`` prototypes evenly over the classes, at most ``limits``; large classes get the remainder."""
     limit = np.asarray(limits)
     count = np.zeros(len(limit), dtype=int)
     order = np.argsort(-np.asarray(sizes), kind="stable")

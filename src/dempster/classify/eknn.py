@@ -253,10 +253,7 @@ class EKNNClassifier(EvidentialClassifier):
         return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
 
     def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
-        """Return the mean distance between the objects of each of the M classes, shape (M,).
-
-        For soft labels and for classes with a single object, it is the mean distance between all objects.
-        """
+        """Return the mean distance within each class, or between all objects for soft labels and single objects."""
         overall = self._mean_distance(data, np.arange(len(data))) or 1.0
         if targets.codes is None:
             return np.full(len(targets.names), overall)
@@ -449,10 +446,7 @@ def minimize_scale(cost: Callable[[float], float], start: float, *, max_iter: in
 def combine_neighbors(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
 ) -> np.ndarray:
-    """Return the masses of n objects on M classes and the frame (last column), shape (n, M + 1).
-
-    ``squared`` and ``classes``, shape (n, K), contain the squared distances and the classes of the K neighbors.
-    """
+    """Return the masses of n objects on M classes and the frame, shape (n, M + 1), from their K nearest neighbors."""
     return _combine_weights(_class_weights(_supports(squared, classes, gamma, alpha), classes, n_classes))
 
 
@@ -529,10 +523,7 @@ class SoftLabels:
         self.missing = 1.0 - on_family @ self._supersets.T  # one minus the commonalities, shape (n, f)
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:
-        """Return the combined masses of n objects on the f focal sets, shape (n, f).
-
-        ``neighbors`` contains the rows of the K neighbors in the training set, ``supports`` their shares phi.
-        """
+        """Return the combined masses of n objects on the f focal sets, shape (n, f)."""
         out = np.empty((len(neighbors), len(self.family)))
         size = max(1, _BLOCK_CELLS // (neighbors.shape[1] * len(self.family)))
         for begin in range(0, len(out), size):

@@ -199,11 +199,7 @@ def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Compute the regularized negative mean log-likelihood and its gradient with respect to the parameters.
-
-    ``contour`` contains the plausibilities of the M classes for n objects, shape (n, M); for hard labels they are 0 or
-    1.
-    """
+    """Compute the regularized negative mean log-likelihood and its gradient with respect to the parameters."""
     prototypes, gamma, weights = unpack(parameters, X.shape[1], contour.shape[1])
     squared = _squared_distances(X, prototypes)
     s = np.exp(-0.5 * gamma**2 * squared)

@@ -67,10 +67,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
 
 
 def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
-    """Return masses, shape (n, f), from plausibilities of the clusters (``contour``) and masses of the empty set.
-
-    The formulas are those of `dempster.cluster._mass_step.masses_from_plausibilities`.
-    """
+    """Return masses, shape (n, f), like `dempster.cluster._mass_step.masses_from_plausibilities`."""
     top, best = xp.largest(contour)
     possible = xp.rows_of(xp.table(pair_columns(family)), best)  # columns of the pairs with the best cluster
     second, place = xp.largest(xp.where(possible > -1, contour, 0.0))

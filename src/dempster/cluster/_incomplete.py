@@ -52,10 +52,7 @@ def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
 
 
 def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
-    """Return, for each column of a mixed table, the mean difference between rows of the same cluster.
-
-    The function finds the clusters by k-medoids on a subset of the distinct rows, and ignores weights.
-    """
+    """Return, for each column of a mixed table, the mean difference within clusters found by k-medoids on a subset."""
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
     different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))

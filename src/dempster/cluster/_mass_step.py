@@ -153,17 +153,8 @@ def masses_from_plausibilities(
 
     Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r the plausibility of l
     divided by the plausibility of k. The mass is r on {k, l} and 1 - r on {k}. The object is certain if r <= 1/2, and
-    ambiguous between k and l otherwise.
-
-    Parameters
-    ----------
-    contour : (n, c) array
-        Plausibilities of the clusters, up to a factor for each object. An object with a row of zeros gets mass on the
-        empty set, or on the first cluster if the family lacks the empty set.
-    family : FocalSets
-        Single clusters and pairs of neighboring clusters.
-    outlying : (n,) array, optional
-        Masses of the empty set; the default is zero.
+    ambiguous between k and l otherwise. If all plausibilities are zero, the mass is on the empty set, or on the first
+    cluster if the family lacks the empty set. ``outlying`` contains the masses of the empty set.
     """
     masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
     _doubtful_masses(
@@ -185,15 +176,6 @@ def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float
     prototype of the nearest cluster. The plausibility of the cluster is 2^(-2.5 alpha u). The spread of the clusters
     adds the same amount to all costs, so it cancels in the difference. It would not cancel in the ratio of the costs,
     which tends to one in high dimensions.
-
-    Parameters
-    ----------
-    costs : (n, c) array
-        Costs of the single clusters.
-    gaps : (c, c) array
-        Difference between the costs of two clusters at a prototype, averaged over the prototypes of both clusters.
-    alpha : float
-        Penalty of pairs; larger values give smaller masses of pairs.
     """
     beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
     position = np.where(beyond > 0, _INFINITE_POSITION, 0.0)

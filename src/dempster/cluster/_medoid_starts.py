@@ -29,10 +29,7 @@ _DIFFERENT = 0.02  # minimum share of the objects on which two partitions must d
 def medoid_starts(
     delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Return up to ``n_starts`` arrays of medoid indices that give different partitions, the best first.
-
-    ``weights`` are positive; an object of weight 2 counts as two objects.
-    """
+    """Return up to ``n_starts`` arrays of medoid indices that give different partitions, the best first."""
     trials = 5 + int(2 * np.log(n_clusters))
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:

@@ -105,10 +105,7 @@ class ComparedObjects:
         return raise_to_power(self.source.block(rows, slice(None) if columns is None else columns), self.power)
 
     def sums(self, weights: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
-        """Return, for each of k candidates o, the sum over all objects i of weights[i] d(i, o), shape (c, k).
-
-        If ``candidates`` is None, all objects are candidates.
-        """
+        """Return the sums over objects i of weights[i] d(i, o) for the candidates o (None: all), shape (c, k)."""
         if candidates is None and self.matrix is not None:
             return weights.T @ self.matrix
         which = np.arange(len(self)) if candidates is None else candidates
@@ -143,10 +140,7 @@ class MedoidModel(ABC):
 
     @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
-        """Return the costs of the g nonempty sets for n objects, shape (n, g).
-
-        ``near`` contains the dissimilarities to the reference objects, raised to the exponent ``power``.
-        """
+        """Return the costs of the g nonempty sets, shape (n, g), from the dissimilarities to the power ``power``."""
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -407,10 +401,7 @@ def _draw_distinct(
 def check_distinct_objects(
     dissimilarities: Callable[[int], np.ndarray], weights: np.ndarray, n_clusters: int, zero: float = 0.0
 ) -> None:
-    """Raise an error if there are fewer different objects of positive weight than clusters.
-
-    ``dissimilarities(i)`` returns the dissimilarities of object i to all objects.
-    """
+    """Raise an error if there are fewer different objects of positive weight than clusters."""
     positive = weights > 0
     nearest = np.where(positive, dissimilarities(int(positive.argmax())), 0)
     for count in range(1, n_clusters):

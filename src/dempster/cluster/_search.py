@@ -64,11 +64,7 @@ def resolve_families(
 
 
 def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-    """Return the family of focal sets with the given name.
-
-    "full" contains all sets, "pairs" the single clusters and all pairs, and any other name the single clusters and the
-    frame (the set of all clusters). If ``omega`` is true, "pairs" also contains the frame.
-    """
+    """Return the family of focal sets with the given name: all sets, pairs, or single clusters and the frame."""
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
     if name == "pairs":
@@ -115,10 +111,7 @@ class Sample(Generic[Values]):
         return np.empty(0) if self.weights is None else self.weights
 
     def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
-        """Return all rows of X, which are in memory, in blocks or on a device.
-
-        If ``explicit_weights`` is true, rows in memory that have no weights get the weight one.
-        """
+        """Return all rows of X, in memory, in blocks or on a device; ``explicit_weights`` replaces None by ones."""
         values: Any = self.values
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)

@@ -208,10 +208,7 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
 def k_means_distances(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances from rows to the centers of the best of several k-means runs, and the row indices.
-
-    At most 2,000 rows are used, drawn with probabilities proportional to the weights.
-    """
+    """Return squared distances from up to 2,000 rows to the centers of the best of several k-means, and the rows."""
     which = np.arange(len(X))
     if len(X) > _SAMPLE_SIZE:
         which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))

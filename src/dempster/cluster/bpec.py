@@ -19,6 +19,7 @@ from dempster.cluster._starts import default_beta, explain_auto_params, outlier_
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
 from dempster.data import sampling
+from dempster.data.rows import Rows
 from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
@@ -35,7 +36,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
         self.original_centers = centers
-        self.zero = ZERO * sampling.mean_squared_deviation(self.data, self.weights)
+        self.zero = ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
         self.beta = default_beta(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
         self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
 

@@ -121,10 +121,7 @@ class CategoricalModel:
 
 
 class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
-    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights.
-
-    ``init`` is the name of an initialization, encoded prototypes or a partition.
-    """
+    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights."""
 
     def __init__(
         self,
@@ -199,7 +196,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        if sampling.holds_all(self.sample, self.codes, self.weights):
+        if len(self.sample) == self.present.sum():
             return best
         return self._run(best.model, self.codes, self.weights)
 

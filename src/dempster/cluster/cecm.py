@@ -19,7 +19,7 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
-from dempster.data import sampling
+from dempster.data.rows import Rows
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
@@ -65,10 +65,7 @@ class LinkCosts:
 
 
 class LinkedObjects:
-    """Objects with constraints, in an order that does not depend on the order of the rows.
-
-    ``places`` contains their indices, and ``others`` the indices of the objects without constraints.
-    """
+    """Objects with constraints (``places``) and without (``others``), in an order that ignores that of the rows."""
 
     def __init__(self, X: np.ndarray, constraints: Constraints):
         indptr, indices, sign = links(constraints, len(X))
@@ -88,10 +85,7 @@ class LinkedObjects:
         return len(self.places)
 
     def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
-        """Return masses such that no change of the masses of a single linked object decreases the objective.
-
-        ``masses`` (q, f) are the initial masses. ``squared_costs`` (q, f) are the costs of the squared masses.
-        """
+        """Return masses such that no change of the masses of a single linked object decreases the objective."""
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
         _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _MAX_SWEEPS, _MASS_TOL)
@@ -124,11 +118,7 @@ class LinkedPrototypes(PrototypeModel):
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """Model for new objects, which have no constraints and therefore get the masses of ECM.
-
-    An exception is a new object that is equal to a linked object of the fit, which gets the masses of the first such
-    object.
-    """
+    """Model for new objects, which get the masses of ECM or, if they are equal to a linked object, its masses."""
 
     prototypes: PrototypeModel
     linked: References  # linked objects
@@ -173,7 +163,7 @@ class ConstrainedMethod(PrototypeMethod):
         """Return a sample of the objects without constraints, with weights that add up to their total weight."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
-        drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
+        drawn, weights = Rows(self.free, self.free_weights, self.apply).sample(self.rng)
         total = self.free_weights.sum() if len(self.free_weights) else len(self.free)
         return drawn, weights * (total / weights.sum())
 

@@ -442,10 +442,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
-        """Weights for drawing initial prototypes if the family lacks the empty set; isolated rows have weight zero.
-
-        Without the empty set, a prototype on an isolated row would not move in the iterations.
-        """
+        """Weights for drawing initial prototypes, zero for isolated rows, on which a prototype would not move."""
         weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
         enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights

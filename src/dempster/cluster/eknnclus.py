@@ -293,10 +293,7 @@ _ROWS_PER_BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """Fitted model of `EKNNClus`, which combines the evidence of the nearest training rows.
-
-    A row that is equal to a training row gets the masses of that training row.
-    """
+    """Fitted model of `EKNNClus`: the evidence of the nearest training rows, or the masses of an equal training row."""
 
     family: FocalSets  # empty set, single clusters, frame
     references: References  # all training rows
@@ -308,11 +305,7 @@ class NeighborModel:
     searches: tuple[tuple[int, float], ...]  # number of clusters and objective at the end of every search
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """Compute the masses of n rows, shape (n, f), for f focal sets.
-
-        ``values`` is the result of `DissimilarityInput.new`. It contains attributes, an encoded table, or a dense or
-        sparse matrix of dissimilarities to the training rows.
-        """
+        """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
             return self._combine(nearest, _first_stored_zeros(values), apply).astype(values.dtype, copy=False)
@@ -326,10 +319,7 @@ class NeighborModel:
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: the logarithm of the total weight of the neighbors in the cluster.
-
-        For a cluster that contains no neighbor, the nearest member of the cluster is used.
-        """
+        """Return the log total weight of the neighbors in each cluster, or of its nearest member if there is none."""
         is_sparse = sparse.issparse(values)
         positions = values.indices if is_sparse else np.arange(len(self.labels))
         d = values.data if is_sparse else self.references.dissimilarities(values, exact=True)[0]
@@ -363,10 +353,7 @@ class NeighborModel:
         )
 
     def _combine(self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses from the evidence of the neighbors.
-
-        ``equal`` contains, for each row, the index of an equal training row, whose masses are used instead, or -1.
-        """
+        """Return the masses from the evidence of the neighbors, or of the training row ``equal`` if it is not -1."""
         graph = NeighborGraph.from_weights(self.support.weight_graph(neighbors, apply), "directed", apply)
         masses = _merge_single_cluster(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
@@ -379,10 +366,7 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
 
 
 def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
-    """Return, for each training row, the index of the first row with equal attributes or dissimilarity zero.
-
-    ``among`` contains the sorted indices of the rows that may be equal to another row; None means all rows.
-    """
+    """Return, for each training row, the index of the first equal row among the rows ``among`` (None: all)."""
     if references.source is not None:
         if among is None:
             return references.equals(references.source.objects)
@@ -510,10 +494,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
     def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
-        """Return the run with the smallest objective among the runs with the most frequent number of clusters.
-
-        The objective does not compare runs with different numbers of clusters, because it favors few clusters.
-        """
+        """Return the best run with the most frequent number of clusters, because the objective favors few clusters."""
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
         best = runs[select_search(searches)]
@@ -551,10 +532,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
 
 
 class SampledNeighborMethod(NeighborMethod):
-    """EK-NNclus algorithm for many rows, which compares the searches on a random sample of the rows.
-
-    In the final search over all rows, each row starts in the cluster of the nearest row of the sample.
-    """
+    """EK-NNclus for many rows: searches are compared on a sample, whose clusters are the initial ones of all rows."""
 
     def __init__(
         self,
@@ -604,12 +582,7 @@ def create_method(
 
 
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
-    """Return the index of the best search, given the number of clusters and the objective of each search.
-
-    The best search has the smallest objective among the searches with the most frequent number of clusters. If several
-    numbers of clusters are equally frequent, the searches with any of these numbers are compared. In case of ties, the
-    first search is the best.
-    """
+    """Return the index of the search with the smallest objective among the most frequent numbers of clusters."""
     counts = [count for count, _ in searches]
     return min(range(len(searches)), key=lambda r: (-counts.count(counts[r]), searches[r][1], r))
 

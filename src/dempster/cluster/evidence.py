@@ -56,10 +56,7 @@ class ClusterEvidence:
         compared: References,
         values: Any,
     ) -> ClusterEvidence:
-        """Create the evidence ``total`` from the costs of r compared rows and their weights for c clusters.
-
-        ``costs`` has shape (r,), ``coefficients`` has shape (c, r), and ``total`` has shape (c,).
-        """
+        """Create the evidence ``total`` from the costs of r compared rows and their weights for c clusters."""
         return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(compared, values)
 
     @classmethod
@@ -93,10 +90,7 @@ class ClusterEvidence:
         return replace(self, parts=self.split_costs(shares))
 
     def split_costs(self, shares: np.ndarray) -> np.ndarray:
-        """Return the terms of the p attributes for the c clusters, shape (p, c).
-
-        ``shares`` contains the share of each attribute in the difference to each compared row, shape (r, p).
-        """
+        """Return the terms of the p attributes for the c clusters, shape (p, c)."""
         return -(shares * self.costs[:, None]).T @ self.coefficients
 
     @property
@@ -134,10 +128,7 @@ def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 class ObjectReader:
-    """Row i of X, validated by a fitted clusterer, with methods that compute its evidence and its masses.
-
-    If i is None, X contains the attributes of a single row.
-    """
+    """Row i of X (the only row if i is None), validated by a fitted clusterer, with its evidence and masses."""
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
@@ -145,10 +136,7 @@ class ObjectReader:
         self._values = estimator._read_objects(X, None) if i is None else estimator._read(X, reset=False)[i : i + 1]
 
     def evidence(self, itself: int) -> ClusterEvidence | None:
-        """Return the evidence for each cluster, or None if the model has no method ``evidence``.
-
-        ``itself`` is the index of the row in the training data, or -1.
-        """
+        """Return the evidence for each cluster (None if the model has none); ``itself`` is the training row, or -1."""
         if not hasattr(self._estimator._model, "evidence"):
             return None
         evidence: ClusterEvidence = self._estimator._model.evidence(self._values, itself)
@@ -176,10 +164,7 @@ class ObjectReader:
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
     def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
-        """Return the masses of rows with changed attributes, computed without the training row ``itself``.
-
-        Return None if ``itself`` is -1 or the model does not support the removal of a training row.
-        """
+        """Return the masses of changed rows, computed without the training row ``itself``; None if not possible."""
         if itself < 0 or not hasattr(self._estimator._model, "without"):
             return None
         if self._moved is None or self._moved[0] != itself:

@@ -220,10 +220,7 @@ def draw_complete_rows(
 def _remove_outliers(
     source: DissimilaritySource, weights: np.ndarray
 ) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
-    """Remove isolated rows, which would form small clusters.
-
-    Return the remaining rows, their weights, and the matrix of the dissimilarities between them.
-    """
+    """Remove isolated rows, which would form small clusters; return the others, their weights and dissimilarities."""
     rows = np.arange(len(source))
     D = source.block(rows, rows).astype(float)
     D = (D + D.T) / 2
@@ -241,11 +238,7 @@ def _remove_outliers(
 def _fit_partitions(
     X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
 ) -> list[np.ndarray]:
-    """Return a list with the labels of one partition for each number of clusters.
-
-    The partitions are computed by k-means (best of several runs). If X is None, medoids are selected from the squared
-    dissimilarities, and each row is assigned to its nearest medoid.
-    """
+    """Return the labels of a partition by k-means, or by medoids if X is None, for each number of clusters."""
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
@@ -263,10 +256,7 @@ def _fit_partitions(
 def _score_partition(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Return the mean silhouette of a partition, and two log-likelihoods per row.
-
-    All clusters have the same size in the first log-likelihood and different sizes in the second.
-    """
+    """Return the mean silhouette, and the log-likelihoods per row with equal and with different cluster sizes."""
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
     total = share.sum(axis=1)

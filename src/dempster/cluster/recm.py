@@ -152,20 +152,14 @@ class WeightedMeans:
         return (products - self.shift * own) @ averages.T + offsets, inner
 
     def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
-        """Return the squared distances from one object to the prototypes, given its squared dissimilarities D.
-
-        ``itself`` is the index of the object in the training data, or -1.
-        """
+        """Return the squared distances from one object (``itself`` is its training row, or -1) to the prototypes."""
         assert self.inner is not None
         products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
         inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
         return products - inner / 2
 
     def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
-        """Return the objective, the smallest squared distance to a prototype, and the prototypes after one iteration.
-
-        ``weights`` contains the sample weights; it is empty if all objects have the same weight.
-        """
+        """Return the objective, the smallest squared distance, and the prototypes after one iteration."""
         following, least, step = np.empty_like(self.weights), np.empty(1), self.step
         objective = relational_step(
             self._products(D, apply), self.weights, step.sets > 0, weights if len(weights) else None,
@@ -261,11 +255,7 @@ class NotEuclideanError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class RelationalObjects:
-    """Squared distances between objects, and their weights.
-
-    ``order`` contains the indices of the objects, sorted by their sums of distances, so that random draws do not depend
-    on the order of the rows of X.
-    """
+    """Squared distances between objects, their weights, and an ``order`` that does not depend on the rows of X."""
 
     distances: np.ndarray  # (n, n)
     weights: np.ndarray  # empty array if all objects have the same weight
@@ -307,10 +297,7 @@ class RelationalObjects:
         return mean**2 / scatter if scatter > 0 else 1.0
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
-        """Return the indices of a random sample of objects, and the sampled objects.
-
-        The probabilities are proportional to the weights. Up to 1,000 objects, all objects are returned.
-        """
+        """Return the indices of a sample of at most 1,000 objects, drawn by weight, and the sampled objects."""
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
@@ -319,11 +306,7 @@ class RelationalObjects:
 
 
 class RelationalMethod(Method[Draw, WeightedMeans]):
-    """Algorithm of relational evidential c-means, for one value of the shift.
-
-    If ``checked`` is True, a run raises `NotEuclideanError` when the shift is too small to make the dissimilarities
-    Euclidean.
-    """
+    """Relational evidential c-means for one shift; if ``checked``, a too small shift raises `NotEuclideanError`."""
 
     def __init__(
         self,
@@ -405,10 +388,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sampled objects, with zero for isolated objects.
-
-        They are used for families without the empty set, in which an isolated object would keep a prototype to itself.
-        """
+        """Weights of the sampled objects, zero for isolated ones, which would keep a prototype to themselves."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
         return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights

@@ -59,10 +59,7 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
 
 
 def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
-    """Return the weights of the neighbors of a pixel, an array with 2 radius + 1 entries per axis and a zero center.
-
-    A radius larger than the image is reduced to the size of the image.
-    """
+    """Return the weights of the neighbors of a pixel, at most 2 radius + 1 per axis, with zero at the center."""
     n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
     if work > _MAX_NEIGHBORS:

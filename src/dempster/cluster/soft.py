@@ -267,10 +267,7 @@ def _all_sets(n_clusters: int) -> tuple[FocalSets, np.ndarray]:
 
 @dataclass(frozen=True)
 class SubsetModel(PrototypeModel):
-    """Prototypes of the clusters, and masses on all sets of clusters; ``step`` contains only the single clusters.
-
-    A subclass defines `_set_masses` and `_weigh`.
-    """
+    """Prototypes, and masses on all sets of clusters, which `_set_masses` and `_weigh` of the subclass define."""
 
     @property
     def family(self) -> FocalSets:

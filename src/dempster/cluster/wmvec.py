@@ -39,6 +39,7 @@ from dempster.cluster._starts import (
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks, uses_belief_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
+from dempster.data.rows import Rows
 from dempster.dissimilarity.input import DissimilarityInput, mark_tags
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
 from dempster.dissimilarity.transform import intrinsic_dimension
@@ -277,10 +278,7 @@ def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def gram_spectrum(squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of objects with given squared dissimilarities (Torgerson, 1958).
-
-    Negative variances are set to zero.
-    """
+    """Return the nonnegative variances along the principal axes, given squared dissimilarities (Torgerson, 1958)."""
     share = weights / weights.sum()
     rows = squares @ share
     gram = (rows[:, None] + rows - squares - share @ rows) / 2
@@ -472,7 +470,8 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         self.weights, view = sample.kernel_weights, params._input.of_column
         self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
         self.data = self.coordinates.transform(self.values)
-        self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, self.rng)
+        self.rows = Rows(self.data, self.weights, self.apply)
+        self.sample, self.sample_weights = self.rows.sample(self.rng)
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, sample.weights)
         self.shapeless = np.array(
             [
@@ -520,10 +519,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sampled rows, with zero for isolated rows.
-
-        They are used for families without the empty set, in which an isolated row would keep a prototype to itself.
-        """
+        """Weights of the sampled rows, zero for isolated ones, which would keep a prototype to themselves."""
         weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
@@ -534,7 +530,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
-        if not isinstance(self.init, str) or sampling.holds_all(self.sample, self.data, self.weights):
+        if not isinstance(self.init, str) or self.rows.are_all_in(self.sample):
             return best
         return self._run(best.model, self.data, self.weights)
 

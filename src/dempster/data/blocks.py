@@ -204,10 +204,7 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
 
 
 def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``size`` rows with probabilities proportional to the last column (systematic sampling).
-
-    Return the sorted distinct row numbers, and how often each row was drawn. The blocks are read twice.
-    """
+    """Draw ``size`` rows with probabilities proportional to the last column; return their numbers and counts."""
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
     at = (np.arange(size) + as_generator(random_state).random(size)) / size * ends[-1]

@@ -215,10 +215,7 @@ MAX_TILE_CELLS = 1 << 23
 
 
 class Tiles(Blocks):
-    """Tiles of rows, which are read again at every pass and processed by ``n_jobs`` threads.
-
-    The tiles do not depend on how X is divided into blocks, and neither do sums over the tiles.
-    """
+    """Tiles of rows, read again at every pass by ``n_jobs`` threads; they do not depend on the blocks of X."""
 
     def __init__(
         self,
@@ -340,10 +337,7 @@ class PairwiseSum:
 
 
 def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blocks:
-    """Return the blocks of X, or one block if X is an array or a table in memory.
-
-    Unless X is a Dask collection, ``n_jobs`` threads process each block. ``missing`` is whether NaN is allowed.
-    """
+    """Return the blocks of X, or one block if X is in memory, for ``n_jobs`` threads; ``missing`` allows NaN."""
     if is_dask(X):
         from dempster.data.dask_blocks import open_dask_blocks
 

@@ -78,11 +78,7 @@ class PassRunner:
 
 
 class Journal:
-    """Checkpoint file with the results of passes.
-
-    ``settings`` contains everything except the rows that affects the results. An existing file must have the same
-    settings; otherwise an error is raised.
-    """
+    """Checkpoint file with the results of passes; a file with other ``settings`` raises an error."""
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
         self.path = Path(path)

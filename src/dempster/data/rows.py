@@ -15,7 +15,7 @@ from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import Seed
-from dempster._validation import check_scale, column_bounds
+from dempster._validation import check_scale, column_bounds, has_missing
 from dempster.data import sampling
 from dempster.data.blocks import Blocks, Moments, compute_moments, sample_rows, weighted_sample
 from dempster.data.device import import_torch, order_on_device, to_tensor
@@ -29,6 +29,7 @@ RowFunction = Callable[[Array, Any, Any, Apply], Any]
 The results for different rows can be added.
 """
 
+BLOCK_ROWS = 65_536
 MAX_DEVICE_CELLS = 1 << 26  # maximum number of values that are converted to double precision on a device at once
 
 
@@ -53,7 +54,15 @@ class Rows:
 
     def mean_squared_deviation(self) -> float:
         """Return the mean squared distance of the rows from their mean."""
-        return sampling.mean_squared_deviation(self.values, self.weights)
+        X, mean = self.values, sampling.mean_of_objects(self.values, self.weights)
+        if has_missing(X):
+            return float(sampling.mean_of_objects(np.square(X - mean), self.weights).sum())
+        total = 0.0
+        for start in range(0, len(X), BLOCK_ROWS):
+            gap = X[start : start + BLOCK_ROWS] - mean
+            squared = np.einsum("ij,ij->i", gap, gap)
+            total += float(squared @ self.weights[start : start + BLOCK_ROWS] if len(self.weights) else squared.sum())
+        return total / self.total_weight
 
     def products(self) -> np.ndarray:
         """Return the weighted sum of x x' over all rows x, shape (p, p)."""
@@ -66,12 +75,18 @@ class Rows:
         return shifted
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """Return a sample of the rows and their weights, in an order that does not depend on the order of the rows."""
-        return sampling.representative_sample(self.values, self.weights, rng)
+        """Return at most 20,000 rows, sorted along a line and drawn in proportion to the weights, and new weights."""
+        order = sampling.order_along_line(self.values)
+        weights = self.weights.astype(float) if len(self.weights) else np.ones(len(self.values))
+        order = order[weights[order] > 0]
+        size = sampling.SAMPLE_SIZE
+        if len(order) <= size:
+            return self.values[order], weights[order]
+        return self.values[order[sampling.systematic_draw(weights[order], size, rng)]], np.ones(size)
 
     def are_all_in(self, sample: np.ndarray) -> bool:
         """Return whether the sample contains all rows with positive weight."""
-        return sampling.holds_all(sample, self.values, self.weights)
+        return len(sample) == (np.count_nonzero(self.weights) if len(self.weights) else len(self.values))
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
         """Return the sum of ``function`` over all rows; ``kind`` is the type of the result."""
@@ -137,11 +152,7 @@ class _DeviceRows(Rows):
 
 
 class BlockRows(Rows):
-    """Rows that are read in blocks. A sample is in memory, and each sum is a pass over all blocks.
-
-    ``source`` contains the blocks of X, ``indices`` the row numbers of the sample, and ``moments`` the moments of all
-    rows.
-    """
+    """Rows that are read in blocks, with a sample in memory; each sum is a pass over all blocks."""
 
     def __init__(
         self,
@@ -154,11 +165,7 @@ class BlockRows(Rows):
         products: bool,
         min_sample: int = 0,
     ):
-        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample).
-
-        ``blocks`` contains the rows in the format that the clusterer uses. If ``products`` is True, the moments contain
-        the scatter matrix. ``min_sample`` is the minimum size of the sample.
-        """
+        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample)."""
         self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
         given = source.with_column(sample_weight) if self._is_weighted else source
         self._blocks = blocks.with_column(sample_weight) if self._is_weighted else blocks

@@ -1,4 +1,4 @@
-"""Samples of rows, means and scales that do not depend on the order of the rows.
+"""Samples of rows, and means, that do not depend on the order of the rows.
 
 Before sampling, the rows are sorted by their projection on a fixed direction. The sample is therefore the same if the
 rows are permuted, or if rows are repeated instead of weighted.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._arrays import Array
 from dempster._validation import clip_to_range, has_missing, row_mean
 
 SAMPLE_SIZE = 20_000  # maximum number of rows on which different initial prototypes are compared
@@ -73,23 +72,6 @@ def sample_in_order(
     return order[places], count.astype(float)
 
 
-def representative_sample(
-    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most 20,000 rows, sorted along a line and drawn in proportion to the weights, and their new weights."""
-    order = order_along_line(X)
-    w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
-    order = order[w[order] > 0]
-    if len(order) <= SAMPLE_SIZE:
-        return X[order], w[order]
-    return X[order[systematic_draw(w[order], SAMPLE_SIZE, rng)]], np.ones(SAMPLE_SIZE)
-
-
-def holds_all(sample: np.ndarray, X: Array, weights: np.ndarray) -> bool:
-    """Return whether the sample contains all rows with positive weight; ``weights`` is empty if all weights are 1."""
-    return len(sample) == (np.count_nonzero(weights) if len(weights) else len(X))
-
-
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the mean of the observed values of each column; ``weights`` is empty if all weights are 1."""
     if has_missing(X):
@@ -97,17 +79,3 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
         return clip_to_range(mean, X)
     return row_mean(X, None if len(weights) == 0 else weights)
-
-
-def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
-    """Return the mean squared distance of the rows from their mean, which is the sum of the column variances."""
-    w = None if len(weights) == 0 else weights
-    mean = mean_of_objects(X, weights)
-    if has_missing(X):
-        return float(mean_of_objects(np.square(X - mean), weights).sum())
-    total = 0.0
-    for start in range(0, len(X), 65536):
-        gap = X[start : start + 65536] - mean
-        squared = np.einsum("ij,ij->i", gap, gap)
-        total += float(squared.sum() if w is None else squared @ w[start : start + 65536])
-    return total / (len(X) if w is None else float(w.sum()))

@@ -148,11 +148,7 @@ def to_bunch(
     as_frame: bool = False,
     **extras: Any,
 ) -> Bunch | tuple[Any, Any]:
-    """Return a dataset in the format of scikit-learn's loaders, with arrays or pandas objects.
-
-    ``data`` is None for dissimilarity data, and ``target`` is None for data without labels. ``description`` becomes
-    ``DESCR``. Attributes without names are called ``x1, x2, ...``.
-    """
+    """Return a dataset in the format of scikit-learn's loaders; attributes without names are ``x1``, ``x2``, ..."""
     from sklearn.utils import Bunch
 
     check_flags(return_X_y=return_X_y, as_frame=as_frame)

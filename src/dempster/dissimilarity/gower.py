@@ -79,15 +79,6 @@ def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "rai
     The same `GowerEncoder` must have encoded both tables. The dissimilarity of two objects without a common observed
     column is undefined. If ``incomparable`` is "raise", such a pair raises a ValueError; if it is "nan", the result is
     NaN. The function releases the global interpreter lock, so several threads can compute blocks in parallel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.dissimilarity.gower import GowerEncoder, gower_block
-    >>> data = GowerEncoder().fit_transform(np.array([[0.0, 1.0], [5.0, np.nan], [10.0, 3.0]]))
-    >>> gower_block(data[:2], data)
-    array([[0. , 0.5, 1. ],
-           [0.5, 0. , 0.5]])
     """
     out = np.empty((len(rows), len(columns)), dtype=rows.dtype)
     numeric, codes = columns._parts()
@@ -110,12 +101,13 @@ def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: 
 
 
 class GowerEncoder(BaseEstimator):
-    """Encode DataFrames or arrays as numbers from which `gower_block` computes Gower's dissimilarities.
+    """Encode DataFrames or arrays as numbers from which `gower_block` computes Gower's dissimilarities (1971).
 
     Columns of numbers are numeric, also if the column has the type object. Columns of Booleans, text, categories or
-    other objects are categorical. None, NaN and null are missing values. Dissimilarities of objects with many missing
-    values depend on few columns and are less accurate. Two objects may have no common observed column (see
-    `gower_block`).
+    other objects are categorical. None, NaN and null are missing values. Two objects may have no common observed column
+    (see `gower_block`). The difference of two values in a constant column is 0. Values of new objects may be outside
+    the range of the training objects, but differences are limited to 1. A category that did not occur in ``fit``
+    differs from all values, including itself.
 
     Parameters
     ----------
@@ -127,36 +119,6 @@ class GowerEncoder(BaseEstimator):
         by position for an array.
     dtype : {float64, float32}, default=float64
         Type of the encoded numeric columns and of the dissimilarities.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of columns p.
-    column_names_ : list
-        Names of the columns of a DataFrame, or positions of the columns of an array.
-    is_categorical_ : Boolean array of shape (p,)
-        Whether each column is categorical.
-    minimum_, range_ : arrays of shape (p1,)
-        Minimum and range of the p1 numeric columns. The difference of two values in a constant column is 0. Values of
-        new objects may be outside the range, but differences are limited to 1.
-    categories_ : list of p2 arrays
-        Categories of the p2 categorical columns, in the order of their codes. A category that did not occur in ``fit``
-        differs from all values, including itself.
-    weights_ : array of shape (p,)
-        Weights of the columns.
-
-    References
-    ----------
-    J. C. Gower (1971). A general coefficient of similarity and some of its properties. Biometrics 27, 857-871.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from dempster.dissimilarity.gower import GowerEncoder
-    >>> table = pd.DataFrame({"age": [20, 40, None], "town": ["Lens", "Arras", "Lens"]})
-    >>> data = GowerEncoder().fit_transform(table)
-    >>> data.numeric.ravel(), data.codes.ravel()
-    (array([ 0.,  1., nan]), array([1, 0, 1], dtype=int32))
     """
 
     def __init__(
@@ -287,11 +249,7 @@ def present_cells(data: GowerData) -> np.ndarray:
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
-    """Return the dissimilarities between a and b objects with missing values, shape (a, b).
-
-    If a value is missing in one of two objects, the difference in this column is ``usual``, the mean difference within
-    clusters.
-    """
+    """Return the dissimilarities, shape (a, b), with the differences ``usual`` where a value is missing."""
     D = gower_block(A, B, incomparable="nan")
     here, there, w = present_cells(A), present_cells(B), _weights(A)
     if here.all() and there.all():

@@ -102,10 +102,7 @@ class DissimilarityInput:
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
     def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
-        """Validate new objects and return their attributes, encoded rows, or dissimilarities to the training objects.
-
-        If ``or_width`` is given, dissimilarities to this number of reference objects are also accepted.
-        """
+        """Validate new objects; return attributes, encoded rows or dissimilarities (to ``or_width`` references)."""
         if self.is_gower:
             with naming_table("X"):
                 encoded = _check_nonempty_rows(estimator, self.encoder.transform(to_supported_type(estimator, X)))

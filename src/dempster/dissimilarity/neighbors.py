@@ -104,11 +104,7 @@ _query = kernel("""point_tree_query(
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
-    """Return the power p of a Minkowski metric given by name (infinity for "chebyshev"), or None for other metrics.
-
-    >>> minkowski_power("manhattan"), minkowski_power("minkowski", {"p": 3}), minkowski_power("cosine")
-    (1.0, 3.0, None)
-    """
+    """Return the power p of a Minkowski metric given by name (infinity for "chebyshev"), or None for other metrics."""
     parameters = parameters or {}
     if metric == "minkowski" and set(parameters) <= {"p"}:
         power = float(parameters.get("p", 2.0))
@@ -122,16 +118,6 @@ class PointTree:
     The result is exact; among equally near points, those with the lowest index are returned. The time of a query is
     logarithmic in the number of points in low dimensions and linear in high dimensions. ``p`` is the power of the
     Minkowski metric: 1 for the city block, 2 for the Euclidean, infinity for the Chebyshev metric.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tree = PointTree(np.array([[0.0], [1.0], [3.0], [3.5]]))
-    >>> distance, index = tree.kneighbors(np.array([[2.0]]), 3)
-    >>> index.tolist(), distance.tolist()
-    ([[1, 2, 3]], [[1.0, 1.0, 1.5]])
-    >>> tree.kneighbors(n_neighbors=1)[1].ravel().tolist()  # neighbors of the points themselves
-    [1, 0, 3, 2]
     """
 
     def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
@@ -161,10 +147,7 @@ class PointTree:
         return positions[positions < len(self)]
 
     def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sorted distances to the nearest points and the indices of the points, both of shape (m, k).
-
-        The m queries are the rows of X, or the points of the tree, which are then not their own neighbors.
-        """
+        """Return sorted distances and indices of the points nearest to the rows of X, or to the points themselves."""
         if X is None:
             return self.neighbors_of(np.arange(len(self)), n_neighbors)
         return self._nearest(X, None, n_neighbors, len(self))
@@ -208,28 +191,10 @@ def make_finder(
 ) -> Finder:
     """Return a function that finds the nearest neighbors of training objects.
 
-    If ``neighbors`` is "approximate", the function uses nearest-neighbor descent, which requires the extra
-    ``dempster[neighbors]``, attributes, and a metric given by name. "auto" is "exact" unless there are more than
-    100,000 objects with more than six attributes, the metric is Euclidean, and ``dempster[neighbors]`` is installed.
-
-    References
-    ----------
-    W. Dong, M. Charikar and K. Li (2011). Efficient k-nearest neighbor graph construction for generic similarity
-    measures. Proc. 20th International Conference on World Wide Web.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.dissimilarity.neighbors import Neighbors, make_finder
-    >>> from dempster.dissimilarity.sources import AttributeSource
-    >>> find = make_finder(AttributeSource(np.array([[0.0], [1.0], [3.0], [3.5]])))
-    >>> find.kind
-    'exact'
-    >>> index, distance = find(np.array([1]), 3)
-    >>> index.tolist(), distance.tolist()
-    ([[1, 0, 2]], [[0.0, 1.0, 2.0]])
-    >>> Neighbors.find_all(find, 4, 1).index.ravel().tolist()
-    [1, 0, 3, 2]
+    If ``neighbors`` is "approximate", the function uses nearest-neighbor descent (Dong, Charikar and Li, 2011), which
+    requires the extra ``dempster[neighbors]``, attributes, and a metric given by name. "auto" is "exact" unless there
+    are more than 100,000 objects with more than six attributes, the metric is Euclidean, and ``dempster[neighbors]`` is
+    installed.
     """
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
         return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
@@ -310,11 +275,7 @@ class ApproximateFinder:
 
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
-    """Return an index of the training objects with a method ``kneighbors`` like that of scikit-learn.
-
-    The index is a `PointTree` for Minkowski metrics. For Euclidean distances in high dimensions and for other metrics,
-    it is `NearestNeighbors` of scikit-learn.
-    """
+    """Return a `PointTree` for Minkowski metrics, or `NearestNeighbors` for other metrics and in high dimensions."""
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
@@ -406,11 +367,7 @@ class ReferenceFinder:
         self._in_threads = source is None or not (source.metric == "mahalanobis" or callable(source.metric))
 
     def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of the k reference objects nearest to each new object, and their distances.
-
-        Both arrays have the shape (n, k) and are sorted by distance. ``values`` contains the n new objects in the
-        format that `DissimilarityInput.new` returns.
-        """
+        """Return the indices and distances of the k references nearest to each new object, both of shape (n, k)."""
         rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
         tasks = [(values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)]
         parts = apply(self._nearest, tasks) if self._in_threads else [self._nearest(*task) for task in tasks]

@@ -69,10 +69,7 @@ def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the squared distances, shape (a, b), between the rows of A and B over the attributes observed in both.
-
-    Also return two arrays with 1 for observed and 0 for missing values, in the shapes of A and B.
-    """
+    """Return squared distances over the attributes observed in both rows, and indicators of the observed values."""
     in_a, in_b = ~np.isnan(A), ~np.isnan(B)
     middle = _column_means(B)
     Za, Zb = np.where(in_a, A - middle, 0.0), np.where(in_b, B - middle, 0.0)
@@ -93,12 +90,6 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
     1,000 distinct rows are candidates, and the number of nearest rows is the square root of the number of candidates.
     If a column is missing in all candidates, its mean is used, and zero if it has no observed value. The result does
     not depend on the order of the rows or on duplicate rows. If no value is missing, X is returned unchanged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> impute_missing(np.array([[0.0, 1.0], [0.1, np.nan], [0.2, 1.5], [9.0, 8.0], [9.2, 8.2]]))[1].tolist()
-    [0.1, 1.25]
     """
     if not has_missing(X):
         return X

@@ -27,18 +27,10 @@ _MIN_CORE = 1e-3  # smallest core distance, relative to the median
 
 @dataclass(frozen=True)
 class DensityTree:
-    """Single-linkage tree of the mutual reachability distances of n objects.
+    """Single-linkage tree of the mutual reachability distances of n objects."""
 
-    Attributes
-    ----------
-    merges : (n - 1, 4) array
-        Merges in the format of `scipy.cluster.hierarchy.linkage`.
-    cores : (n,) array
-        Distance from each object to its fifth neighbor.
-    """
-
-    merges: np.ndarray
-    cores: np.ndarray
+    merges: np.ndarray  # (n - 1, 4), in the format of `scipy.cluster.hierarchy.linkage`
+    cores: np.ndarray  # (n,), distance from each object to its fifth neighbor
 
     @classmethod
     def from_dissimilarities(cls, D: np.ndarray) -> DensityTree:
@@ -120,17 +112,10 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathMetric:
-    """Path distances between any objects, by way of landmarks.
+    """Path distances between any objects, by way of landmarks (training objects, all of them up to 2,000).
 
     An object is connected to its nearest landmark. The path distance of two objects is the largest of three steps, the
     two steps to the landmarks and the path distance of the landmarks. It is at most their Euclidean distance.
-
-    Attributes
-    ----------
-    landmarks : (r, p) array
-        Training objects, all of them if there are at most 2,000.
-    between : (r, r) array
-        Path distances between the landmarks.
     """
 
     landmarks: np.ndarray

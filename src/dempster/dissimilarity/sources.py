@@ -74,11 +74,7 @@ class DissimilaritySource(ABC):
         """Return a source of the dissimilarities between the objects at the positions ``which``."""
 
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
-        """Return the dissimilarities between the objects A and the objects B, both in the format of ``objects``.
-
-        If ``exact`` is True, fast formulas with rounding errors are avoided, so that equal objects have dissimilarity
-        zero.
-        """
+        """Return the dissimilarities of A and B; ``exact`` avoids fast formulas, so that equal objects have zero."""
         raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
     def keys(self, A: Any) -> list[bytes]:
@@ -420,11 +416,7 @@ class References:
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
     ) -> np.ndarray:
-        """Return the dissimilarities between the new objects ``start:stop`` and the r reference objects.
-
-        ``values`` contains the new objects in the format that `DissimilarityInput.new` returns. ``exact`` is explained
-        in `DissimilaritySource.between`.
-        """
+        """Return the dissimilarities of new objects, read by `DissimilarityInput.new`, to the r references."""
         block = values[start : len(values) if stop is None else stop]
         if self.source is None:
             return self._columns(block)
@@ -454,10 +446,7 @@ class References:
         return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return for each new object the index of the first reference object with equal attributes, or -1.
-
-        If one of the two has attributes in single precision, the comparison is in single precision.
-        """
+        """Return for each new object the first reference with equal attributes (in the lower precision), or -1."""
         if self.source is None:
             raise InvalidInputError("objects with precomputed dissimilarities have no attributes to compare")
         block = values[start : len(values) if stop is None else stop]

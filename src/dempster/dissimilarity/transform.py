@@ -120,14 +120,6 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension from the distances to
     its nearest neighbors. The result is the harmonic mean of these estimates over the objects, as proposed by MacKay
     and Ghahramani.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.dissimilarity.transform import intrinsic_dimension
-    >>> x = np.random.default_rng(0).uniform(size=500)
-    >>> round(intrinsic_dimension(np.abs(x[:, None] - x)))
-    1
     """
     k = min(_N_NEAREST, len(D) - 1)
     if k < 2:

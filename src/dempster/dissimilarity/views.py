@@ -158,10 +158,7 @@ class Views:
         return out
 
     def dissimilarities(self) -> TableLike:
-        """Return the square roots of the sums of the squared dissimilarities of all views, shape (n, n).
-
-        If the dissimilarities are Euclidean distances, the result is the matrix of distances in the joined table.
-        """
+        """Return the square roots of the sums of the squared dissimilarities of all views, shape (n, n)."""
         total = np.zeros((len(self), len(self)))
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):
             try:

@@ -361,11 +361,7 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
 
 
 def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict[int, np.ndarray]:
-    """Return for each node the smallest costs of its subtree after pruning to at most 1, 2, ... leaves.
-
-    The keys of the result are the ids of the nodes. ``cost`` maps the id of each node to its cost as a leaf. Dynamic
-    programming finds the exact minimum.
-    """
+    """Return for each node (by id) the smallest costs of its subtree after pruning to at most 1, 2, ... leaves."""
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
     for node in reversed(list(_depth_first(root))):  # children come before their parent

@@ -110,10 +110,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
 
 
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return the path of a file to read; raise an OSError if the file cannot be opened.
-
-    Pipes and devices are rejected, because some of them never end, and because readers open a file more than once.
-    """
+    """Return the path of a file to read; raise an OSError for pipes, devices and files that cannot be opened."""
     file = as_path(path, name)
     if file.exists() and not file.is_dir() and not file.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))

@@ -254,11 +254,7 @@ class _Rows:
 def _triangles(
     lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Return a dictionary of the delimiters that split the lines into a triangle, and the resulting cells.
-
-    The first line is read as column names if the lines do not form a triangle otherwise, or if its cells are equal to
-    the row names.
-    """
+    """Return a dictionary of the delimiters that split the lines into a triangle, and the resulting cells."""
     triangles: dict[str, _Rows] = {}
     for rows in _splits(lines, header, delimiter):
         first, above = [row[0] for row in rows.cells], _column_names(rows)
@@ -269,10 +265,7 @@ def _triangles(
 
 
 def _splits(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
-    """Split the lines by each delimiter, with and without column names.
-
-    Return an empty list if all lines have the same number of cells.
-    """
+    """Split the lines by each delimiter, with and without column names."""
     splits = []
     for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
         cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]

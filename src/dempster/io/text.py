@@ -56,11 +56,7 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:
-    """Return the encoding of a file, which is UTF-8, UTF-16 (with a byte order mark) or Windows-1252.
-
-    Western spreadsheets write Windows-1252. It is selected if the file is not valid UTF-8 and `_is_western` returns
-    True.
-    """
+    """Return the encoding of a file, which is UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
     opener = gzip.open if Path(path).suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         try:

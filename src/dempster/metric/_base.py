@@ -184,10 +184,7 @@ class PairMetricLearner(MetricLearner):
         self.random_state = random_state
 
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
-        """Return the constrained pairs, or at most ``max_pairs`` pairs of labeled objects.
-
-        The pairs are sorted, so that the order of the constraints does not change the result.
-        """
+        """Return the sorted constrained pairs, or at most ``max_pairs`` pairs of labeled objects."""
         learner = type(self).__name__
         if isinstance(y, Constraints):
             raise InvalidParameterError("y", "labels, got Constraints; pass them by name: fit(X, constraints=...)")
@@ -217,10 +214,7 @@ class LinearMetricLearner(MetricLearner):
     """Base class of the linear metric learners, whose features are z = L x with the matrix L in ``components_``."""
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a validated array.
-
-        In ``fit``, which uses only differences between rows, values far from zero are centered.
-        """
+        """Return X as a validated array; values far from zero are centered in ``fit``, which uses only differences."""
         values = super()._validate_features(X, reset=reset)
         origin = rule.centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
@@ -261,10 +255,7 @@ class KernelMetricLearner(MetricLearner):
         return data
 
     def _set_support(self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray) -> None:
-        """Set the fitted attributes of the objects with coefficients.
-
-        ``support_vectors_`` is not set if the kernel is precomputed.
-        """
+        """Set the attributes of the objects with coefficients (no ``support_vectors_`` for a precomputed kernel)."""
         self.support_ = positions
         if self.kernel != "precomputed":
             self.support_vectors_ = data[positions]

@@ -117,10 +117,7 @@ def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | N
 def best_descent(
     params: PCCA | KPCCA, loss: PairLoss, objects: np.ndarray, q: int, start: np.ndarray | None, rng: Any
 ) -> Run[np.ndarray]:
-    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``; return the best run.
-
-    In case of ties the first run is returned.
-    """
+    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``; return the best run."""
     if start is not None:
         return _descend(loss, start, params.max_iter, params.tol)
     starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)

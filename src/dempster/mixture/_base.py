@@ -117,23 +117,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         count_parameters: Callable[[int, str], int],
         failure_message: Callable[[Any], str],
     ) -> EMResult:
-        """Compare the fits by BIC, set the attributes that all mixtures have, and return the selected fit.
-
-        Parameters
-        ----------
-        results : mapping
-            Fits by number of components and model, the simplest first.
-        total : float
-            Sum of the weights of the objects.
-        count_parameters : function
-            Returns the number of parameters, given the number of components and the model.
-        failure_message : function
-            Returns the message of the error if no model could be fitted, given ``bic_table_``.
-
-        Returns
-        -------
-        EMResult
-        """
+        """Compare the fits (the simplest first) by BIC, set the common attributes, and return the selected fit."""
         import pandas as pd
 
         rows, best = [], None

@@ -102,53 +102,14 @@ def fit_em(
     regularization: float = 0.0,
     scaled: bool = True,
 ) -> EMResult:
-    """Maximize the log-likelihood of a Gaussian mixture by EM, within a covariance model.
+    """Maximize the log-likelihood of a Gaussian mixture by EM, within a covariance model (Celeux and Govaert, 1995).
 
-    The log-likelihood is sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k). Arguments are not
-    validated. The data are divided by `binary_unit`, so that multiplying them by a power of two does not change the
+    ``start`` contains initial parameters or responsibilities. A row of weight 0 is ignored. EM stops when the
+    log-likelihood L changes by at most ``tol * (1 + |L - L0|)``, where L0 is `unit_log_likelihood`, or zero if
+    ``scaled`` is False. The share ``regularization`` of the variance of each column is added to its variance within
+    every component, before the constraints of the covariance model are applied. The result contains a message if a
+    component collapsed. The data are divided by `binary_unit`, so that a power of two does not change the
     responsibilities.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n, d), float64
-        Rows x_i.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows. A row of weight 2 counts as two rows; a row of weight 0 is ignored. None means that all
-        weights are one.
-    start : GaussianParameters or ndarray of shape (n, g)
-        Initial parameters (of any covariance model), or initial responsibilities.
-    model : str
-        One of `dempster.mixture.em.MODELS`.
-    tol : float
-        EM stops when the log-likelihood L changes by at most ``tol * (1 + |L - L0|)``. L0 is `unit_log_likelihood`,
-        so that the result does not depend on the units of the data.
-    max_iter : int
-        Maximum number of iterations.
-    regularization : float
-        This share of the variance of each column is added to its variance within every component, before the
-        constraints of the covariance model are applied.
-    scaled : bool
-        If False, L0 is zero.
-
-    Returns
-    -------
-    EMResult
-        Parameters, responsibilities and log-likelihood, or a message if a component collapsed.
-
-    References
-    ----------
-    G. Celeux and G. Govaert (1995). Gaussian parsimonious clustering models. Pattern Recognition 28.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([[0.0], [0.2], [0.3], [5.0], [5.1], [5.4]])
-    >>> responsibilities = np.repeat(np.eye(2), 3, axis=0)
-    >>> fit_em(x, None, responsibilities, "VII").parameters.means.round(2).tolist()
-    [[0.17], [5.17]]
-    >>> bootstrap = np.array([2.0, 1.0, 0.0, 0.0, 3.0, 0.0])
-    >>> fit_em(x, bootstrap, responsibilities, "VII").problem
-    'component 1 collapsed: its covariance matrix became singular (iteration 1)'
     """
     n, d = data.shape
     Z: np.ndarray
@@ -216,35 +177,10 @@ def refit_em(
     max_iter: int = 1000,
     regularization: float = 0.0,
 ) -> Refits:
-    """Fit a Gaussian mixture to several samples of the rows by EM. One call takes less time than many of `fit_em`.
+    """Fit a Gaussian mixture to B samples of the rows by EM, which takes less time than B calls of `fit_em`.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, d), float64
-        Rows.
-    weights : ndarray of shape (B, n), float64
-        Weights of the rows in each of the B samples.
-    start : GaussianParameters
-        Initial parameters and covariance model of all fits.
-    posterior : ndarray of shape (n, g)
-        Probabilities of g components for each row, with which the fitted components are compared.
-    max_change : float
-        EM stops when the log-likelihood changes by at most this value.
-    max_iter, regularization
-        See `fit_em`.
-
-    Returns
-    -------
-    Refits
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([[0.0], [0.2], [0.3], [5.0], [5.1], [5.4]])
-    >>> first = fit_em(x, None, np.repeat(np.eye(2), 3, axis=0), "EII")
-    >>> weights = np.array([[2.0, 1.0, 0.0, 0.0, 3.0, 0.0], [1.0, 1.0, 1.0, 0.0, 1.0, 2.0]])
-    >>> refit_em(x, weights, first.parameters, first.responsibilities, max_change=0.01).means.round(2).tolist()
-    [[[0.07], [5.1]], [[0.17], [5.3]]]
+    ``weights``, shape (B, n), contains the weights of the rows in each sample. EM stops when the log-likelihood changes
+    by at most ``max_change``. The fitted components are compared with ``posterior``, the probabilities for each row.
     """
     B, g, d = len(weights), *start.means.shape
     unit = binary_unit(data.var(axis=0).mean())
@@ -270,11 +206,7 @@ def _describe_problem(n_iter: int, code: int, component: int) -> str:
 
 
 def binary_unit(variance: float) -> float:
-    """Return the smallest power of two above the square root of a variance. Division by this power is exact.
-
-    >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
-    (4.0, 4096.0)
-    """
+    """Return the smallest power of two above the square root of a variance. Division by this power is exact."""
     return float(2.0 ** np.frexp(np.sqrt(variance))[1]) if variance > 0 else 1.0
 
 
@@ -283,11 +215,6 @@ def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> flo
 
     If a column is multiplied by s, log(s) per row is subtracted both from this value and from the log-likelihood of a
     mixture, so that their difference does not depend on the units.
-
-    >>> import numpy as np
-    >>> x = np.array([[1.0], [3.0]])
-    >>> unit_log_likelihood(x), round(unit_log_likelihood(np.e * x), 6)
-    (0.0, -2.0)
     """
     w = np.ones(len(X)) if weights is None else weights
     gap = X - X[0]
@@ -297,13 +224,7 @@ def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> flo
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-    """Return log(proportion * density) of each component for each row of X, shape (n, g).
-
-    >>> import numpy as np
-    >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
-    >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
-    [[-0.9189]]
-    """
+    """Return log(proportion * density) of each component for each row of X, shape (n, g)."""
     return _evaluate_components(parameters, X, normalized=False)
 
 
@@ -338,11 +259,7 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
 
 
 def resolve_model(name: str, n_features: int) -> str:
-    """Return the name of a covariance model in `MODELS`. With one column, "E" and "V" are valid names, too.
-
-    >>> resolve_model("VEV", 4), resolve_model("E", 1)
-    ('VEV', 'EII')
-    """
+    """Return the name of a covariance model in `MODELS`. With one column, "E" and "V" are valid names, too."""
     if name in MODELS:
         return name
     if n_features == 1 and name in _ONE_DIMENSIONAL:
@@ -352,11 +269,7 @@ def resolve_model(name: str, n_features: int) -> str:
 
 
 def count_parameters(model: str, n_components: int, n_features: int) -> int:
-    """Return the number of free parameters of a mixture (Celeux and Govaert, 1995, table 1).
-
-    >>> count_parameters("VVV", 3, 4), count_parameters("EII", 3, 4)
-    (44, 15)
-    """
+    """Return the number of free parameters of a mixture (Celeux and Govaert, 1995, table 1)."""
     g, d = n_components, n_features
     volume, shape, orientation = tuple(model)
     count = g if volume == "V" else 1

@@ -314,28 +314,11 @@ def run_em(
     relative: float,
     max_iter: int,
 ) -> EMRuns:
-    """Run EM for B latent class models, with the same rows but different weights or initial parameters.
+    """Run EM for B latent class models, with the same n rows but different weights or initial parameters.
 
-    Parameters
-    ----------
-    data : CodedRows
-        The n rows.
-    weights : ndarray of shape (B, n)
-        Weights of the rows.
-    proportions : ndarray of shape (B, g)
-        Initial proportions.
-    probabilities : ndarray of shape (B, g, C)
-        Initial probabilities of the categories.
-    smoothing : float
-        Number of objects that are added to each component, with the shares of the categories in the weighted rows.
-    absolute, relative : float
-        A run stops when the objective L changes by at most ``absolute + relative * |L|``.
-    max_iter : int
-        Maximum number of iterations.
-
-    Returns
-    -------
-    EMRuns
+    ``weights`` has the shape (B, n), and ``probabilities`` the shape (B, g, C). ``smoothing`` objects with the shares
+    of the categories in the weighted rows are added to each component. A run stops when the objective L changes by at
+    most ``absolute + relative * |L|``.
     """
     B, g = proportions.shape
     proportions, probabilities = proportions.copy(), probabilities.copy()
@@ -410,28 +393,9 @@ def refit_em(
     max_iter: int = 2000,
     regularization: float = 1.0,
 ) -> LatentClassRefits:
-    """Fit a latent class model to several samples of the rows by EM.
+    """Fit a latent class model to B samples of the rows by EM (see `dempster.mixture.em.refit_em`).
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, p)
-        Rows of category numbers.
-    weights : ndarray of shape (B, n)
-        Weights of the rows in each of the B samples.
-    start : LatentClassParameters
-        Initial parameters of all fits.
-    posterior : ndarray of shape (n, g)
-        Probabilities of g components for each row, with which the fitted components are compared.
-    max_change : float
-        EM stops when the objective changes by at most this value.
-    max_iter : int
-        Maximum number of iterations.
-    regularization : float
-        The parameter ``smoothing`` of `LatentClassModel`.
-
-    Returns
-    -------
-    LatentClassRefits
+    ``regularization`` is the parameter ``smoothing`` of `LatentClassModel`.
     """
     rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
     weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])

@@ -265,10 +265,7 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
 
 
 def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
-    """Replace the masses of each row of X that equals one of ``objects`` by the masses of this object in ``known``.
-
-    ``squares`` contains the squared distances to the objects. Only the nearest object can equal a row.
-    """
+    """Replace the masses of each row of X that equals one of ``objects`` by the masses of this object in ``known``."""
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
     return where(same, take(known, nearest, masses.dtype), masses)
@@ -278,26 +275,7 @@ def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.nd
 
 
 class Graph:
-    """Operators that compute the outputs of a model from the input ``X``.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of a row of X, which is the number of features for a table.
-    dtype : numpy.dtype
-        Type of X and of the results.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.onnx.graph import Graph
-    >>> graph = Graph((3,), np.dtype("float32"))
-    >>> doubled = graph.X * 2 + [1, 0, 0]
-    >>> [node.op_type for node in graph.nodes]
-    ['Mul', 'Add']
-    >>> doubled.dtype
-    dtype('float32')
-    """
+    """Operators that compute the outputs of a model from the input ``X``, whose rows have the given shape and type."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.shape, self.dtype = shape, dtype
@@ -359,10 +337,7 @@ class Graph:
         return f"{kind}_{self._count}"
 
     def model(self, outputs: dict[str, tuple[Value, int | None]], metadata: dict[str, str], description: str) -> Any:
-        """Return the graph as an ``onnx.ModelProto``.
-
-        ``outputs`` maps the name of each result to the result and its number of columns, or None for one value per row.
-        """
+        """Return the graph as an ``onnx.ModelProto``."""
         from onnx import checker, helper, numpy_helper
 
         from dempster import __version__

@@ -32,10 +32,7 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> lis
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for the parameter ``n_jobs`` of an estimator.
-
-    The result is at most 256, and 1 inside a worker of joblib.
-    """
+    """Return the number of threads for ``n_jobs``, at most 256, and 1 inside a worker of joblib."""
     from joblib import effective_n_jobs
 
     if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
@@ -45,10 +42,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def block_map(n_jobs: int | None) -> Iterator[Apply]:
-    """Return a context with an `Apply` object, whose threads are stopped at the end of the context.
-
-    Functions run in parallel only if they release the GIL.
-    """
+    """Return a context with an `Apply` object, whose threads run functions in parallel if they release the GIL."""
     apply = _Threads(n_threads(n_jobs))
     try:
         yield apply
@@ -81,10 +75,7 @@ class _Threads:
 def run_outside(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result] | None:
-    """Run a function in the workers set by `joblib.parallel_config` (processes, a Dask cluster) and yield the results.
-
-    Return None if the workers are threads of this process.
-    """
+    """Yield results of the workers set by `joblib.parallel_config`, or return None if they are threads."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 

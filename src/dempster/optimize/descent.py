@@ -33,11 +33,7 @@ def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> 
 
 
 def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:
-    """Iterate until the relative change of the objective is at most ``tol``.
-
-    ``step`` returns the objective of the current parameters and the next parameters. The last value of ``history`` is
-    the objective of the returned parameters.
-    """
+    """Iterate ``step`` (objective, next parameters) until the relative change of the objective is at most ``tol``."""
     run = Run(start)
     following = start
     for _ in range(max_iter):

@@ -24,18 +24,6 @@ def k_means(
 
     The center of an empty cluster is moved to the row that is farthest from its own center. Rows with weight 0 do not
     change the centers but get a label.
-
-    References
-    ----------
-    D. Arthur and S. Vassilvitskii (2007). k-means++: the advantages of careful seeding. Proc. 18th ACM-SIAM Symposium
-    on Discrete Algorithms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centers, labels = k_means(np.array([[0.0], [1.0], [8.0], [9.0]]), 2, np.random.RandomState(0))
-    >>> sorted(centers.ravel().tolist()), bool(labels[0] == labels[1] != labels[2] == labels[3])
-    ([0.5, 8.5], True)
     """
     data = np.ascontiguousarray(X, dtype=np.float64)
     w = np.ones(len(data)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)

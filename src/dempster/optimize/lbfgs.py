@@ -31,18 +31,7 @@ def minimize_lbfgs(
     tol: float,
     gradient_tol: float = 0.0,
 ) -> Run[np.ndarray]:
-    """Minimize a smooth function by L-BFGS, and return the final point with the value after each iteration.
-
-    See `LBFGS` for the other parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> def bowl(x):
-    ...     return float(((x - [1, -2]) ** 2).sum()), 2 * (x - [1, -2])
-    >>> minimize_lbfgs(bowl, np.zeros(2), max_iter=50, tol=0).model.round(6).tolist()
-    [1.0, -2.0]
-    """
+    """Minimize a smooth function by `LBFGS`, and return the final point with the value after each iteration."""
     search = LBFGS(start, max_iter=max_iter, tol=tol, gradient_tol=gradient_tol)
     while search.iterate(evaluate):
         pass
@@ -74,10 +63,7 @@ class LBFGS:
         self._status = np.array(_EVALUATE)
 
     def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
-        """Run one iteration; return whether another iteration is required.
-
-        ``evaluate`` returns the value and the gradient at a point, a 1-D array that is overwritten afterwards.
-        """
+        """Run one iteration; return whether another iteration is required."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)

@@ -39,12 +39,6 @@ def quantile_ranks(n_values: int, confidence: float) -> tuple[int, float]:
 
     The bound is (1 - fraction) v[rank] + fraction v[rank + 1], where v are the sorted values (the default interpolation
     of NumPy and R). The upper bound has the same rank and fraction if the values are sorted in decreasing order.
-
-    Examples
-    --------
-    >>> from dempster.optimize.pair_quantiles import quantile_ranks
-    >>> quantile_ranks(11, 0.9)  # halfway between the smallest and the second of eleven
-    (0, 0.5)
     """
     place = (n_values - 1) * (1 - confidence) / 2
     rank = int(np.floor(place + 1e-9))

@@ -51,11 +51,7 @@ def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray |
 
 
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
-    """Return a function that computes the linear terms of the quadratic programs for a block of objects.
-
-    ``conflicts`` is a function that computes the target conflicts of a block of b objects with p reference objects,
-    shape (b, p), and the index of the reference object equal to each object. ``image`` is the result of `linear_image`.
-    """
+    """Return a function that computes the linear terms of the quadratic programs for a block of objects."""
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         delta, same = conflicts(start, stop)
@@ -89,11 +85,7 @@ def project(
     apply: Callable,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the masses of n objects, shape (n, f), computed in blocks.
-
-    ``masses`` and ``weights`` are those of the references. An object that is equal to a reference object gets the
-    same masses.
-    """
+    """Return the masses of n objects, shape (n, f), in blocks; an object equal to a reference gets its masses."""
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)
 

@@ -76,11 +76,7 @@ Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # indptr, indices
 
 
 def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarray, bool]:
-    """Run the sweeps of a kernel; return the objective after every sweep, and whether the sweeps converged.
-
-    The kernel is called with the arguments ``problem``, followed by the output arrays ``history``, shape (max_iter,),
-    and ``ending``, shape (2,). It overwrites the masses, the first argument.
-    """
+    """Run the sweeps of a kernel; return the objective after every sweep, and whether the sweeps converged."""
     history, ending = np.empty(max_iter), np.zeros(2, dtype=np.int64)
     interruptible(descent, *problem, history, ending)
     n_sweeps, converged = ending

@@ -369,10 +369,7 @@ def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = 
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
-    """Return the pairs (j, k), j < k, of clusters that are mutual neighbors.
-
-    Each is among the ``n_neighbors`` clusters most similar to the other one. Ties are resolved by the lowest index.
-    """
+    """Return the pairs (j, k), j < k, of clusters that are among the ``n_neighbors`` most similar to each other."""
     validation.check(n_neighbors, "n_neighbors", validation.integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)

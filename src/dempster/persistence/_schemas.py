@@ -452,10 +452,7 @@ def _check_nodes(tree: Any) -> None:
 
 
 def _sklearn() -> tuple[Schema, ...]:
-    """Return the schemas of scikit-learn estimators that estimators of dempster may contain.
-
-    scikit-learn issues an `InconsistentVersionWarning` if a different version of scikit-learn wrote the file.
-    """
+    """Return the schemas of scikit-learn estimators that estimators of dempster may contain."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
     from sklearn.mixture import GaussianMixture

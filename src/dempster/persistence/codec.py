@@ -33,17 +33,7 @@ _INLINE_TYPES |= {"missing", "Timestamp", "Timedelta"}
 
 
 class Encoder:
-    """Convert an object to JSON records and arrays.
-
-    Attributes
-    ----------
-    arrays : list of arrays
-        Arrays that the records refer to by number.
-    weights : list of bytes
-        Weights of torch networks.
-    objects : list
-        JSON records of the objects. A record refers only to earlier records.
-    """
+    """Convert an object to JSON records, which refer to earlier records, arrays and weights of networks by number."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []

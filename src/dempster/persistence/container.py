@@ -91,13 +91,7 @@ def _encode_json(value: Any) -> bytes:
 
 @contextmanager
 def open_container(path: Path) -> Iterator[Reader]:
-    """Open a model file, validate its header, and yield a reader that validates each member when it is read.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file is incomplete, or its format or version is unknown.
-    """
+    """Open a model file, validate its header, and yield a reader that validates each member when it is read."""
     with open(path, "rb") as file:
         start = file.read(4)
     if start[:2] != b"PK":
@@ -144,13 +138,7 @@ def _damaged(path: Path, reason: str) -> UnreadableFileError:
 
 
 class Reader:
-    """Reader of the members of a model file.
-
-    Attributes
-    ----------
-    header : dict
-        Content of ``dempster.json``.
-    """
+    """Reader of the members of a model file."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile):
         self.path, self._archive = path, archive

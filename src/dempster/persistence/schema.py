@@ -68,17 +68,7 @@ _CELLS = {  # kinds of NumPy types, and their names in error messages
 
 @dataclasses.dataclass(frozen=True)
 class Schema:
-    """Functions that decompose the objects of a class and build them again.
-
-    Attributes
-    ----------
-    cls : type
-        Class of the objects.
-    parts : function
-        Returns a dictionary of the parts of an object. A part is a plain value or another object with a schema.
-    build : function
-        Builds an object from its parts, or raises a TypeError or ValueError if the parts are invalid.
-    """
+    """Functions that decompose the objects of a class into parts (values, or objects with a schema) and build them."""
 
     cls: type
     parts: Callable[[Any], Parts]
@@ -149,15 +139,8 @@ class Schema:
     def from_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
         """Return the schema of an estimator, with its parameters and all fitted attributes that are not lazy.
 
-        Parameters
-        ----------
-        kind : type
-            Class of the estimator.
-        check : function, optional
-            Raises an error if the attributes of a fitted estimator are inconsistent.
-        **attributes
-            Types of the required fitted attributes by name. A question mark at the end of a type makes the attribute
-            optional. Additional attributes must have the types in `FITTED`.
+        ``attributes`` are the types of the required fitted attributes; a question mark at the end of a type makes the
+        attribute optional. Others must have the types in `FITTED`. ``check`` raises an error if they are inconsistent.
         """
         ours = kind.__module__.startswith("dempster.")
         declared = {**FITTED, **attributes} if ours else {}
@@ -211,17 +194,7 @@ def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[s
 def check_parts(
     parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, int] | None = None
 ) -> None:
-    """Raise an error if a part does not have its declared type, or if the shapes of arrays are inconsistent.
-
-    Parameters
-    ----------
-    parts : mapping
-        Parts of an object by name.
-    declared : mapping
-        Class, type hint or array shape of each part to check, by name.
-    lengths : mapping, optional
-        Known lengths of axes, by the word that denotes the axis in a shape.
-    """
+    """Raise an error if a part does not have its declared type, or if the shapes of arrays are inconsistent."""
     sizes = dict(lengths or {})
     for name, expected in declared.items():
         first, *inside = name.split(".")

@@ -5,24 +5,31 @@ that draws them. The constructor accepts data that are already computed. The dat
 names as the parameters of the constructor; sequences are stored as arrays, and mappings as dictionaries.
 """
 
-from dempster.plot.candidates import CandidatesDisplay
-from dempster.plot.constraints import ConstraintsDisplay
-from dempster.plot.convergence import ConvergenceDisplay
-from dempster.plot.coverage import CoverageDisplay
-from dempster.plot.credal_partition import CredalPartitionDisplay
-from dempster.plot.delta_bel import DeltaBelDisplay
+from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot.explanation import CautiousTreeDisplay, ObjectExplanationDisplay, ProfileDisplay
-from dempster.plot.feature_boxplot import FeatureBoxplotDisplay
-from dempster.plot.mass_contour import MassContourDisplay
-from dempster.plot.masses import MassesDisplay
-from dempster.plot.mixture import BICDisplay, MixtureDisplay
-from dempster.plot.number_of_clusters import NonspecificityDisplay, NumberOfClustersDisplay
-from dempster.plot.outlier_contour import OutlierContourDisplay
-from dempster.plot.pair_matrix import PairMatrixDisplay
-from dempster.plot.pairs import CalibrationDisplay, PairProbabilityDisplay, ShepardDisplay
-from dempster.plot.partition_map import PartitionMapDisplay
-from dempster.plot.quality import RetentionCurveDisplay, SilhouetteDisplay, StabilityDisplay
-from dempster.plot.rejection import RejectionCurve, RejectionCurveDisplay
+from dempster.plot.masses import MassContourDisplay, MassesDisplay, OutlierContourDisplay
+from dempster.plot.models import BICDisplay, ConvergenceDisplay, FeatureBoxplotDisplay, MixtureDisplay
+from dempster.plot.number_of_clusters import (
+    CandidatesDisplay,
+    DeltaBelDisplay,
+    NonspecificityDisplay,
+    NumberOfClustersDisplay,
+)
+from dempster.plot.pairs import (
+    CalibrationDisplay,
+    ConstraintsDisplay,
+    PairMatrixDisplay,
+    PairProbabilityDisplay,
+    ShepardDisplay,
+)
+from dempster.plot.quality import (
+    CoverageDisplay,
+    RejectionCurve,
+    RejectionCurveDisplay,
+    RetentionCurveDisplay,
+    SilhouetteDisplay,
+    StabilityDisplay,
+)
 
 __all__ = [
     "CredalPartitionDisplay",

@@ -436,10 +436,7 @@ class ProfileDisplay(canvas.Display):
         return colors
 
     def _draw_marks(self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0) -> None:
-        """Draw a mark for each group, which is a disc in the colors of its clusters, or a cross for outliers.
-
-        Groups whose position is NaN get no mark. ``lift`` is the upward shift of the marks in typographic points.
-        """
+        """Draw a disc in the colors of its clusters, or a cross for outliers, for each group with a position."""
         from matplotlib.transforms import ScaledTranslation
 
         shifted = transform + ScaledTranslation(0, lift / 72, ax.figure.dpi_scale_trans)

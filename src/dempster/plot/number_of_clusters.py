@@ -1,16 +1,18 @@
-"""Displays for the choice of the number of clusters."""
+"""Displays for the choice of the number of clusters, of the candidates of a selection, and of cluster centers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from dempster._errors import InvalidInputError
-from dempster._validation import as_boolean
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_boolean, as_reals, check, choice, flag, real
 from dempster.plot import _canvas as canvas
-from dempster.plot.palette import INK, PALETTE
+from dempster.plot.masses import draw_objects
+from dempster.plot.palette import GREY, INK, PALETTE
 
 _MARKERS = "osD^v<>P"
 
@@ -263,3 +265,312 @@ class NonspecificityDisplay(canvas.Display):
         canvas.finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True)
         self.ax_.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self
+
+
+MAX_COLUMNS = 4
+
+
+def match_labels(labels: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Renumber clusters so that as many objects as possible have the same label as in a reference partition."""
+    c = 1 + max(int(labels.max()), int(reference.max()))
+    counts = np.bincount(labels * c + reference, minlength=c * c).reshape(c, c)
+    return linear_sum_assignment(-counts)[1][labels]
+
+
+class CandidatesDisplay(canvas.Display):
+    """Display of the candidates of `dempster.cluster.CredalClustering` side by side.
+
+    Each panel shows the sampled rows in the colors of the clusters of one candidate. Clusters of different candidates
+    have the same color if they have many rows in common. The selected candidate has a frame.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+        Positions of the sampled rows.
+    labels : int array of shape (m, n)
+        Clusters of the rows for each of the m candidates.
+    names : sequence of m str
+        Titles of the panels.
+    selected : sequence of m bool
+        Whether each candidate is selected.
+    axis_names : pair of str
+        Names of the horizontal and the vertical axis.
+
+    Attributes
+    ----------
+    figure_ : Matplotlib figure
+    axes_ : list of m axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from dempster.cluster import CredalClustering
+    >>> from dempster.plot import CandidatesDisplay
+    >>> X, moon = make_moons(200, noise=0.1, random_state=3)
+    >>> display = CandidatesDisplay.from_estimator(CredalClustering(2, random_state=0).fit(X))
+    >>> display.names[display.selected.argmax()]
+    'EVCLUS, path distances (weight 1.00)'
+    """
+
+    def __init__(
+        self, *, points: Any, labels: Any, names: Sequence[str], selected: Any, axis_names: tuple[str, str] = ("", "")
+    ):
+        self.points = canvas.validate_points(points, "points")
+        found = canvas.validate_points(labels, "labels", ("m", len(self.points)))
+        if found.size == 0 or (found < 0).any() or (found % 1 != 0).any():
+            raise InvalidInputError("labels must contain nonnegative integers for at least one candidate")
+        self.labels = found.astype(np.intp)
+        self.names = canvas.validate_names(names, "names", len(found))
+        self.selected = as_boolean(selected, "selected")
+        if self.selected.shape != (len(found),):
+            raise InvalidInputError(f"selected must contain {len(found)} values, got shape {self.selected.shape}")
+        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, all_numbers: bool = False, **options: Any) -> Self:
+        """Draw the candidates of a fitted `dempster.cluster.CredalClustering`.
+
+        Parameters
+        ----------
+        estimator : fitted CredalClustering
+            The display shows the rows on which the candidates were compared.
+        all_numbers : bool, default=False
+            Whether to draw the candidates with all numbers of clusters, instead of the selected number only.
+        **options
+            Options of `plot`, such as ``axes``.
+
+        Returns
+        -------
+        CandidatesDisplay
+        """
+        check(all_numbers, "all_numbers", flag)
+        canvas.validate_estimator(estimator, "candidate_labels_", "candidate_points_")
+        table = estimator.candidates_
+        selected = int(table["selected"].argmax())
+        shown = np.flatnonzero(all_numbers | (table["n_clusters"] == table["n_clusters"][selected]))
+        reference = estimator.candidate_labels_[selected]
+        axes = ("coordinate 1", "coordinate 2")
+        if estimator.n_features_in_ == 2 and estimator.metric == "euclidean":
+            axes = tuple(getattr(estimator, "feature_names_in_", ("attribute 1", "attribute 2")))
+        display = cls(
+            points=estimator.candidate_points_,
+            labels=[match_labels(estimator.candidate_labels_[i], reference) for i in shown],
+            names=[_describe(table.iloc[i], all_numbers) for i in shown],
+            selected=shown == selected,
+            axis_names=axes,
+        )
+        return display.plot(**options)
+
+    @canvas.validate_options()
+    def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+        """Draw a panel for each candidate.
+
+        Parameters
+        ----------
+        axes : sequence of m Matplotlib axes, optional
+            By default the panels of a new figure.
+        colors : sequence of colors, optional
+            Colors of the clusters.
+        title : str, optional
+            Title of the figure, or of the panel if there is only one.
+
+        Returns
+        -------
+        self
+        """
+        m = len(self.labels)
+        palette = canvas.cluster_colors(int(self.labels.max()) + 1, colors)
+        self._open_panels(axes, m, min(m, MAX_COLUMNS), (3.6, 3.5))
+        for ax, labels, name, selected in zip(self.axes_, self.labels, self.names, self.selected, strict=True):
+            draw_objects(ax, self.points, labels, palette, None)
+            canvas.finish_axes(ax)
+            ax.set_xlabel(self.axis_names[0], parse_math=False)
+            ax.set_ylabel(self.axis_names[1], parse_math=False)
+            weight = "bold" if selected else "normal"
+            ax.set_title(name.replace(" (", "\n(", 1), fontsize="small", fontweight=weight, parse_math=False)
+            if selected:
+                for spine in ax.spines.values():
+                    spine.set(visible=True, color=INK, linewidth=2)
+        if title is not None:
+            (self.figure_.suptitle if m > 1 else self.axes_[0].set_title)(title)
+        return self
+
+
+def _describe(candidate: Any, with_number: bool) -> str:
+    """Return the method, agreement and weight of a row of the table of candidates."""
+    parts = [f"{candidate['n_clusters']} clusters"] if with_number else []
+    parts += [] if np.isnan(candidate["agreement"]) else [f"agreement {candidate['agreement']:.2f}"]
+    parts.append(f"weight {candidate['weight']:.2f}")
+    return f"{candidate['method']} ({', '.join(parts)})"
+
+
+_MAX_POINTS = 5_000  # More points are drawn as an image, because a vector file would be too large.
+_MAX_NUMBERS = 40  # With more peaks, their numbers would cover the plot.
+_N_CURVE_POINTS = 200
+
+
+class DeltaBelDisplay(canvas.Display):
+    """Plot of the distance delta of every object against its belief of being a cluster center.
+
+    The delta of an object is its distance to the nearest object with a higher belief. Cluster centers (peaks) are in
+    the upper right, because their belief and their delta are large. Objects in the upper left are outliers. Dashed
+    lines are the thresholds of belief and delta. The dotted curve is the threshold of the prominence (belief times
+    delta).
+
+    Parameters
+    ----------
+    belief, delta : arrays of shape (n,)
+        Belief and delta of each object.
+    peaks : sequence of int, optional
+        Indices of the objects that are selected as centers; in the plot they are numbered from 0 in this order.
+    min_belief, min_delta, min_prominence : float, optional
+        Thresholds to draw.
+
+    Attributes
+    ----------
+    ax_, figure_ : Matplotlib axes and figure
+    points_ : collection
+        Objects that are not peaks.
+    peak_points_ : collection
+        Peaks, in the colors of their clusters.
+    labels_ : list of annotations
+        Numbers of the peaks.
+    belief_line_, delta_line_, prominence_line_ : lines or None
+        Lines of the thresholds; None for a threshold that is not drawn.
+
+    References
+    ----------
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
+
+    Examples
+    --------
+    >>> from dempster.cluster import BeliefPeaks
+    >>> from dempster.datasets import make_fourclass
+    >>> from dempster.plot import DeltaBelDisplay
+    >>> X, y = make_fourclass(400, random_state=0)
+    >>> display = DeltaBelDisplay.from_estimator(BeliefPeaks(n_neighbors=50).fit(X))
+    >>> [label.get_text() for label in display.labels_]
+    ['0', '1', '2', '3']
+    """
+
+    def __init__(
+        self,
+        *,
+        belief: Any,
+        delta: Any,
+        peaks: Any = (),
+        min_belief: float | None = None,
+        min_delta: float | None = None,
+        min_prominence: float | None = None,
+    ):
+        self.belief = canvas.validate_sequence(belief, "belief")
+        n = len(self.belief)
+        self.delta = canvas.validate_sequence(delta, "delta", n)
+        indices = as_reals(peaks, "peaks").reshape(-1)
+        if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
+            raise InvalidParameterError("peaks", f"indices from 0 to {n - 1}", peaks)
+        self.peaks = indices.astype(np.intp)
+        for name, value in (("min_belief", min_belief), ("min_delta", min_delta), ("min_prominence", min_prominence)):
+            check(value, name, choice(None) | real())
+        self.min_belief, self.min_delta, self.min_prominence = min_belief, min_delta, min_prominence
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw the beliefs, distances and peaks of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted BeliefPeaks
+            Another estimator with the attributes ``belief_``, ``delta_`` and ``peak_indices_`` is also accepted. If the
+            estimator has thresholds, they are drawn.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        DeltaBelDisplay
+        """
+        canvas.validate_estimator(estimator, "belief_", "delta_", "peak_indices_")
+        display = cls(
+            belief=estimator.belief_,
+            delta=estimator.delta_,
+            peaks=estimator.peak_indices_,
+            min_belief=getattr(estimator, "min_belief_", None),
+            min_delta=getattr(estimator, "min_delta_", None) or None,  # Zero means that there is no threshold.
+            min_prominence=getattr(estimator, "min_prominence_", None) or None,
+        )
+        return display.plot(**options)
+
+    @canvas.validate_options()
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        colors: Any = None,
+        marker_size: float = 14.0,
+        labels: bool | str = "auto",
+        thresholds: bool = True,
+        title: str | None = None,
+    ) -> Self:
+        """Draw the graph.
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        colors : sequence of colors, optional
+            Colors of the peaks; by default the colors that all displays use for clusters.
+        marker_size : float, default=14
+            Area of the points in square points; the markers of peaks are four times as large.
+        labels : bool or "auto", default="auto"
+            Whether to write the number of each peak beside it; "auto" writes them if there are at most 40 peaks.
+        thresholds : bool, default=True
+            Whether to draw the thresholds.
+        title : str, optional
+
+        Returns
+        -------
+        self
+        """
+        palette = canvas.cluster_colors(len(self.peaks), colors)
+        new_figure = ax is None
+        self._open_axes(ax, (6.4, 4.8))
+        n = len(self.belief)
+        others = np.ones(n, dtype=bool)
+        others[self.peaks] = False
+        style: dict[str, Any] = {"color": [GREY], "linewidths": 0, "zorder": 2, "rasterized": n > _MAX_POINTS}
+        alpha = float(np.clip(20 / np.sqrt(n), 0.25, 0.8))
+        self.points_ = self.ax_.scatter(self.belief[others], self.delta[others], s=marker_size, alpha=alpha, **style)
+        peaks = self.belief[self.peaks], self.delta[self.peaks]
+        style = {"c": palette, "edgecolors": "white", "linewidths": 0.8, "zorder": 4}
+        self.peak_points_ = self.ax_.scatter(*peaks, s=4 * marker_size, **style)
+        ylabel = "δ: distance to the nearest object of higher belief"
+        canvas.finish_axes(self.ax_, "belief to be a center", ylabel, title)
+        self.ax_.margins(0.08)
+        self.ax_.set_ylim(bottom=min(0, self.ax_.get_ylim()[1]))
+        self.belief_line_ = self.delta_line_ = self.prominence_line_ = None
+        if thresholds:
+            self._draw_thresholds()
+        self.labels_ = []
+        if canvas.resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
+            if new_figure:
+                self.figure_.draw_without_rendering()  # The placement of labels needs the final size of the axes.
+            names = [str(k) for k in range(len(self.peaks))]
+            label_style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 5}
+            self.labels_ = canvas.place_labels(self.ax_, np.column_stack(peaks), names, **label_style)
+        return self
+
+    def _draw_thresholds(self) -> None:
+        (left, right), (bottom, top) = self.ax_.get_xlim(), self.ax_.get_ylim()
+        dashed: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
+        if self.min_belief is not None:
+            self.belief_line_ = self.ax_.axvline(self.min_belief, **dashed)
+        if self.min_delta is not None:
+            self.delta_line_ = self.ax_.axhline(self.min_delta, **dashed)
+        if self.min_prominence is not None:
+            start = max(left, np.finfo(float).tiny, self.min_prominence / top if top > 0 else 0)
+            x = np.linspace(min(start, right), right, _N_CURVE_POINTS)
+            style = {**dashed, "linestyle": (0, (1, 2))}
+            (self.prominence_line_,) = self.ax_.plot(x, self.min_prominence / x, **style)
+        self.ax_.set_xlim(left, right)
+        self.ax_.set_ylim(bottom, top)

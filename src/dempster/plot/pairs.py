@@ -1,20 +1,25 @@
-"""Displays of pairs of objects, which are Shepard diagrams, calibration plots, and histograms of probabilities.
+"""Displays of pairs of objects: Shepard diagrams, calibration plots, histograms, matrices and constraints.
 
 Pairs are drawn as points. If there are many pairs, hexagons show the numbers of pairs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
+from dempster._text import shorten
 from dempster._types import Seed
-from dempster._validation import as_reals, check, choice, format_value, integer
-from dempster.partition import CredalPartition
+from dempster._validation import as_reals, check, choice, format_value, integer, kind
+from dempster.constraints import Constraints
+from dempster.partition.credal_partition import CredalPartition, as_credal_partition
+from dempster.partition.relational import RELATIONS
 from dempster.plot import _canvas as canvas
+from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, project_to_plane
 from dempster.plot.palette import INK, PALETTE
 
 N_PAIRS = 20_000  # Default number of sampled pairs.
@@ -592,3 +597,290 @@ class PairProbabilityDisplay(canvas.Display):
         ax.set_xlim(-0.02, 1.02)
         ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
         return lines
+
+
+MAX_OBJECTS = 1_000  # A larger image would have more cells than pixels.
+MAX_NAME_CHARACTERS = 22
+
+
+def order_by_cluster(partition: CredalPartition) -> np.ndarray:
+    """Return (every k-th of) the objects, sorted by cluster and by decreasing belief in it, with outliers last."""
+    labels = partition.labels_with_outliers
+    order = np.lexsort((-partition.singleton_belief.max(axis=1), labels, labels < 0))
+    return order[:: -(-len(order) // MAX_OBJECTS) or 1]
+
+
+class PairMatrixDisplay(canvas.Display):
+    """Display of matrices of pairs of objects as heat maps, with the objects sorted by cluster.
+
+    The matrices are the relational representation of a partition, which consists of the masses on whether two objects
+    are in the same cluster, or dissimilarities. Lines separate the clusters.
+
+    Parameters
+    ----------
+    matrices : mapping of str to array of shape (m, m)
+        Values of the pairs, by the title of the panel.
+    labels : sequence of m str, optional
+        Name of the cluster of each row.
+    objects : sequence of m int, optional
+        Index of the object in each row; 0..m-1 by default.
+
+    Attributes
+    ----------
+    figure_ : Matplotlib figure
+    axes_ : list of axes
+        One panel for each matrix.
+    images_ : list of images
+        One image for each matrix.
+    colorbar_ : color bar
+
+    References
+    ----------
+    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
+
+    Examples
+    --------
+    >>> from dempster.cluster import ECM
+    >>> from dempster.datasets import load_butterfly
+    >>> from dempster.plot import PairMatrixDisplay
+    >>> model = ECM(2, random_state=0).fit(load_butterfly().data)
+    >>> display = PairMatrixDisplay.from_partition(model.credal_partition_)
+    >>> list(display.matrices), display.labels[5:7]
+    (['same', 'different', 'unknown', 'plausibility of same'], ['0', '1'])
+    """
+
+    def __init__(self, *, matrices: Mapping[str, Any], labels: Sequence[Hashable] | None = None, objects: Any = None):
+        self.matrices = {
+            str(name): canvas.validate_points(values, f"matrices[{name!r}]", ("m", "m"))
+            for name, values in canvas.mapping_items(matrices, "matrices")
+        }
+        shapes = {matrix.shape for matrix in self.matrices.values()}
+        m = min((len(matrix) for matrix in self.matrices.values()), default=0)
+        if shapes != {(m, m)} or m == 0:
+            raise InvalidInputError(f"matrices must contain square matrices of the same size, got {sorted(shapes)}")
+        self.labels = canvas.validate_names([""] * m if labels is None else labels, "labels", m)
+        found = canvas.validate_sequence(np.arange(m) if objects is None else objects, "objects", m)
+        self.objects = found.astype(np.intp)
+
+    @classmethod
+    def from_partition(cls, partition: Any, **options: Any) -> Self:
+        """Draw the relational representation of a partition.
+
+        The panels show the masses of "same cluster", "different clusters" and "unknown", and the plausibility of "same
+        cluster", which is the sum of the first and the third mass. Of more than 1,000 objects a part is drawn.
+
+        Parameters
+        ----------
+        partition : CredalPartition or hard labels
+            Partition to draw.
+        **options
+            Options of `plot`, such as ``axes``.
+
+        Returns
+        -------
+        PairMatrixDisplay
+        """
+        partition = as_credal_partition(partition)
+        order = order_by_cluster(partition)
+        masses = dict(zip(RELATIONS, partition[order].relational().to_dense(), strict=True))
+        matrices = {name: masses[name] for name in ("same", "different", "unknown")}
+        matrices["plausibility of same"] = masses["same"] + masses["unknown"]
+        return cls._from_order(matrices, partition, order, options)
+
+    @classmethod
+    def from_dissimilarities(cls, dissimilarities: Any, partition: Any, **options: Any) -> Self:
+        """Draw a matrix of dissimilarities, sorted by the clusters of a partition.
+
+        Parameters
+        ----------
+        dissimilarities : array-like of shape (n, n)
+            Dissimilarities of the objects. Of more than 1,000 objects a part is drawn.
+        partition : CredalPartition or hard labels
+            Partition of the n objects.
+        **options
+            Options of `plot`, such as ``axes``.
+
+        Returns
+        -------
+        PairMatrixDisplay
+        """
+        partition = as_credal_partition(partition)
+        n = len(partition)
+        matrix = canvas.validate_points(dissimilarities, "dissimilarities", (n, n))
+        order = order_by_cluster(partition)
+        return cls._from_order({"dissimilarity": matrix[np.ix_(order, order)]}, partition, order, options)
+
+    @classmethod
+    def _from_order(
+        cls, matrices: dict[str, np.ndarray], partition: CredalPartition, order: np.ndarray, options: dict[str, Any]
+    ) -> Self:
+        names = [*partition.frame, "outliers"]  # Outliers have the label -1.
+        labels = [names[k] for k in partition.labels_with_outliers[order]]
+        return cls(matrices=matrices, labels=labels, objects=order).plot(**options)
+
+    @canvas.validate_options()
+    def plot(self, *, axes: Any = None, cmap: Any = "viridis", title: str | None = None) -> Self:
+        """Draw the heat maps.
+
+        Parameters
+        ----------
+        axes : sequence of Matplotlib axes, optional
+            One axes for each matrix; by default the panels of a new figure.
+        cmap : colormap, default="viridis"
+            All panels have the same scale, which starts at zero.
+        title : str, optional
+            Title of the figure, or of the panel if there is only one.
+
+        Returns
+        -------
+        self
+        """
+        k = len(self.matrices)
+        self._open_panels(axes, k, min(k, 2), (4.2, 3.9) if k > 1 else (5.4, 4.6))
+        highest = max(float(matrix.max()) for matrix in self.matrices.values())
+        starts = np.array([i for i, name in enumerate(self.labels) if i == 0 or name != self.labels[i - 1]])
+        middles = (starts + np.append(starts[1:], len(self.labels)) - 1) / 2
+        names = [shorten(self.labels[i], MAX_NAME_CHARACTERS) for i in starts]
+        self.images_ = []
+        for ax, (name, matrix) in zip(self.axes_, self.matrices.items(), strict=True):
+            self.images_.append(ax.imshow(matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest"))
+            for border in starts[1:] - 0.5:
+                ax.axhline(border, color="white", linewidth=0.8)
+                ax.axvline(border, color="white", linewidth=0.8)
+            ax.set_xticks(middles, names, parse_math=False)
+            ax.set_yticks(middles, names, parse_math=False)
+            ax.tick_params(length=0, labelsize="small")
+            ax.set_title(name if k > 1 or title is None else title, fontsize="medium")
+        if k > 1 and title is not None:
+            self.figure_.suptitle(title)
+        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, shrink=0.8, aspect=30)
+        return self
+
+
+_UNLABELED_COLOR = "#B8B8B8"
+
+
+class ConstraintsDisplay(canvas.Display):
+    """Display of constraints as segments between the objects.
+
+    Must-links are solid lines, and cannot-links are dashed lines. Labeled objects have the color of their label, and
+    unlabeled objects are gray.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+        Positions of the objects.
+    constraints : Constraints
+        Constraints between the n objects.
+    labels : sequence of length n, optional
+        Labels of the objects; -1 for unlabeled objects.
+    axis_names : pair of str
+        Names of the horizontal and the vertical axis.
+
+    Attributes
+    ----------
+    ax_, figure_ : Matplotlib axes and figure
+    point_artists_ : list of collections
+        Markers of the unlabeled objects, if there are any, and of the objects of each label.
+    must_link_artist_, cannot_link_artist_ : collections
+        Segments of the must-links and of the cannot-links.
+
+    Examples
+    --------
+    >>> from dempster.constraints import Constraints
+    >>> from dempster.datasets import make_circles
+    >>> from dempster.plot import ConstraintsDisplay
+    >>> X, y = make_circles(100, random_state=0)
+    >>> constraints = Constraints.from_labels(y, 20, random_state=0)
+    >>> display = ConstraintsDisplay.from_constraints(constraints, X, labels=y)
+    >>> len(display.must_link_artist_.get_segments()) + len(display.cannot_link_artist_.get_segments())
+    20
+    """
+
+    def __init__(
+        self, *, points: Any, constraints: Constraints, labels: Any = None, axis_names: tuple[str, str] = ("", "")
+    ):
+        self.points = canvas.validate_points(points, "points")
+        check(constraints, "constraints", kind(Constraints))
+        constraints.check(len(self.points))
+        self.constraints = constraints
+        n = len(self.points)
+        self._names, self._codes = canvas.encode_labels(np.full(n, -1) if labels is None else labels, "labels", n)
+        self.labels = self._names[self._codes]
+        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+
+    @classmethod
+    def from_constraints(cls, constraints: Constraints, X: Any, *, labels: Any = None, **options: Any) -> Self:
+        """Draw constraints over the attributes of the objects.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            Constraints between the n objects.
+        X : array-like or table of shape (n, p), or (n,)
+            Attributes of the objects. More than two attributes are reduced to two principal components.
+        labels : sequence of length n, optional
+            Labels of the objects; -1 for unlabeled objects.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        ConstraintsDisplay
+        """
+        plane = project_to_plane(X)
+        settings = {"constraints": constraints, "labels": labels, "axis_names": plane.axis_names}
+        return cls(points=plane.points, **settings).plot(**options)
+
+    @canvas.validate_options()
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        colors: Sequence[Any] | None = None,
+        legend: bool | str = "auto",
+        title: str | None = None,
+    ) -> Self:
+        """Draw the objects and the constraints.
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        colors : sequence of colors, optional
+            Colors of the labels.
+        legend : bool or "auto"
+            Whether to draw a legend; "auto" draws it if there are constraints.
+        title : str, optional
+
+        Returns
+        -------
+        self
+        """
+        n = len(self.points)
+        is_label = np.array([str(name) != "-1" for name in self._names], dtype=bool)
+        palette = canvas.cluster_colors(int(is_label.sum()), colors)
+        self._open_axes(ax, (6.4, 5))
+        style: dict[str, Any] = {"s": float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)), "linewidths": 0}
+        style |= {"rasterized": n > MIN_RASTER_OBJECTS, "zorder": 2}
+        self.point_artists_ = []
+        inks = iter(palette)
+        for code, labeled in enumerate(is_label):
+            ink = next(inks) if labeled else _UNLABELED_COLOR
+            self.point_artists_.append(self.ax_.scatter(*self.points[self._codes == code].T, color=[ink], **style))
+        self.must_link_artist_ = self._draw_links("must-link", self.constraints.must_link, INK, "-")
+        self.cannot_link_artist_ = self._draw_links("cannot-link", self.constraints.cannot_link, PALETTE[1], "--")
+        canvas.finish_axes(self.ax_, title=title)
+        self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
+        self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
+        handles = [one for one in (self.must_link_artist_, self.cannot_link_artist_) if len(one.get_paths())]
+        if handles and canvas.resolve_auto(legend, True):
+            outside: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2}
+            canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **outside)
+        return self
+
+    def _draw_links(self, name: str, pairs: np.ndarray, color: str, style: str) -> Any:
+        from matplotlib.collections import LineCollection
+
+        look: dict[str, Any] = {"colors": color, "linestyles": style, "linewidths": 0.9, "zorder": 3}
+        return self.ax_.add_collection(LineCollection(self.points[pairs], label=f"{name} ({len(pairs):,})", **look))

@@ -1,17 +1,21 @@
-"""Displays of silhouettes, of stability, and of the quality of a partition after removing doubtful objects."""
+"""Displays of the quality of partitions and predictions: silhouettes, stability, retention, coverage, rejection."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from dempster import explain
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable, shorten
-from dempster._validation import check, kind
+from dempster._validation import as_boolean, as_labels, as_reals, check, check_choice, convert_fields, flag, kind, real
+from dempster.belief import MassFunctions
+from dempster.belief.decisions import SINGLE_RULES
 from dempster.plot import _canvas as canvas
+from dempster.plot._canvas import CurvesDisplay, finish_axes, name_estimators, validate_estimator
 from dempster.plot.palette import GREY, INK
 
 _GAP_SHARE = 0.015  # Gap between clusters, as a share of the objects.
@@ -397,3 +401,375 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
             self.ax_, "share of retained objects", _MEASURE_NAMES.get(measure, measure), title, grid=True
         )
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+
+
+_LEVELS = np.linspace(0.01, 0.99, 99)
+
+
+class CoverageDisplay(canvas.Display):
+    """Display of the share of sets that contain the true class, and of their mean size, against the confidence.
+
+    The set of an object contains the classes whose plausibility is above 1 - confidence. The coverage of valid mass
+    functions (see `dempster.classify.ConformalClassifier`) is on or above the diagonal, apart from random variation.
+    The smaller the sets, the better the classifier.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (t,)
+        Confidences.
+    coverage : mapping of str to array-like of shape (t,)
+        Share of sets that contain the true class, by the name of the curve.
+    size : mapping of str to array-like of shape (t,)
+        Mean number of classes in a set, by the name of the curve.
+
+    Attributes
+    ----------
+    axes_, figure_ : list of Matplotlib axes, and figure
+        Axes of the coverage and of the size.
+    lines_ : list of lines
+        One line for each curve in each panel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dempster.classify import ConformalClassifier
+    >>> from dempster.plot import CoverageDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ConformalClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> display = CoverageDisplay.from_estimator(model, X[1::2], y[1::2], by_class=True)
+    >>> list(display.coverage)
+    ['all', '0', '1', '2']
+    """
+
+    def __init__(self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]):
+        self.confidence = canvas.validate_sequence(confidence, "confidence")
+        n = len(self.confidence)
+        self.coverage, self.size = (
+            {str(key): canvas.validate_sequence(values, name, n) for key, values in canvas.mapping_items(given, name)}
+            for given, name in ((coverage, "coverage"), (size, "size"))
+        )
+        if not self.coverage or self.coverage.keys() != self.size.keys():
+            raise InvalidInputError("coverage and size must have the same names, and at least one")
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, by_class: bool = False, **options: Any) -> Self:
+        """Compute the curves of a fitted classifier on objects with known classes, and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Classifier with ``predict_mass``, such as `dempster.classify.ConformalClassifier`.
+        X : array-like of shape (n, n_features)
+            Objects that were used neither for training nor for calibration.
+        y : array-like of shape (n,)
+            True classes.
+        by_class : bool, default=False
+            Whether to draw a curve for the objects of each class as well.
+        **options
+            Options of `plot`, such as ``axes``.
+
+        Returns
+        -------
+        CoverageDisplay
+        """
+        canvas.validate_estimator(estimator, "predict_mass")
+        return cls.from_masses(estimator.predict_mass(X), y, by_class=by_class, **options)
+
+    @classmethod
+    def from_masses(cls, masses: MassFunctions, y: Any, *, by_class: bool = False, **options: Any) -> Self:
+        """Compute the curves of mass functions that were predicted for objects with known classes, and draw them.
+
+        Parameters
+        ----------
+        masses : MassFunctions
+            Predicted mass functions of the n objects.
+        y : array-like of shape (n,)
+            True classes, which are elements of the frame.
+        by_class, **options
+            See `from_estimator`.
+
+        Returns
+        -------
+        CoverageDisplay
+        """
+        check(masses, "masses", kind(MassFunctions))
+        check(by_class, "by_class", flag)
+        truth = as_labels(y, "y").tolist()
+        places = {name: k for k, name in enumerate(masses.frame)}
+        unknown = [name for name in truth if name not in places]
+        if unknown or len(truth) != len(masses) or not truth:
+            raise InvalidParameterError("y", f"the classes of {len(masses)} objects, elements of {masses.frame}")
+        codes, contour = np.array([places[name] for name in truth]), np.asarray(masses.contour, dtype=float)
+        groups = {"all": np.ones(len(codes), dtype=bool)}
+        if by_class:
+            groups |= {str(name): codes == k for name, k in places.items() if (codes == k).any()}
+        own = contour[np.arange(len(codes)), codes]
+        coverage = {name: _share_above(own[rows]) for name, rows in groups.items()}
+        size = {name: _share_above(contour[rows].ravel()) * contour.shape[1] for name, rows in groups.items()}
+        return cls(confidence=_LEVELS, coverage=coverage, size=size).plot(**options)
+
+    @canvas.validate_options()
+    def plot(
+        self,
+        *,
+        axes: Any = None,
+        colors: Sequence[Any] | None = None,
+        legend: bool | str = "auto",
+        title: str | None = None,
+    ) -> Self:
+        """Draw the coverage on the left and the size on the right.
+
+        Parameters
+        ----------
+        axes : sequence of two Matplotlib axes, optional
+            By default the axes of a new figure.
+        colors : sequence of colors, optional
+            Colors of the curves.
+        legend : bool or "auto"
+            Whether to draw a legend; "auto" draws it if there are several curves.
+        title : str, optional
+            Title of the left panel.
+
+        Returns
+        -------
+        self
+        """
+        palette = canvas.cluster_colors(len(self.coverage), colors)
+        self._open_panels(axes, 2, 2, (4.6, 3.8))
+        self.lines_ = []
+        for ax, curves in zip(self.axes_, (self.coverage, self.size), strict=True):
+            for (name, values), color in zip(curves.items(), palette, strict=True):
+                self.lines_ += ax.plot(self.confidence, values, color=color, linewidth=1.6, label=name)
+        left, right = self.axes_
+        left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
+        canvas.finish_axes(left, "confidence", "share of sets with the true class", title, grid=True)
+        canvas.finish_axes(right, "confidence", "mean number of classes in a set", None, grid=True)
+        if canvas.resolve_auto(legend, len(self.coverage) > 1):
+            canvas.draw_line_legend(left, self.lines_[: len(self.coverage)])
+        return self
+
+
+def _share_above(plausibilities: np.ndarray) -> np.ndarray:
+    """Return the share of plausibilities above 1 - confidence, for each confidence."""
+    n_below = np.searchsorted(np.sort(plausibilities), 1 - _LEVELS + 1e-9, side="right")
+    return 1 - n_below / len(plausibilities)
+
+
+@dataclass(frozen=True)
+class RejectionCurve:
+    """Error rate as a function of the share of rejected (undecided) objects.
+
+    Attributes
+    ----------
+    rejection_rate : array of shape (t,)
+        Shares of rejected objects, in increasing order from 0.
+    error : array of shape (t,)
+        Share of wrong decisions among the objects that are not rejected.
+    threshold : array of shape (t,)
+        Loss of rejection at which each share of objects is rejected. It is the largest expected loss among the objects
+        that are not rejected.
+    """
+
+    rejection_rate: np.ndarray
+    error: np.ndarray
+    threshold: np.ndarray
+
+    def __post_init__(self) -> None:
+        convert_fields(self, rejection_rate="t", error="t", threshold="t")
+
+    @classmethod
+    def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
+        """Compute the curve from the expected losses of decisions; objects with equal losses are rejected together.
+
+        Parameters
+        ----------
+        wrong : Boolean array-like of shape (n,)
+            Whether each decision is wrong.
+        expected_loss : array-like of shape (n,)
+            Expected loss of each decision.
+
+        Returns
+        -------
+        RejectionCurve
+        """
+        wrong, loss = as_boolean(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
+        if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
+            shapes = f"{wrong.shape} and {loss.shape}"
+            raise InvalidInputError(f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}")
+        if not np.isfinite(loss).all():
+            raise InvalidInputError("expected_loss must be finite")
+        order = np.argsort(loss, kind="stable")
+        last_of_group = np.append(np.flatnonzero(np.diff(loss[order]) > 1e-12), len(loss) - 1)[::-1]
+        n_decided = last_of_group + 1
+        error = np.cumsum(wrong[order])[last_of_group] / n_decided
+        return cls(1 - n_decided / len(loss), error, loss[order][last_of_group])
+
+    @property
+    def area(self) -> float:
+        """Mean error over all rejection rates, which is the area under the curve; 0 is best."""
+        return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
+
+    def error_at(self, rejection_rate: float) -> float:
+        """Return the error rate if at least the given share of the objects is rejected; 0 if all are rejected.
+
+        Parameters
+        ----------
+        rejection_rate : float in [0, 1]
+            Share of rejected objects.
+
+        Returns
+        -------
+        float
+        """
+        check(rejection_rate, "rejection_rate", real(0, 1))
+        reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
+        return float(self.error[reached[0]]) if len(reached) else 0.0
+
+
+class RejectionCurveDisplay(CurvesDisplay):
+    """Display of the error rate of the objects that are not rejected against the share of rejected objects.
+
+    The curve of a classifier falls quickly if its wrong decisions have large expected losses.
+
+    Parameters
+    ----------
+    curves : mapping of str to RejectionCurve
+        Curves by the names of the classifiers.
+
+    Attributes
+    ----------
+    areas : dict of str to float
+        Mean error over all rejection rates.
+    ax_, figure_ : Matplotlib axes and figure
+    lines_ : list of lines
+        One line for each curve.
+
+    References
+    ----------
+    C. K. Chow (1970). On optimum recognition error and reject tradeoff. IEEE Trans. Information Theory 16.
+
+    T. Denoeux (1997). Analysis of evidence-theoretic decision rules for pattern classification. Pattern Recognition
+    30.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dempster.classify import EKNNClassifier
+    >>> from dempster.plot import RejectionCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = EKNNClassifier(9).fit(X[::2], y[::2])
+    >>> display = RejectionCurveDisplay.from_estimator(model, X[1::2], y[1::2])
+    >>> curve = display.curves["EKNNClassifier"]
+    >>> round(curve.error_at(0.0), 3), curve.error_at(0.2)
+    (0.013, 0.0)
+    """
+
+    _curve_class = RejectionCurve
+    _style = {"drawstyle": "steps-post"}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        rule: str = "pignistic",
+        optimism: float = 0.5,
+        names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the curves of fitted classifiers on objects with known classes.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, sequence of classifiers, or mapping of names to classifiers
+            Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``.
+        X : array-like of shape (n, n_features)
+            Attributes of the objects.
+        y : array-like of shape (n,)
+            True classes.
+        rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
+            Rule that defines the expected loss, see `MassFunctions.decide`.
+        optimism : float, default=0.5
+            Parameter of the rule "hurwicz".
+        names : sequence of str, optional
+            Names of the classifiers if ``estimator`` is a sequence; their class names by default.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        RejectionCurveDisplay
+        """
+        estimators = name_estimators(estimator, names)
+        curves = {name: _compute_curve(one, X, y, rule, optimism) for name, one in estimators.items()}
+        return cls(curves=curves).plot(**options)
+
+    @classmethod
+    def from_masses(
+        cls,
+        masses: MassFunctions | Mapping[str, MassFunctions],
+        y: Any,
+        *,
+        rule: str = "pignistic",
+        optimism: float = 0.5,
+        **options: Any,
+    ) -> Self:
+        """Draw the curves of mass functions that classifiers predict for objects with known classes.
+
+        Parameters
+        ----------
+        masses : MassFunctions, or mapping of names to MassFunctions
+            Predicted mass functions of the n objects.
+        y : array-like of shape (n,)
+            True classes, which are elements of the frame.
+        rule, optimism, **options
+            See `from_estimator`.
+
+        Returns
+        -------
+        RejectionCurveDisplay
+        """
+        by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
+        curves = {str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()}
+        return cls(curves=curves).plot(**options)
+
+    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
+        return np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
+
+    def _finish(self, title: str | None) -> None:
+        finish_axes(self.ax_, "share of rejected objects", "error of decided objects", title, grid=True)
+        self.ax_.set_xlim(0, 1)
+        self.ax_.set_ylim(bottom=0)
+
+
+def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> RejectionCurve:
+    validate_estimator(estimator)
+    if callable(getattr(estimator, "predict_mass", None)):
+        return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
+    if not hasattr(estimator, "predict_proba"):
+        raise InvalidInputError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
+    probabilities = np.asarray(estimator.predict_proba(X))
+    classes = _validate_classes(y, len(probabilities), estimator.classes_)
+    wrong = estimator.classes_[probabilities.argmax(axis=1)] != classes
+    return RejectionCurve.from_losses(wrong, 1 - probabilities.max(axis=1))
+
+
+def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
+    check_choice(rule, "rule", SINGLE_RULES)
+    classes = _validate_classes(y, len(masses), masses.frame)
+    losses = masses.expected_losses(rule, optimism=optimism)
+    frame = np.empty(masses.n_clusters, dtype=object)
+    frame[:] = masses.frame
+    return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != classes, losses.min(axis=1))
+
+
+def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:
+    classes = as_labels(y, "y")
+    if classes.shape != (n,):
+        raise InvalidInputError(f"y must contain the classes of {n} objects, got shape {classes.shape}")
+    unknown = set(classes.tolist()).difference(known)
+    if unknown:
+        raise InvalidParameterError("y", must="contain only classes of the classifier", value=unknown.pop())
+    return classes

@@ -216,10 +216,7 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Return at most two coordinates of the given rows by landmark MDS (de Silva and Tenenbaum, 2004).
-
-    Return None if D is not a dense matrix of shape (n, n).
-    """
+    """Return at most two coordinates by landmark MDS (de Silva and Tenenbaum, 2004), or None if D is not dense."""
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None
     full = np.asarray(D)

@@ -250,10 +250,7 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Return the columns that identify the rows, with mostly distinct texts or consecutive integers.
-
-    Columns that were used for clustering are not considered.
-    """
+    """Return columns that identify the rows (mostly distinct texts or consecutive integers) and were not clustered."""
     columns = []
     for name in frame.columns:
         column = frame[name]

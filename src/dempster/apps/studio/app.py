@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from dempster import __version__
 from dempster.apps.map import STATIC_FOLDER
-from dempster.apps.studio import clustering, comparison, export, loading, selection, teaching, views
+from dempster.apps.studio import clustering, export, loading, selection, teaching, views
 from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
 from dempster.apps.studio.sessions import Sessions
@@ -47,7 +47,7 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         yield
         app.state.sessions.close()
 
-    modules = (loading, clustering, views, selection, teaching, comparison, export)
+    modules = (loading, clustering, views, selection, teaching, export)
     routes = [
         Route("/", index),
         Route("/api/about", about),

@@ -30,10 +30,7 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 
 @cache
 def list_methods() -> list[dict[str, Any]]:
-    """Return a description of each method with its capabilities and parameters, the most important parameters first.
-
-    The first entry is the choice "auto", for which `build_recipe` selects the method.
-    """
+    """Return a description of each method with its capabilities and parameters, the most important parameters first."""
     plain, constrained = (find_method(default_method(constrained=flag)).class_name for flag in (False, True))
     automatic = {
         "name": "auto",
@@ -80,12 +77,7 @@ def _describe_method(name: str) -> dict[str, Any]:
 
 
 def build_recipe(session: Session, params: Params, source: Source, rows: np.ndarray | None = None) -> Recipe:
-    """Return the recipe for a run, and write the file of answers that the recipe needs.
-
-    ``params`` contains ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``,
-    ``parameters`` (with numbers or text as values) and ``learn`` (whether to use the answers about pairs). ``source``
-    is the complete table, or the table of the selected ``rows``.
-    """
+    """Return the recipe for a run of all rows or of ``rows``, and write the file of answers that the recipe needs."""
     columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
     if not columns and not categories:
         raise InvalidInputError("select at least one column to cluster by")

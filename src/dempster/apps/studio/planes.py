@@ -34,12 +34,7 @@ _DISTORTION_MESSAGES = {
 
 
 def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] | None:
-    """Measure how well positions in the plane, shape (n, 2), preserve the distances of the data, shape (n, p).
-
-    Return a dictionary computed from a sample of the objects, or None for fewer than four objects. ``kept`` is the mean
-    share of the ten nearest neighbors of an object that are also its nearest neighbors in the plane. ``correlation`` is
-    the rank correlation of the distances, and ``words`` is a sentence for the page.
-    """
+    """Measure how well positions in the plane preserve distances and neighbors; None for fewer than four objects."""
     n = len(data)
     if n > MAX_DISTORTION_OBJECTS:
         sample = np.sort(np.random.default_rng(0).choice(n, MAX_DISTORTION_OBJECTS, replace=False))
@@ -92,11 +87,7 @@ class Plane:
 
 
 def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:
-    """Return the plane of two columns in the units of the table.
-
-    If x and y are the same column, the points are drawn as a strip. Its second coordinate only separates the points and
-    has no meaning. The distortion is computed from the scaled data.
-    """
+    """Return the plane of two columns in the units of the table, or a strip if both are the same column."""
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:

@@ -34,10 +34,7 @@ _RULES = {
 
 
 def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
-    """Return a route that answers requests by ``function(session, params)``, which is called in a thread.
-
-    The parameters are read from the address and from the body, which is a JSON object (POST) or bytes (PUT).
-    """
+    """Return a route that answers requests by ``function(session, params)``, which is called in a thread."""
 
     async def endpoint(request: Request) -> Response:
         try:

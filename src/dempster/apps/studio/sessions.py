@@ -325,10 +325,7 @@ class Session:
         return self.runs[number]
 
     def start_job(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> dict[str, Any]:
-        """Start a job, stop any running job of the same kind, and return the response for the page.
-
-        The result of the job is discarded if another table is loaded before the job ends.
-        """
+        """Start a job and stop any running job of its kind; its result is discarded if another table is loaded."""
         source = self.source
 
         def finish_if_current(result: Any, warnings: list[str]) -> Any:

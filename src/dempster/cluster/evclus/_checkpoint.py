@@ -31,10 +31,7 @@ def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> st
 
 
 class Checkpoint:
-    """States of the finished trainings of a fit and of its current training, saved to a file if ``path`` is given.
-
-    ``mark`` is the fingerprint of the fit. A file with a different fingerprint raises an error.
-    """
+    """States of the finished trainings and of the current one, saved to a file with the fingerprint of the fit."""
 
     def __init__(self, path: str | Path | None, mark: str):
         self.path, self.mark = None if path is None else Path(path), mark

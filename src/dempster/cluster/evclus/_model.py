@@ -91,10 +91,7 @@ class Affinity:
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the two arrays of `by_distances` for points A and reference points B, and the smallest distances.
-
-        No matrix of distances is stored. The smallest distance of a point is exactly zero if it is a reference point.
-        """
+        """Return the arrays of `by_distances` for points, and the smallest distances (zero at reference points)."""
         near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
         A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
@@ -198,11 +195,7 @@ def neighboring_clusters(
 
 
 def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
-    """Return the family of the empty set, single clusters, pairs of neighboring clusters and the frame.
-
-    For each pair of objects whose dissimilarity is known, ``first`` and ``second`` contain the clusters of the two
-    objects, and ``d`` contains the dissimilarity.
-    """
+    """Return the empty set, single clusters, pairs of neighbors and the frame, from dissimilarities of pairs."""
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
     np.add.at(counts, (first, second), 1)
@@ -292,10 +285,7 @@ class EvclusModel:
         return place
 
     def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
-        """Return the masses of objects by comparing them with all reference objects.
-
-        If ``coincide`` is True, an object that is equal to a reference object gets its masses.
-        """
+        """Return the masses of objects by comparison with the references; ``coincide`` copies those of equal ones."""
         dtype = self.precision(values)
         references = self.references.astype(dtype)
         conflict = np.array(self.family.conflict)
@@ -324,10 +314,7 @@ class EvclusModel:
         return values.device if is_tensor(values) else self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
-        """Return the masses for a sparse matrix of dissimilarities to training objects, by quadratic programming.
-
-        Row i is equal to training object ``itself[i]`` if it contains a stored zero in column ``itself[i]``.
-        """
+        """Return the masses for a sparse matrix; row i equals object ``itself[i]`` if this entry is a stored zero."""
         place = self._reference_places()
         conflict = np.array(self.family.conflict)
         out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
@@ -359,10 +346,7 @@ class DoubtModel:
 
     @classmethod
     def from_fit(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
-        """Create the model from an `EvclusModel` and the dissimilarities D between its r reference objects.
-
-        The reference objects with indices ``kept`` keep the masses of the `EvclusModel`.
-        """
+        """Create the model from a fit and the dissimilarities of its references, some of which keep their masses."""
         c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
         family = neighboring_clusters(D, labels, c, fit.counts)
@@ -483,10 +467,7 @@ class DoubtModel:
         return close[twin >= 0], twin[twin >= 0]
 
     def _rounding_limit(self, references: References, block: Any) -> np.ndarray | float:
-        """Return, for each row, the dissimilarity up to which the row may be equal to a reference object.
-
-        Distances computed by matrix products lose half of their digits.
-        """
+        """Return the dissimilarity up to which rows may equal a reference; matrix products lose half of the digits."""
         assert references.source is not None
         if not references.are_points(block):
             return 1e-6 * self.d0
@@ -570,10 +551,7 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray) -> None:
-    """Replace the masses of the given rows, in place, by the normalized masses ``kept`` in the given columns.
-
-    A row does not change if its new masses are all zero.
-    """
+    """Replace the masses of rows in place by the normalized masses ``kept``, except where these are all zero."""
     total = kept.sum(axis=1)
     changed = rows[total > 0]
     masses[changed] = 0

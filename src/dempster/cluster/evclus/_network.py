@@ -102,19 +102,13 @@ def _mean_square(gap: Array) -> Any:
 
 
 def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
-    """Return half the sum over layers of the mean squared weight (eq. 10), and its gradient with respect to weights.
-
-    ``shares`` contains, for each weight, one divided by the number of weights (including biases) in its layer.
-    """
+    """Return half the sum over layers of the mean squared weight (eq. 10), and its gradient with respect to weights."""
     gradient = shares * weights
     return 0.5 * (gradient * weights).sum(), gradient
 
 
 def _bilinear_forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return the values m_i' F m_j for the pairs (i, j), and a function for the gradient of their weighted sum.
-
-    F is ``form`` (symmetric), and m_i are the masses of row i. The function maps weights to a gradient for the masses.
-    """
+    """Return the values m_i' F m_j for the pairs (i, j), and a function for the gradient of their weighted sum."""
     image = masses @ form
 
     def gradient(weights: Array) -> Array:
@@ -223,10 +217,7 @@ class HostArrays:
         return self.array(conflicts_among(points, gamma))
 
     def session(self, seed: int) -> AbstractContextManager[object]:
-        """Return a context manager for a training, in which BLAS uses one thread.
-
-        The matrix products are too small for several threads, and the number of threads must not change the result.
-        """
+        """Return a context in which BLAS uses one thread, so that the number of threads does not change the result."""
         return one_blas_thread()
 
 
@@ -277,10 +268,7 @@ class FeedForward:
         return masses, gradient
 
     def cross_entropy(self, x: np.ndarray, targets: np.ndarray) -> ValueAndGradient:
-        """Return the cross-entropy of target masses and softmax outputs, and its gradient with respect to the weights.
-
-        The outlier unit is ignored.
-        """
+        """Return the cross-entropy of targets and softmax outputs (without outlier unit), and its gradient."""
         signals = self._signals(x)
         value, of_scores = cross_entropy(signals[-1], targets)
         return value, self._gradient(signals, of_scores, None)
@@ -327,10 +315,7 @@ class FeedForward:
         self.weights = state["weights"]
 
     def matrices(self, vector: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the weights, shape (inputs, outputs), and the biases of each layer.
-
-        If ``vector`` is given, split it in the same way (for example a gradient).
-        """
+        """Return the weights, shape (inputs, outputs), and the biases of each layer, from ``vector`` if it is given."""
         vector = self._weights if vector is None else vector
         layers, at = [], 0
         for a, b in pairwise(self.sizes):
@@ -583,11 +568,7 @@ class NetworkObjective:
     def _batch_loss(
         self, network: Network, x: Array, h: Array | None, delta: Array, supervision: Supervision
     ) -> ValueAndGradient:
-        """Return the loss of a batch and its gradient.
-
-        ``delta`` contains the target conflicts between the first rows of x. The remaining rows of x were added because
-        they have constraints or labels.
-        """
+        """Return the loss of a batch and its gradient; ``delta`` contains the target conflicts of its first rows."""
         n = len(delta)
         masses, backward = network.forward_backward(x, h)
         value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, _sum_of_squares(delta))
@@ -635,11 +616,7 @@ class NetworkObjective:
         return value + self.regularization * penalty, gradient + self.regularization * of_penalty
 
     def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, Supervision]:
-        """Draw random constraints and labels for a batch of ``offset`` rows.
-
-        Return the indices of their rows, which must be appended to the batch, and the constraints and labels, whose
-        indices refer to the extended batch.
-        """
+        """Draw constraints and labels for a batch of ``offset`` rows; return the rows to append, and both of them."""
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
         if total + len(labelled) == 0:
@@ -712,10 +689,7 @@ class TrainingProgress:
         self.converged = False
 
     def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
-        """Record the result and the validation error of a round, and determine whether the training is finished.
-
-        The training has converged if the loss is stable or the error did not decrease in the last ``patience`` rounds.
-        """
+        """Record a round; the training converged if the loss is stable, or the error in ``patience`` rounds."""
         self.history.append(float(result.loss))
         value = float(result.loss if error is None else error)
         if error is not None:
@@ -801,11 +775,7 @@ def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: 
 
 
 def adaptive_step_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimize the loss by gradient descent with one step size per weight (Silva and Almeida, 1990).
-
-    A step size increases by a fifth if the derivative keeps its sign, and decreases by a fifth if the sign changes. If
-    the loss increases, all step sizes are halved, and the step is repeated from the last accepted weights.
-    """
+    """Minimize the loss by gradient descent with one step size per weight (Silva and Almeida, 1990)."""
     network, arrays = progress.network, progress.arrays
     if progress.optimizer:
         saved = progress.optimizer
@@ -840,11 +810,7 @@ def mini_batch_rounds(
     learning_rate: float,
     rmsprop: bool = False,
 ) -> Iterator[Round]:
-    """Minimize the loss by Adam, with a learning rate that decreases to zero along a cosine.
-
-    If ``rmsprop`` is True, use RMSprop with a constant learning rate instead. ``batches(epoch)`` yields the loss and
-    its gradient for each batch of an epoch. The training has converged after the last epoch.
-    """
+    """Minimize the loss by Adam with a learning rate that decreases along a cosine, or by RMSprop."""
     network = progress.network
     optimizer: Adam | RMSprop = (RMSprop if rmsprop else Adam)(network, progress.arrays)
     if progress.optimizer:

@@ -116,11 +116,7 @@ class ConflictProblem(ABC):
         links: Links,
         xi: float,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Minimize the objective from initial masses, in sweeps over the objects in the given order.
-
-        Return the masses, the objective after every sweep, and whether the iterations converged. ``xi`` is the weight
-        of the constraints ``links``.
-        """
+        """Minimize the objective in sweeps; return the masses, all objectives, and whether the sweeps converged."""
         masses = np.array(masses, dtype=float, order="C")
         conflict = np.array(family.conflict)
         # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel multiplies it by total.
@@ -135,10 +131,7 @@ class ConflictProblem(ABC):
 
 
 class AllPairs(ConflictProblem):
-    """All pairs of n objects, with an (n, n) matrix of target conflicts.
-
-    The weight of a pair is the product of the weights of its two objects. If ``weights`` is None, all weights are 1.
-    """
+    """All pairs of n objects, with an (n, n) matrix of target conflicts, weighted by the products of object weights."""
 
     kernel = descend_all_pairs
 

@@ -130,10 +130,7 @@ class TorchNetwork(nn.Module):
 
     @property
     def shares(self) -> Tensor:
-        """Vector with one divided by the number of trained weights in the layer of each weight.
-
-        It is zero for the outlier unit and for frozen weights, which the penalty must not change.
-        """
+        """One divided by the number of trained weights in the layer of each weight; zero without penalty."""
         shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
         for layer in self.body.modules():
             own = [p for p in layer.parameters(recurse=False) if p.requires_grad]
@@ -149,10 +146,7 @@ class TorchNetwork(nn.Module):
         return masses, lambda of_masses: self._gradient(scores, *backward(of_masses))
 
     def cross_entropy(self, x: Tensor, targets: Tensor) -> ValueAndGradient:
-        """Return the cross-entropy of target masses and softmax outputs, and its gradient with respect to the weights.
-
-        The outlier unit is ignored.
-        """
+        """Return the cross-entropy of targets and softmax outputs (without outlier unit), and its gradient."""
         scores = self.scores(x)
         value, of_scores = cross_entropy(scores.detach(), targets)
         return value, self._gradient(scores, of_scores, None)

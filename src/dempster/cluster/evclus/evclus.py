@@ -178,10 +178,7 @@ class FittedPairs:
         return intrinsic_dimension(self.source.block(sample, sample).astype(float))
 
     def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw objects at random, by their weights; return their places and their new weights (None if all are equal).
-
-        A place is a position in ``counted``. An object that is drawn several times gets a larger weight.
-        """
+        """Draw objects by weight; return their positions in ``counted`` and new weights (None if all are equal)."""
         if self.weights is None:
             return places[choose_landmarks(len(places), size, self.rng)], None
         weights = self.weights[self.counted[places]]
@@ -280,10 +277,7 @@ class FittedPairs:
         return pairs, times, d
 
     def _candidate_scales(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
-        """Return the candidate values of ``d0``, which are quantiles of the dissimilarities d of the fitted pairs.
-
-        With landmarks and Euclidean distances, which are fast to compute, random pairs of all objects are used instead.
-        """
+        """Return the candidate values of ``d0``, which are quantiles of the dissimilarities d of the fitted pairs."""
         d0, quantile = self.params.d0, self.params.d0_quantile
         if not isinstance(d0, str):
             return Scale((ScaleTrial(np.nan, float(d0)),))
@@ -468,10 +462,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self._converge(Run(start[0])) if self.has_user_start else self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
-        """Select the run with the smallest objective for each d0; return the selected run with the largest likelihood.
-
-        Objectives with different values of d0 cannot be compared.
-        """
+        """Return the most likely of the best runs for each d0; objectives with different d0 cannot be compared."""
         if self._trial_masses is None and not self.scale.is_open:
             return super().select_run(runs, tol)
         groups: dict[int, list[Run[ObjectMasses]]] = {}
@@ -583,10 +574,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return FitResult(run, *(self._add_doubt(model, masses) if fit.adds_doubt else (model, masses)))
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """Compare the conflicts between objects with their dissimilarities.
-
-        For a `DoubtModel`, the masses of the reference objects before the addition of pairs of clusters are used.
-        """
+        """Compare conflicts with dissimilarities (for a `DoubtModel`, before pairs of clusters were added)."""
         if isinstance(model, DoubtModel):
             fit, positions = model.fit, self.pairs.references
             pairs = self.pairs.assessment_pairs(positions).renumber(positions)
@@ -612,10 +600,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
 
     def _add_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
-        """Return a model with masses on pairs of neighboring clusters, and the masses of all objects.
-
-        ``constrained`` contains the masses of a fit with constraints. Objects with constraints keep these masses.
-        """
+        """Return a model with masses on pairs, and all masses; objects with constraints keep ``constrained``."""
         positions, linked = self.pairs.references, self.links.objects
         D = cast(DissimilaritySource, self.objects).block(positions, positions).astype(float)
         model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
@@ -629,10 +614,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return model, masses
 
     def _masses_of_all(self, model: EvclusModel, fit: ObjectMasses) -> Array:
-        """Return the masses of all n objects, shape (n, f).
-
-        Objects that were not fitted are compared with the reference objects, like new objects.
-        """
+        """Return the masses of all n objects, shape (n, f); objects that were not fitted are treated like new ones."""
         if self.has_landmarks:
             return model.masses(self._values(slice(None)), self.apply)
         masses = np.empty((self.n, len(fit.family)), dtype=self.objects.dtype)
@@ -659,10 +641,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return values[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
-        """Update, in place, the masses of objects that have constraints but were not fitted.
-
-        Such objects have weight zero, or there are more than ``MAX_REFERENCES`` objects with constraints.
-        """
+        """Update, in place, the masses of objects that have constraints but were not fitted."""
         order, links = self.distinct.order, self.links
         outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
@@ -1000,10 +979,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return EvclusMethod(self, sample, request)
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """Return the families of focal sets; for "auto", they include the frame.
-
-        Without the frame, objects between two clusters would make the clusters merge if ``d0`` is large.
-        """
+        """Return the families; "auto" includes the frame, because clusters would otherwise merge if ``d0`` is large."""
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._resolve_families(n_clusters)

@@ -207,10 +207,7 @@ class Preparation:
 
 
 def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
-    """Fit an outlier detector.
-
-    A fitted estimator, or an object that is not an estimator of scikit-learn, is returned unchanged.
-    """
+    """Fit an outlier detector; return a fitted one, or an object that is not an estimator, unchanged."""
     if isinstance(detector, str):
         from sklearn.svm import OneClassSVM
 
@@ -254,10 +251,7 @@ def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng:
 def fit_masses_in_batches(
     network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
 ) -> None:
-    """Train the network to return the given masses, by Adam.
-
-    This is used for torch networks, which may be large and may have random layers or layers that depend on the batch.
-    """
+    """Train a torch network, which may be large or depend on the batch, to return the given masses by Adam."""
     n, arrays = len(masses), inputs.arrays
     adam = Adam(network, arrays)
     order, at = rng.permutation(n), 0
@@ -366,10 +360,7 @@ def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
 
 
 def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndarray:
-    """Return the two coefficients of the outlier unit, or an empty array if there is no detector.
-
-    They give half of the mass to the empty set at the lower fence of a box plot of the decision values.
-    """
+    """Return the coefficients with which the outlier unit gives half of the mass at the fence of a box plot, if any."""
     if decision is None:
         return np.empty(0)
     low, high = np.quantile(decision, [0.25, 0.75])
@@ -598,10 +589,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 fit_masses(network, inputs, masses, rng)
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
-        """Return the initial masses with the clusters renumbered to match the labels as well as possible.
-
-        The masses do not change if renumbering would give sets that are not in the family.
-        """
+        """Return the initial masses, with clusters renumbered to match the labels if the family allows it."""
         labels = self.targets.labels
         labelled = np.flatnonzero(labels >= 0)
         if len(labelled) == 0:

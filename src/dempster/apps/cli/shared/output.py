@@ -104,10 +104,7 @@ class Screen:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
-        """Show the progress of a task on a terminal if the task takes longer than a second.
-
-        Yield a function that can be passed as ``progress`` to `dempster.apps.recipe.Recipe.run`.
-        """
+        """Show the progress of a long task on a terminal; yield a listener for `dempster.apps.recipe.Recipe.run`."""
         if self.is_silent or not sys.stderr.isatty():
             yield lambda *_: None
             return
@@ -218,10 +215,7 @@ class Outputs(dict[str, Path]):
             self.add(name.removeprefix("save_"), options.get(name), extensions, option)
 
     def write(self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None) -> None:
-        """Write either all files or none; each writer is called with the path of a temporary file.
-
-        ``also`` is called before the temporary files are renamed. If it raises an exception, no file is written.
-        """
+        """Write all files or none; a writer gets a temporary path, and ``also`` is called before files are renamed."""
         from dempster.io import atomic_writes
 
         try:
@@ -243,10 +237,7 @@ def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
 
 
 def default_path(file: Path, ending: str) -> Path:
-    """Return the default path of a result, such as ``data.partition.csv`` for ``data.csv`` or ``data.csv.gz``.
-
-    Raise an error if the file exists and was not created by dempster (it contains none of the markers).
-    """
+    """Return the default path of a result, such as ``data.partition.csv``; refuse files that dempster did not write."""
     stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
     if not stem.strip("."):
         raise UserError(f"{file} is a folder, but must be a file")
