@@ -748,7 +748,9 @@ def _show_pair(pair: np.ndarray) -> str:
 
 Neighborhoods = dict[int, dict[int, float]]  # Distances from each constrained object to itself and to its neighbors.
 
+_TIE = 1e-9  # Distances with a smaller relative difference are tied.
 _ROWS_PER_BLOCK = 128  # Number of rows of a dissimilarity matrix.
+_QUERIES_PER_BLOCK = 4096
 
 
 def find_neighborhoods(
@@ -775,7 +777,7 @@ def find_neighborhoods(
         X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A callable metric might modify X.
     check(len(X))
     try:
-        return {i: _find_nearest(row, i, k) for i, row in _distance_rows(X, objects, metric)}, len(X)
+        return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
     except (TypeError, ValueError) as error:
         message = f"metric={format_value(metric)} cannot be computed for D: {error}"
         raise InvalidParameterError("metric", message=message) from error
@@ -804,30 +806,59 @@ def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.nda
         yield from zip(block.tolist(), rows, strict=True)
 
 
-def _distance_rows(X: np.ndarray, objects: np.ndarray, metric: str | Callable) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the index of each given object, and its distances to all rows of X."""
-    from sklearn.metrics import pairwise_distances
-
-    if isinstance(metric, str) and metric == "euclidean":  # Other formulas are inexact, and ties must be detected.
-        X = X - X.mean(axis=0)
-        for i in objects.tolist():
-            gap = X - X[i]
-            yield i, np.sqrt(np.einsum("ij,ij->i", gap, gap))
-        return
-    for i in objects.tolist():
-        yield i, pairwise_distances(X[i : i + 1], X, metric=metric)[0]
-
-
 def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Return {j: distance from i to j} for j = i and its k nearest neighbors; among ties, take the lowest indices."""
+    """Return {j: distance from i to j} for j = i and its k nearest neighbors; ``distances`` are from i to all rows."""
     others = distances.copy()
     others[i] = np.inf
     k = min(k, len(others) - 1)
     if k == 0:
         return {i: 0.0}
     near = np.flatnonzero(others <= np.partition(others, k - 1)[k - 1])
-    best = near[np.argsort(others[near], kind="stable")][:k]
-    return {i: 0.0} | dict(zip(best.tolist(), others[best].tolist(), strict=True))
+    return _select_nearest(i, near, others[near], k)
+
+
+def _select_nearest(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
+    """Return {j: distance from i to j} for j = i and its k nearest candidates; among ties, take the lowest indices."""
+    best = np.lexsort((candidates, distances))[:k]
+    return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
+
+
+def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable) -> Neighborhoods:
+    from sklearn.neighbors import NearestNeighbors
+
+    n = len(X)
+    if len(objects) == 0 or k == 0:
+        return {i: {i: 0.0} for i in objects.tolist()}
+    if isinstance(metric, str) and metric == "euclidean":
+        X = X - X.mean(axis=0)  # scikit-learn's Euclidean distances are inaccurate far from the origin.
+    n_requested = min(n, 2 * k + 2)  # More than k neighbors are needed to detect ties.
+    index = NearestNeighbors(n_neighbors=n_requested, metric=metric).fit(X)
+    out: Neighborhoods = {}
+    for start in range(0, len(objects), _QUERIES_PER_BLOCK):
+        rows = objects[start : start + _QUERIES_PER_BLOCK]
+        found = index.kneighbors(X[rows])
+        for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
+            if isinstance(metric, str) and metric == "euclidean":
+                distances = _euclidean(X[candidates], X[i])  # Ties are detected with exact distances.
+            others = candidates != i
+            near = _select_nearest(i, candidates[others], distances[others], k)
+            if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
+                near = _find_nearest(_distances_from(X, i, metric), i, k)
+            out[i] = near
+    return out
+
+
+def _distances_from(X: np.ndarray, i: int, metric: str | Callable) -> np.ndarray:
+    from sklearn.metrics import pairwise_distances
+
+    if isinstance(metric, str) and metric == "euclidean":
+        return _euclidean(X, X[i])
+    return pairwise_distances(X[i : i + 1], X, metric=metric)[0]
+
+
+def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
+    difference = X - x
+    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
 
 
 def expand_pairs(
