@@ -98,6 +98,9 @@ def test_representations(blank, anndata, tmp_path, monkeypatch):
         cells.cluster(blank, **quick)
     with pytest.raises(ValueError, match="use_rep must be 'X' or a key of adata.obsm"):
         cells.cluster(blank, "X_umap", **quick)
+    blank.obsm["counts"] = sparse.csr_matrix(X)
+    with pytest.raises(ValueError, match=r"use_rep must be the key of a dense array, .* is sparse"):
+        cells.cluster(blank, "counts", **quick)
     blank.obsm["X_pca"] = X
     blank.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from scipy.sparse import csgraph
 
 from dempster import CredalPartition, FocalSets, __version__, explain, registry
@@ -64,7 +65,7 @@ def cluster(
         Cells to cluster. It may be backed by a file.
     use_rep : str, default="X_pca"
         Key of ``obsm``, or "X". If there are no principal components, X is used if it is dense and has at most 50
-        columns. Sparse and backed matrices are never converted to dense arrays.
+        columns. Sparse and backed matrices are never converted to dense arrays, and are refused with an error.
     n_clusters : int or "auto", default="auto"
         Number of clusters.
     key_added : str, default="dempster"
@@ -240,6 +241,9 @@ def _check_anndata(adata: Any) -> None:
 def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
     """Return "X" or the key of ``obsm`` to cluster; X only if it is a dense array in memory."""
     if use_rep in adata.obsm:
+        if sparse.issparse(adata.obsm[use_rep]):
+            must = f"be the key of a dense array, but adata.obsm[{use_rep!r}] is sparse; reduce it by TruncatedSVD"
+            raise InvalidParameterError("use_rep", must=must)
         return use_rep
     if use_rep not in ("X", "X_pca"):
         raise InvalidParameterError("use_rep", f"'X' or a key of adata.obsm ({', '.join(adata.obsm)})", use_rep)
