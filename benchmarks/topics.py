@@ -29,7 +29,7 @@ from benchmarks.other import write_table
 from dempster.cluster import EVCLUS, CredalClustering
 from dempster.integrations.bertopic import TopicClusterer, find_topics
 
-SEEDS = range(2)
+SEEDS = range(5)
 LIBRARIES = {
     "SciPy": ("scipy.stats", "scipy.signal", "scipy.optimize", "scipy.special", "scipy.sparse", "numpy.linalg"),
     "NumPy": ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "numpy.polynomial.polynomial"),

@@ -357,6 +357,8 @@ class Comparison:
         connected = self._fit_connected(k)
         # A candidate with nearly the same clusters describes them by a simpler shape.
         alike = [one for one in others if _rand_index(one.labels, connected.labels) >= _SAME]
+        if k != best.n_clusters and any(one.shape == "compact" for one in alike):
+            return best  # The number was selected among compact clusters, so these have less support.
         rivals = [one for one in others if one not in alike]
         if not rivals or 1 - connected.neighbors > _MAX_ERROR * (1 - max(one.neighbors for one in rivals)):
             return best
