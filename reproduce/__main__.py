@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from reproduce.data import MissingDataError, folder
-from reproduce.findings import FINDINGS, MOVED
+from reproduce.findings import FINDINGS
 from reproduce.runner import CACHE, FIGURES, HOME, Experiment, Run, experiments
 
 Cells = dict[Path, dict[str, Any]]
@@ -109,7 +109,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
         f"{_minutes(cells):.0f} minutes on one thread, run on {by}; "
         f"the run that generated this page computed {computed} of them in {seconds / 60:.0f} minutes. "
         f"dempster {version('dempster')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
-        *(["## Findings", FINDINGS, "## Changes since the first version", MOVED, "## Overview"] if whole else []),
+        *(["## Findings", FINDINGS, "## Overview"] if whole else []),
         _overview(sections, cells),
     ]
     paper = None

@@ -40,28 +40,6 @@ FINDINGS = """
   certain object of a cluster belongs to the other class ([active
   learning](#active-learning-suggested-against-random-pairs-with-cecm)).
 - **Networks predict new objects from their dissimilarities** almost as well as they cluster the training objects, as
-  the paper reports for Zongker, but no better than the label of the nearest training object
+  the paper reports for Zongker, but hardly better than the label of the nearest training object
   ([prediction](#section-42-prediction-dissimilarities-of-new-objects)).
 """.strip()
-
-MOVED = """
-Since the first version of this page the kernels were rewritten in C, networks are trained with L-BFGS, objects are
-visited in an order that does not depend on the order of the rows, mixtures use a tolerance in units of the data, and
-the defaults changed. The effects on the results are:
-
-- **Of 468 scores** 293 are within 0.03 of the printed ones, 62 above and 113 below; before, the counts were 297, 62
-  and 109. Fifteen of the 45 sections are identical to the last digit except for the seconds. All computations
-  together take 67 minutes on one thread instead of 85 (on another processor).
-- **NN-EVCLUS** with the settings of the paper changed most, in both directions: Letters4p1 0.24 to 0.35, DryBean 0.48
-  to 0.53, Segment 0.44 to 0.38, Glass with ten attributes 0.26 to 0.19, and with 200 constraints 0.60 to 0.44. The
-  initial weights are random in this setting, and different random numbers are now drawn. In
-  [Figure 14](#figure-14-fourclass-loss-against-hidden-units-and-penalty) the losses are as before, but a different
-  start ends in a worse minimum. We have not examined whether this is the only cause.
-- **BootClus** on S2 and S4, one fit each with 15 clusters: 0.85 to 0.94 and 0.39 to 0.12. EM probably converges to
-  another solution.
-- **wECMdd** on S2, 0.40 to 0.25, and **sECMdd** on Mice, 0.28 to 0.22: probably because of different starts.
-- **All methods with their defaults** ([extended](#figures-23-to-26-extended-all-methods-of-the-library)) give different
-  partitions now. Ambiguity is computed after the single clusters, and there is much less of it (ECM on Wine:
-  nonspecificity 0.47 to 0.01, ARI 0.85 to 0.90; CCM 0.37 to 0.90). EVCLUS and NN-EVCLUS now also use their defaults
-  instead of the settings of Table 3; no method dominates them on 11 of 18 data sets.
-"""
