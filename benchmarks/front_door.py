@@ -19,7 +19,7 @@ from dempster.explain import doubt_scores, retention_curve
 from dempster.explain.scores import match_clusters
 
 SEEDS = range(10)
-NOISE = {"rings": (0.05, 0.07, 0.09), "moons": (0.05, 0.08, 0.12), "spirals": (0.03, 0.05, 0.07)}
+NOISE = {"rings": (0.05, 0.07, 0.09), "moons": (0.05, 0.08, 0.12), "spirals": (0.02, 0.03, 0.04)}
 
 
 def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
