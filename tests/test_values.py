@@ -129,16 +129,12 @@ VALID = {
         lambda v: ECM(3, random_state=0).fit(v).credal_partition_.masses,
         torch.tensor(X).bfloat16().float().numpy(), torch.tensor(X).bfloat16(),
     ),
-    "a C array": (lambda v: ECM(3, random_state=0).fit(v).labels_, X, np.ctypeslib.as_ctypes(X.copy())),
     "a matrix of centers": (lambda v: np.asarray(FocalSets.neighbors(v).membership), X[:5], np.asmatrix(X[:5])),
     "labels of type object": (lambda v: network(y=v).credal_partition_.masses, CODES, CODES.astype(object)),
     "unsigned": (lambda v: next(PARTITION.relational().blocks(v))[1], 7, np.uint64(7)),
     "masses of torch": (
         lambda v: RelationalPartition(v).totals(), PARTITION,
         CredalPartition(torch.tensor(PARTITION.masses), PARTITION.focal_sets),
-    ),
-    "a view of memory": (
-        lambda v: stability(ECM(3, random_state=0), v, 2, random_state=0).rand, X, memoryview(X),
     ),
     "by keyword": (lambda v: ContextualDiscounting().fit(PARTITION, CODES).transform(**v).masses,
                    {"masses": PARTITION}, {"masses": MassFunctions(PARTITION)}),
