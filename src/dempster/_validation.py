@@ -271,7 +271,7 @@ def check_tensor(values: Any, name: str) -> None:
 
 
 def _check_not_masked(values: Any, name: str) -> None:
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = (
             f"{name} has masked values, and the mask would be lost: remove these rows, or replace masked values by NaN "
             "if the method accepts missing values"
