@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dempster import _validation
-
 settings.register_profile("any machine", deadline=None, max_examples=40)  # A busy machine must not fail a test.
 settings.load_profile("any machine")
 
@@ -37,14 +35,6 @@ def default_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def limit_endless_iterators():
-    """Give up an endless iterator after a hundredth of the usual number of items."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_validation, "_MAX_LISTED", 100_000)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,18 +11,15 @@ import pytest
 from scipy import sparse
 
 from dempster import CredalPartition, metric
-from dempster.cluster import CatECM, ECMdd
 from dempster.dissimilarity.gower import GowerEncoder
 from dempster.explain import CautiousTree, profile
 from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture
-from tests.cluster.contract import answer, categories
 from tests.inputs import (
     CLASSIFIERS,
     FORMS,
     HIDDEN,
     IRIS,
     LEARNERS,
-    NO_NUMBERS,
     OBJECTS,
     SHIFTED,
     Y,
@@ -162,27 +159,6 @@ def test_explanations_accept_every_representation(form):
     tree, same = CautiousTree().fit(SHIFTED, partition), CautiousTree().fit(FORMS[form](SHIFTED), partition)
     np.testing.assert_array_equal(same.predict(FORMS[form](SHIFTED)), tree.predict(SHIFTED))
     assert len(profile(partition, FORMS[form](SHIFTED)).to_frame()) == len(profile(partition, SHIFTED).to_frame())
-
-
-@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
-def test_tensors_without_numbers(kind):
-    for make in NO_NUMBERS.values():
-        with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
-            quick(kind).fit(make(SHIFTED), Y)
-
-
-@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no text of any length")
-def test_string_dtype():
-    words = np.array(["ape", "bee", "cat", "dog"])[categories(SHIFTED[:, :2])]
-    other = words.astype(np.dtypes.StringDType())
-    for make in (lambda: CatECM(2, random_state=0), lambda: ECMdd(2, metric="gower", random_state=0)):
-        np.testing.assert_array_equal(answer(make().fit(other)), answer(make().fit(words)))
-    labels = np.array(["ape", "bee", "cat"])[Y]
-    same = labels.astype(np.dtypes.StringDType())
-    for kind in CLASSIFIERS:
-        models = [quick(kind).fit(SHIFTED, given) for given in (same, labels)]
-        np.testing.assert_array_equal(*(model.predict(SHIFTED).astype(str) for model in models))
-    assert len(profile(CredalPartition.from_hard(Y), other).to_frame()) > 0
 
 
 NUMBERS = {

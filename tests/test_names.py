@@ -255,7 +255,7 @@ def test_columns_named_as_sets_are_matched_by_name():
 
 def test_index_has_one_name_for_each_row():
     two = PARTITION.masses[:2]
-    for index in ({1, 2}, {1: "a", 2: "b"}, b"ab", np.ones((2, 2)), PARTITION.to_frame()[:2], [[1], [2]], "ab", 2):
+    for index in ({1, 2}, {1: "a", 2: "b"}, np.ones((2, 2)), PARTITION.to_frame()[:2], [[1], [2]], "ab", 2):
         with pytest.raises(InvalidInputError, match=r"\bindex\b"):
             CredalPartition(two, PARTITION.focal_sets, index)
     pairs = CredalPartition(two, PARTITION.focal_sets, [("a", 1), ("b", 2)])

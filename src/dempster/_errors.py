@@ -73,10 +73,7 @@ class MissingExtraError(ImportError):
 
 def format_value(value: Any) -> str:
     """Return the representation of a value, shortened to 80 characters for an error message."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # The repr() of objects from other libraries may raise any exception.
-        text = f"an object of the type {type(value).__name__}"
+    text = " ".join(repr(value).split())
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 
 

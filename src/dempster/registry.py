@@ -206,7 +206,7 @@ def parse_value(text: str) -> Any:
     if text.startswith("["):
         try:
             return json.loads(text)
-        except (ValueError, RecursionError):
+        except ValueError:
             return text
     return text
 

@@ -122,7 +122,6 @@ INVALID = {
     "missing labels": lambda: CredalPartition.from_hard([0.0, np.nan]),
     "None as a label": lambda: CredalPartition.from_hard(["a", None]),
     "no labels": lambda: CredalPartition.from_hard([]),
-    "complex labels": lambda: CredalPartition.from_hard([1j, 2j]),
     "fuzzy above one": lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]),
     "complex memberships": lambda: CredalPartition.from_fuzzy([[1j, 0]]),
     "negative sweeps": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], max_iter=-3),

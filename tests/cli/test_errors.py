@@ -46,7 +46,6 @@ TABLES = {
     "table.ods": b"PK",
     "control.csv": b"a\x1b[31m,b\nx,y\nz,u",
     "binary.toml": b"\xff\x00",
-    "deep.toml": b"a = " + b"[" * 9000,
     "one-object.csv": b"object,other,answer\n1,1,different\n",
 }
 
@@ -124,9 +123,7 @@ WRONG_USE = {
     "cluster t.csv -c 3 --method evclus --n-init 0": "at least 1",
     "cluster t.csv -c 3 --method ecm -p beta=1": "a number above 1 and at most 50",
     "cluster t.csv -c 3 --method ecm -p delta=1e200": "delta",
-    f"cluster t.csv -c 3 --method ecm -p delta={'[' * 9000}": "delta",
     "cluster t.parquet -o masses -c 3 --method ecm --beta 1": "--beta must be 'auto' or a number above 1",
-    "select t.csv --to 1000000000": "--to",
     "classify t.csv --target kind --cv 1": "--cv must be 0 or at least 2, got 1",
     "classify t.csv --target kind --reject nan": "--reject must be a number of at least 0, got nan",
     "classify t.csv --target kind --reject -1": "--reject must be a number of at least 0, got -1.0",
@@ -189,7 +186,6 @@ INVALID_FILES = {
     "cluster t.csv -c 3 -o t.csv/out.csv": "there is no folder t.csv",
     "cluster t.csv -c 3 -o folder.csv": "it is a folder",
     "cluster t.csv -c 3 --config x.toml": "x.toml: No such file",
-    "cluster t.csv -c 3 --config deep.toml": "--config deep.toml",
     "cluster t.csv -c 3 --config binary.toml": "--config binary.toml",
     "cluster t.csv -c 3 --config pipe.toml": "pipe.toml: is not a regular file",
     "cluster t.csv --exclude a,b": "no numeric column",

@@ -28,38 +28,36 @@ def mixed_table(n, missing=0.0, seed=0):
     return table.mask(rng.random(table.shape) < missing) if missing else table
 
 
-def naive(rows, columns, fitted, weights=None):
+def naive(rows, columns, fitted):
     """The definition, cell by cell: ranges and known categories are those of the fitted table."""
     names = list(fitted.columns)
-    weights = [1.0] * len(names) if weights is None else weights
     numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t) for t in fitted.dtypes]
     out = np.full((len(rows), len(columns)), np.nan)
     for i in range(len(rows)):
         for j in range(len(columns)):
             total = present = 0.0
-            for name, w, is_number in zip(names, weights, numeric, strict=True):
+            for name, is_number in zip(names, numeric, strict=True):
                 x, y = rows[name].iloc[i], columns[name].iloc[j]
                 if pd.isna(x) or pd.isna(y):
                     continue
-                present += w
+                present += 1
                 if is_number:
                     width = fitted[name].max() - fitted[name].min()
-                    total += w * min(abs(x - y) / width, 1.0) if width > 0 else 0.0
+                    total += min(abs(x - y) / width, 1.0) if width > 0 else 0.0
                 else:
                     known = x in set(fitted[name].dropna())
-                    total += w * (x != y or not known)
+                    total += x != y or not known
             if present > 0:
                 out[i, j] = total / present
     return out
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("weights", [None, [1, 0.2, 3, 0.7, 0, 0.1]])
-def test_block_and_pairs_are_the_definition(missing, weights):
+def test_block_and_pairs_are_the_definition(missing):
     table, new = mixed_table(20, missing), mixed_table(12, missing, seed=1)
-    encoder = GowerEncoder(weights=weights).fit(table)
+    encoder = GowerEncoder().fit(table)
     a, b = encoder.transform(new), encoder.transform(table)
-    expected = naive(new, table, table, weights)
+    expected = naive(new, table, table)
     block = gower_block(a, b, incomparable="nan")
     np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
     block = gower_block(b, b, incomparable="nan")
@@ -70,7 +68,7 @@ def test_block_and_pairs_are_the_definition(missing, weights):
 
 def test_matrix_is_symmetric_to_the_last_bit_and_within_bounds():
     table = mixed_table(60, 0.2)
-    matrix = gower_matrix(table, weights=[0.1, 0.2, 0.7, 0.3, 1 / 3, 0.11], incomparable="nan")
+    matrix = gower_matrix(table, incomparable="nan")
     np.testing.assert_array_equal(matrix, matrix.T)
     np.testing.assert_array_equal(np.diag(matrix), 0)
     known = matrix[~np.isnan(matrix)]
@@ -181,20 +179,6 @@ def test_the_first_objects_without_a_common_column_are_named():
     assert np.argwhere(apart).tolist() == [[0, 1498], [1, 1]]
 
 
-def test_columns_of_weight_zero_do_not_make_objects_comparable():
-    X = np.array([[0.0, 1.0], [1.0, np.nan], [2.0, 3.0]])
-    with pytest.raises(ValueError, match="rows 0 and 1"):
-        gower_matrix(X, weights=[0, 1])
-
-
-def test_weights_by_name_and_by_position():
-    table = mixed_table(20)
-    by_name = gower_matrix(table, weights={"town": 3, "height": 0.5})
-    np.testing.assert_array_equal(by_name, gower_matrix(table, weights=[0.5, 3, 1, 1, 1, 1]))
-    assert not np.allclose(by_name, gower_matrix(table))
-    np.testing.assert_allclose(gower_matrix(table, weights=[2.0] * 6), gower_matrix(table), rtol=1e-12)
-
-
 # ---- kinds of tables ------------------------------------------------------------------------------------------------
 
 
@@ -235,7 +219,7 @@ def test_columns_are_found_by_name():
 
 def test_attributes_and_parameters():
     table = mixed_table(50)
-    encoder = GowerEncoder(weights={"town": 2}).fit(table)
+    encoder = GowerEncoder(categorical=["town"]).fit(table)
     assert encoder.is_categorical_.tolist() == [False, True, False, True, True, True]
     assert encoder.column_names_ == list(table.columns)
     assert encoder.n_features_in_ == 6
@@ -250,19 +234,6 @@ def test_attributes_and_parameters():
     assert copy.get_params() == encoder.get_params()
     with pytest.raises(NotFittedError):
         copy.transform(table)
-
-
-def test_float32():
-    table = mixed_table(50, 0.1)
-    exact = gower_matrix(table)
-    small = gower_matrix(table, dtype=np.float32)
-    assert small.dtype == np.float32
-    np.testing.assert_allclose(small, exact, atol=1e-6)
-    np.testing.assert_array_equal(small, small.T)
-    data = GowerEncoder(dtype="float32").fit_transform(table)
-    pairs = gower_pairs(data, [0, 5], [1, 7])
-    assert pairs.dtype == np.float32
-    np.testing.assert_array_equal(pairs, small[[0, 5], [1, 7]])
 
 
 def test_read_only_and_empty_selections():
@@ -299,16 +270,6 @@ def test_tables_that_are_refused(table, error, words):
 def test_arguments_that_are_refused():
     X = np.random.default_rng(0).random((5, 2))
     data = GowerEncoder().fit_transform(X)
-    for weights, words in (
-        ([1.0], "one number for each of the 2 columns"),
-        ([1.0, -1], "weights must"),
-        ([0.0, 0], "not all zero"),
-        ({"a": 1}, "weights must"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            GowerEncoder(weights=weights).fit(X)
-    with pytest.raises(ValueError, match="dtype must"):
-        GowerEncoder(dtype=int).fit(X)
     with pytest.raises(ValueError, match="second"):
         gower_pairs(data, [0, 1], [0, 5])
     with pytest.raises(TypeError, match="slice or an array"):

@@ -157,7 +157,7 @@ def test_names_must_be_unique(tmp_path):
         read_labels(tmp_path / "labels.csv", pd.DataFrame({"x": [1, 2]}, index=["a", "b"]))
 
 
-PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int, "a\0b", "\ud800", "x" * 100_000]
+PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int]
 
 
 @pytest.mark.parametrize("read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__)

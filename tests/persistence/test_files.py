@@ -1,5 +1,6 @@
 """`load` returns exactly the object that `save` wrote; other objects cannot be saved."""
 
+import datetime
 import json
 import pickle
 import subprocess
@@ -194,10 +195,10 @@ INDICES = {
     "numbers": pd.Index([0.1, np.nan, -0.0]),
     "moments": pd.DatetimeIndex(["2024-01-01", None, "1960-05-05 12:00:00.123456"], name="when"),
     "moments elsewhere": pd.DatetimeIndex(["2024-07-01 10:00", "2024-01-01", "2024-03-31 03:30"], tz="Europe/Paris"),
-    "durations": pd.TimedeltaIndex(["1 day", "2h", None]),
+    "days": [datetime.date(2024, 1, k) for k in (1, 2, 3)],
     "categories": pd.CategoricalIndex(["b", "a", "b"], categories=["b", "a"], ordered=True, name="kind"),
     "levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["letter", None]),
-    "stamps": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01", tz="UTC"), pd.Timedelta("1h")],
+    "stamps": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01", tz="UTC"), pd.Timestamp("2025")],
 }
 
 
@@ -306,10 +307,6 @@ class Subclass(ECM):
     pass
 
 
-LOOP = []
-LOOP.append(LOOP)
-
-
 def own_metric(a, b):
     return float(np.abs(a - b).sum())
 
@@ -325,7 +322,6 @@ def own_metric(a, b):
         (RandomForestClassifier(), "obj must be an estimator of dempster"),
         ({"a": 1}, r"obj must be .* got builtins\.dict"),
         (ECM, "obj must be .* got builtins.type"),
-        (ECM(LOOP), "contains itself"),
         (Subclass(2), "Subclass"),
     ],
 )

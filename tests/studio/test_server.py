@@ -3,7 +3,6 @@
 import gzip
 import socket
 import time
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -314,22 +313,6 @@ def test_file_of_the_command_line(tmp_path, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-INVALID_BODIES = [
-    b'{"name": NaN}', b'{"name": 1e999}', b'{"name": "\\ud800"}', b'{"name": ' + b"9" * 400 + b"}", b"[1]", b"{",
-    b'{"a": ' + b"[" * 100_000, b'{"columns": 3}', b'{"categories": [1]}', b'{"parameters": [1]}', b'{"positions": 3}',
-    b'{"positions": ["x"]}', b'{"start": {"a": 1}}', b'{"bytes": "abc"}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("body", INVALID_BODIES)
-def test_invalid_bodies(iris, body):
-    tab, _, run = iris
-    headers = {**tab.credentials, "content-type": "application/json"}
-    for path in ("/runs", "/settings", f"/runs/{run['id']}/rows", f"/runs/{run['id']}/name", "/rules"):
-        assert tab.raw("POST", tab.base + path, body, headers).status in (200, 422)
-    assert tab.get("").status == 200
-
-
 def test_run_of_a_replaced_table_is_discarded(tab):
     source = tab.load("wine")
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
@@ -338,26 +321,6 @@ def test_run_of_a_replaced_table_is_discarded(tab):
     tab.load("iris")
     assert tab.job(started)["state"] == "failed"
     assert tab.get("").json()["runs"] == []
-
-
-HOSTILE_ADDRESSES = [
-    ("GET", "/runs/{run}/rule/objects?conditions=" + "[" * 30_000),
-    ("GET", "/runs/{run}/rule/objects?conditions=" + quote('[{"column": "x", "low": ' + "9" * 400 + ', "high": 1}]')),
-    ("PUT", "/answers/file?bytes=abc"),
-    ("PUT", "/runs/{run}/selection?bytes=abc"),
-    ("POST", "/runs/{run}/rows?positions=abc"),
-    ("POST", "/runs?columns=abc&start=abc"),
-    ("POST", "/settings"),
-]
-
-
-@pytest.mark.parametrize(("method", "path"), HOSTILE_ADDRESSES)
-def test_invalid_addresses(iris, method, path):
-    tab, _, run = iris
-    for body in (b"", b"\xff\x00", b"{}"):
-        headers = {**tab.credentials, "content-type": "application/octet-stream"}
-        assert tab.raw(method, tab.base + path.format(run=run["id"]), body, headers).status in (200, 422)
-    assert tab.get("").status == 200
 
 
 def test_local_parameters_are_rejected(iris, tmp_path):

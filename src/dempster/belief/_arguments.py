@@ -20,7 +20,6 @@ from dempster._validation import (
     format_value,
     hashable,
     is_integer,
-    is_missing,
     real_tensor,
 )
 from dempster.belief.focal_sets import FocalSets
@@ -61,7 +60,7 @@ def membership_rows(
         if sets.shape[1] != c:
             raise InvalidParameterError(name, must=f"have {c} columns, got {sets.shape[1]}")
         return as_boolean(sets, name), False
-    if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
+    if getattr(sets, "ndim", 0) > 0:
         raise InvalidParameterError(
             name,
             must=f"be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, got "
@@ -128,11 +127,8 @@ def validate_masses(masses: Any, f: int) -> Array:
 
 def validate_index(index: Any, n: int) -> Any:
     """Return the row names ``index``, or raise an error if it does not contain n hashable names."""
-    count = None
-    is_unordered = isinstance(index, str | bytes | Set | Mapping) or hasattr(index, "tocsr")
-    if not is_unordered and getattr(index, "ndim", 1) == 1:
-        with suppress(Exception):  # Classes of other packages may raise any exception.
-            count = len(index)
+    is_list = hasattr(index, "__len__") and not isinstance(index, str | Set | Mapping)
+    count = len(index) if is_list and getattr(index, "ndim", 1) == 1 else None
     if count != n:
         raise InvalidParameterError(
             "index", must=f"contain one name per row ({n}), got {format_value(index) if count is None else count}"
@@ -171,8 +167,7 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int, argument: str = "fr
     names = tuple(frame if isinstance(frame, str) else as_list(frame, argument, f"{c} different names"))
     if not all(map(hashable.test, names)):
         raise InvalidParameterError(argument, must="contain hashable names (text, numbers, tuples)", value=names)
-    n_missing = sum(is_missing(name) for name in names)  # Two NaN are different elements of a Python set.
-    if len(names) != c or len(set(names)) != len(names) or n_missing > 1:
+    if len(names) != c or len(set(names)) != len(names):
         raise InvalidParameterError(argument, must=f"contain {c} different names", value=names)
     return names
 

@@ -277,7 +277,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         names = validation.row_index(X)
         y, sample_weight = validation.reorder_like(y, names), validation.reorder_like(sample_weight, names)
         with validation.validating_labels(y, "y"):
-            y = column_or_1d(validation.to_fixed_width_text(y))
+            y = column_or_1d(y)
         unseen = set(validation.as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
@@ -333,7 +333,7 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 def hard_targets(y: Any) -> Targets:
     """Validate class labels and return them as `Targets`."""
     with validation.validating_labels(y, "y"):
-        labels = column_or_1d(validation.to_fixed_width_text(y), warn=True)
+        labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", "one label for each object", labels.dtype)
     if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):

@@ -46,7 +46,7 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
         pairs = sorted(pairs)  # The order of a set is arbitrary.
     elif isinstance(pairs, Iterable) and not (isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")):
         pairs = as_list(pairs, name, "pairs of object indices")
-    if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
+    if isinstance(pairs, Mapping):
         raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
     try:
         array = np.asarray(pairs)

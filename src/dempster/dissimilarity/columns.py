@@ -16,7 +16,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import to_plain_columns
 
 _MAX_EXACT_INTEGER = 2**53  # float64 represents all integers up to this size exactly
-_NOT_NUMERIC = (bool, np.bool_, np.timedelta64)  # types that are not treated as numbers, although they derive from Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Column:
         if not isinstance(self.series.dtype, nw.Object):
             return False
         kinds = {type(cell) for cell in self.series.to_list() if not (np.ndim(cell) == 0 and pd.isna(cell))}
-        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in _NOT_NUMERIC for k in kinds)
+        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in (bool, np.bool_) for k in kinds)
 
     @cached_property
     def is_date(self) -> bool:
@@ -105,10 +104,7 @@ class Column:
 
         cells = self.objects()
         cells[pd.isna(cells)] = np.nan
-        try:
-            return cells.astype(float)
-        except OverflowError as error:
-            raise InvalidInputError(f"column {self.name!r} exceeds the range of float64: {error}") from error
+        return cells.astype(float)
 
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)
@@ -155,10 +151,7 @@ class Column:
 def _sort_key(cell: Any) -> tuple[str, float, str]:
     """Return a sort key that puts numbers first, sorted by value, followed by other values, sorted by type and text."""
     if isinstance(cell, bool | int | float | np.number | np.bool_):
-        try:
-            return "", float(cell), ""
-        except OverflowError:
-            return "", np.inf if cell > 0 else -np.inf, str(cell)
+        return "", float(cell), ""
     return type(cell).__name__, 0.0, str(cell)
 
 
@@ -186,11 +179,8 @@ def _array_as_frame(table: Any) -> Any:
         raise InvalidParameterError(
             "table", must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}"
         )
-    if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
-        array = array.astype(float)
-    if array.dtype.kind == "T":  # text of variable length
-        array = array.astype(object)
-    frame = pd.DataFrame(array.astype(array.dtype.newbyteorder("="), copy=False))
+    dtype = float if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
+    frame = pd.DataFrame(array.astype(dtype, copy=False))
     return frame.infer_objects() if array.dtype == object else frame
 
 

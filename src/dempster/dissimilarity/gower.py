@@ -1,12 +1,8 @@
 """Gower's dissimilarity for tables with numbers, categories and missing values.
 
-The dissimilarity of two objects x and y is the mean of their differences d_k, with weights w_k, over the columns k that
-are observed in both,
-
-    d(x, y) = sum_k w_k d_k(x, y) / sum_k w_k.
-
-The difference in a numeric column is |x_k - y_k| divided by the range of the column. The difference in a categorical
-column is 0 for equal and 1 for different categories. d(x, y) is one minus the similarity of Gower (1971).
+The dissimilarity of two objects x and y is the mean of their differences over the columns that are observed in both.
+The difference in a numeric column k is |x_k - y_k| divided by the range of the column. The difference in a categorical
+column is 0 for equal and 1 for different categories. The dissimilarity is one minus the similarity of Gower (1971).
 """
 
 from __future__ import annotations
@@ -30,12 +26,11 @@ UNSEEN = -2  # code of a category that did not occur in fit
 # Both compiled functions return the position of the first pair without a common observed column, or -1. The second
 # table of gower_block is transposed.
 _block = kernel("""gower_block(
-    numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
-    numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
+    numeric: float64[a, p], codes: int32[a, q], other_numeric: float64[p, b], other_codes: int32[q, b],
+    out: float64[a, b] out) -> int""")
 _pairs = kernel("""gower_pairs(
-    numeric: real[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: real[b, p],
-    other_codes: int32[b, q], second: int64[n] below b, numeric_weights: real[p], code_weights: real[q],
-    out: real[n] out) -> int""")
+    numeric: float64[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: float64[b, p],
+    other_codes: int32[b, q], second: int64[n] below b, out: float64[n] out) -> int""")
 
 
 # ---- encoded tables -------------------------------------------------------------------------------------------------
@@ -47,8 +42,6 @@ class GowerData:
 
     numeric: np.ndarray  # (n, p1), numeric columns minus their minimum, divided by their range; NaN for missing values
     codes: np.ndarray  # (n, p2), indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
-    numeric_weights: np.ndarray  # (p1,)
-    code_weights: np.ndarray  # (p2,)
     positions: np.ndarray  # (n,), row numbers in the original table, used in error messages
 
     def __len__(self) -> int:
@@ -63,14 +56,11 @@ class GowerData:
         positions = self.positions[rows]
         if positions.ndim != 1:
             raise InvalidParameterError("rows", "a slice or an array", rows)
-        return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, positions)
+        return GowerData(self.numeric[rows], self.codes[rows], positions)
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ``numeric`` and ``codes`` as contiguous arrays."""
         return np.ascontiguousarray(self.numeric), np.ascontiguousarray(self.codes)
-
-    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.numeric_weights.astype(self.dtype), self.code_weights.astype(self.dtype)
 
 
 def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "raise") -> np.ndarray:
@@ -80,10 +70,10 @@ def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "rai
     column is undefined. If ``incomparable`` is "raise", such a pair raises a ValueError; if it is "nan", the result is
     NaN. The function releases the global interpreter lock, so several threads can compute blocks in parallel.
     """
-    out = np.empty((len(rows), len(columns)), dtype=rows.dtype)
+    out = np.empty((len(rows), len(columns)))
     numeric, codes = columns._parts()
     others = np.ascontiguousarray(numeric.T), np.ascontiguousarray(codes.T)
-    apart = _block(*rows._parts(), *others, *rows._weights(), out)
+    apart = _block(*rows._parts(), *others, out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
         raise _incomparable_error(rows.positions[i], columns.positions[j])
@@ -93,8 +83,8 @@ def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "rai
 def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: str = "raise") -> np.ndarray:
     """Return the dissimilarities of the e pairs of rows (i[k], j[k]), shape (e,); see `gower_block`."""
     first, second = np.ascontiguousarray(i, dtype=np.int64), np.ascontiguousarray(j, dtype=np.int64)
-    out = np.empty(len(first), dtype=data.dtype)
-    apart = _pairs(*data._parts(), first, *data._parts(), second, *data._weights(), out)
+    out = np.empty(len(first))
+    apart = _pairs(*data._parts(), first, *data._parts(), second, out)
     if apart >= 0 and incomparable == "raise":
         raise _incomparable_error(data.positions[first[apart]], data.positions[second[apart]])
     return out
@@ -111,26 +101,12 @@ class GowerEncoder(BaseEstimator):
 
     Parameters
     ----------
-    weights : sequence of p floats, or mapping of columns to floats, optional
-        Nonnegative weight of each column. Columns that are not in the mapping have weight 1. By default all weights are
-        1.
     categorical : sequence of columns, optional
-        Numeric columns to treat as categorical. Here and in ``weights``, columns are given by name for a DataFrame and
-        by position for an array.
-    dtype : {float64, float32}, default=float64
-        Type of the encoded numeric columns and of the dissimilarities.
+        Numeric columns to treat as categorical, by name for a DataFrame and by position for an array.
     """
 
-    def __init__(
-        self,
-        *,
-        weights: Sequence[float] | Mapping[Hashable, float] | None = None,
-        categorical: Sequence[Hashable] | None = None,
-        dtype: Any = np.float64,
-    ):
-        self.weights = weights
+    def __init__(self, *, categorical: Sequence[Hashable] | None = None):
         self.categorical = categorical
-        self.dtype = dtype
 
     def fit(self, table: Any, y: Any = None) -> GowerEncoder:
         """Determine the type of each column, the ranges of the numeric columns, and the categories of the others."""
@@ -149,13 +125,14 @@ class GowerEncoder(BaseEstimator):
         return self._encode(columns)
 
     def _learn(self, columns: Mapping[Hashable, Column]) -> None:
-        _float_dtype(self.dtype)
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
             raise InvalidParameterError("table", must="have at least one row and one column")
         requested = set() if self.categorical is None else set(self.categorical)
-        _check_known_columns("categorical", requested, names)
-        weights = _column_weights(self.weights, names)
+        unknown = requested - set(names)
+        if unknown:
+            must = f"contain columns of the table; unknown: {_join_names(unknown)}"
+            raise InvalidParameterError("categorical", must=must)
         kinds = np.array([name in requested or not columns[name].is_numeric for name in names])
         spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
         categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
@@ -164,20 +141,21 @@ class GowerEncoder(BaseEstimator):
         self.is_categorical_ = kinds
         self.minimum_, self.range_ = np.array(spans, dtype=float).reshape(-1, 2).T
         self.categories_ = categories
-        self.weights_ = weights
 
     def _encode(self, columns: Mapping[Hashable, Column]) -> GowerData:
         ordered = self._order_columns(columns)
         n = len(ordered[0])
         kinds = self.is_categorical_
-        numeric = np.empty((n, len(self.range_)), dtype=_float_dtype(self.dtype))
+        numeric = np.empty(
+            (n, len(self.range_)),
+        )
         codes = np.empty((n, len(self.categories_)), dtype=np.int32)
         for k, at in enumerate(np.flatnonzero(~kinds)):
             gap = ordered[at].numbers() - self.minimum_[k]
             numeric[:, k] = gap / self.range_[k] if self.range_[k] > 0 else np.where(np.isnan(gap), np.nan, 0.0)
         for k, at in enumerate(np.flatnonzero(kinds)):
             codes[:, k] = ordered[at].codes(self.categories_[k], missing=MISSING, unseen=UNSEEN)
-        return GowerData(numeric, codes, self.weights_[~kinds], self.weights_[kinds], np.arange(n))
+        return GowerData(numeric, codes, np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """Return the columns in the order of ``fit``, matched by name if both tables have column names."""
@@ -203,35 +181,6 @@ class GowerEncoder(BaseEstimator):
 # ---- validation -----------------------------------------------------------------------------------------------------
 
 
-def _check_known_columns(parameter: str, requested: set[Hashable], names: list[Hashable]) -> None:
-    unknown = requested - set(names)
-    if unknown:
-        raise InvalidParameterError(parameter, must=f"contain columns of the table; unknown: {_join_names(unknown)}")
-
-
-def _column_weights(weights: Any, names: list[Hashable]) -> np.ndarray:
-    if weights is None:
-        return np.ones(len(names))
-    if isinstance(weights, Mapping):
-        _check_known_columns("weights", set(weights), names)
-        weights = [weights.get(name, 1.0) for name in names]
-    values = np.asarray(weights, dtype=float)
-    if values.shape != (len(names),):
-        raise InvalidParameterError(
-            "weights", must=f"contain one number for each of the {len(names)} columns, got shape {values.shape}"
-        )
-    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise InvalidParameterError("weights", "finite, nonnegative and not all zero", values.tolist())
-    return values
-
-
-def _float_dtype(dtype: Any) -> np.dtype:
-    kind = np.dtype(dtype)
-    if kind not in (np.float64, np.float32):
-        raise InvalidParameterError("dtype", "float64 or float32", dtype)
-    return kind
-
-
 def _incomparable_error(i: int, j: int) -> InvalidInputError:
     return InvalidInputError(
         f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; impute missing values, "
@@ -251,14 +200,14 @@ def present_cells(data: GowerData) -> np.ndarray:
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
     """Return the dissimilarities, shape (a, b), with the differences ``usual`` where a value is missing."""
     D = gower_block(A, B, incomparable="nan")
-    here, there, w = present_cells(A), present_cells(B), _weights(A)
+    here, there = present_cells(A), present_cells(B)
     if here.all() and there.all():
         return D
-    lacking = ((1 - here) @ (w * usual))[:, None]
-    D = np.nan_to_num(D) * ((here * w) @ there.T)
-    D += lacking + (here * w * usual) @ (1 - there).T
-    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # pairs of rows that may be equal
-    D /= w.sum()
+    lacking = ((1 - here) @ usual)[:, None]
+    D = np.nan_to_num(D) * (here @ there.T)
+    D += lacking + (here * usual) @ (1 - there).T
+    i, j = np.nonzero(lacking + 1e-12 * len(usual) >= D)  # pairs of rows that may be equal
+    D /= len(usual)
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
     return D
@@ -267,12 +216,11 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
 def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """Return the dissimilarities, shape (e,), of the e pairs of rows (i[k], j[k]); see `partial_gower_block`."""
     d = gower_pairs(data, i, j, incomparable="nan")
-    cells, w = present_cells(data), _weights(data)
+    cells = present_cells(data)
     if cells.all():
         return d
     both = cells[i] * cells[j]
-    d = np.nan_to_num(d) * (both @ w) + (1 - both) @ (w * usual)
-    d /= w.sum()
+    d = (np.nan_to_num(d) * both.sum(axis=1) + (1 - both) @ usual) / len(usual)
     d[_same(data[i], data[j])] = 0
     return d
 
@@ -282,10 +230,6 @@ def column_differences(data: GowerData) -> list[np.ndarray]:
     numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
     codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
     return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]
-
-
-def _weights(data: GowerData) -> np.ndarray:
-    return np.concatenate([data.numeric_weights, data.code_weights])
 
 
 def _same(A: GowerData, B: GowerData) -> np.ndarray:

@@ -119,7 +119,7 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = _remove_padding(order_columns_as_in_fit(estimator, to_supported_type(estimator, X)))
+        X = order_columns_as_in_fit(estimator, to_supported_type(estimator, X))
         with validating(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -137,7 +137,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = to_supported_type(estimator, X)
         if self.is_precomputed and reset:
-            X = _remove_padding(order_columns_as_rows(estimator, X))
+            X = order_columns_as_rows(estimator, X)
         with validating(X, "X"):
             values = validate_data(
                 estimator,
@@ -167,15 +167,6 @@ def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerD
         if len(empty):
             raise InvalidParameterError("X", message=f"Row {empty[0]} of X contains only missing values; remove it")
     return encoded
-
-
-def _remove_padding(X: Any) -> Any:
-    """Return a sparse matrix in BSR format without the zeros that fill its blocks; they are not dissimilarities."""
-    if not (sparse.issparse(X) and X.format == "bsr"):
-        return X
-    rows = X.tocsr()
-    rows.eliminate_zeros()
-    return rows
 
 
 def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:

@@ -370,6 +370,6 @@ def _read_cells(column: Column, categorical: bool, numeric: bool) -> np.ndarray:
     if numeric and not column.is_boolean:
         try:
             return cells.astype(float)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError):
             pass
     return cells

@@ -60,7 +60,7 @@ class Resampling:
     def __post_init__(self) -> None:
         if not is_estimator(self.estimator):
             raise InvalidParameterError("estimator", must=f"be a clusterer, got {format_value(self.estimator)}")
-        if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
+        if hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__"):
             with validating_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
 

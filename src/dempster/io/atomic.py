@@ -19,7 +19,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError, MissingEx
 from dempster._validation import as_list
 
 _PREFIX = ".dempster-"
-MAX_PATH_CHARACTERS = 32_767  # No operating system supports longer paths.
 _EXTRAS = {".xlsx": ("openpyxl", "excel")}  # required package and extra by extension; other formats need pyarrow
 
 
@@ -96,16 +95,6 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     """Return a path given as text or `Path`; raise InvalidParameterError for the argument ``name`` if it is invalid."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
-    text = os.fspath(path)
-    if len(text) > MAX_PATH_CHARACTERS:
-        raise InvalidParameterError(name, must=f"have at most {MAX_PATH_CHARACTERS:,} characters, got {len(text):,}")
-    if "\0" in text:
-        raise InvalidParameterError(name, "text without zero bytes", text)
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError as error:
-        expected = "text that the file system can encode"
-        raise InvalidParameterError(name, expected, text) from error
     return Path(path)
 
 

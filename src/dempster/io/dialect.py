@@ -35,7 +35,6 @@ _OTHER_FORMATS = (
     ),
 )
 _RULE = re.compile(r"[\s|+:]*(?:[-=*_~]{3,}[\s|+:]*)+")
-_OTHER_QUOTES = re.compile(r"\s*['‘“„«].*['’”“»]\s*")
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def _first_lines(path: str | os.PathLike[str]) -> list[str]:
         while block := file.read(1 << 20):
             if "\0" in block:
                 raise InvalidInputError("the file is not a text file; it contains zero bytes")
-    if not lines or lines == ["\ufeff"]:
+    if not lines:
         raise InvalidInputError("the file is empty")
     for pattern, message in _OTHER_FORMATS:
         if pattern.fullmatch(lines[0]):
@@ -168,10 +167,10 @@ def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | 
         raise InvalidInputError("the file is empty")
     sizes = [len(row) for row in cells]
     first, width = sizes[0], max(sizes[1:], default=sizes[0])
-    trailing = len(cells) > 1 and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
-    trailing = trailing and width in (first + 1, first + 2)
-    row_names = width == first + 1 + trailing
-    if set(sizes[1:]) <= {width} and width == first + trailing + row_names:
+    is_longer = width == first + 1
+    trailing = is_longer and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
+    row_names = is_longer and not trailing
+    if set(sizes[1:]) <= {width} and width == first + is_longer:
         if row_names and not _may_be_row_names([row[0].strip() for row in cells[1:]], header):
             return None
         level = 2 if width > 1 and not row_names else 1
@@ -179,10 +178,6 @@ def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | 
         level = 0
     else:
         return None
-    if width > 1 and all(map(_OTHER_QUOTES.fullmatch, cells[0])):
-        mark = cells[0][0].strip()[0]
-        if any(cell.strip().startswith(mark) for row in cells[1:] for cell in row):
-            raise InvalidInputError(f'cells must be quoted by ", got {cells[0][0].strip()}; replace the quotes')
     return _Reading(delimiter, cells, level, _coverage(cells, decimal, row_names), row_names, trailing)
 
 

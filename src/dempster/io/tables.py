@@ -231,11 +231,6 @@ def _read_text(
     """Read a text file with the given layout; ``decimal`` is the decimal mark set by the user, or None."""
     import pandas as pd
 
-    both = dialect.row_names and dialect.trailing
-    layout: dict[str, Any] = {"index_col": False if dialect.trailing else None}
-    if both:
-        layout = {"index_col": 0, "names": range(len(dialect.first_line) + 2)}
-
     def read(**options: Any) -> pd.DataFrame:
         try:
             with open_text(path) as file:
@@ -246,13 +241,11 @@ def _read_text(
                     header=0 if dialect.has_header else None,
                     skipinitialspace=True,
                     low_memory=False,
-                    **layout,
+                    index_col=False if dialect.trailing else None,
                     **options,
                 )
         except pd.errors.ParserError as error:
             raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
-        if both:
-            table = table.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
         names = _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
         return table.set_axis(pd.Index(names), axis=1)
 

@@ -300,7 +300,7 @@ def _pairs_from_classes(classes: Classes, n: int, max_pairs: int, rng: np.random
 
 def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     with rule.validating_labels(y, "y"):
-        labels = column_or_1d(rule.to_fixed_width_text(y), warn=True)
+        labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", must=f"contain one label per row of X, got records ({labels.dtype})")

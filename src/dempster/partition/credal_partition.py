@@ -558,8 +558,6 @@ def _label_array(labels: Any) -> np.ndarray:
     missing = values.dtype.kind in "OMm" and any(map(validation.is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError("labels", must="not contain NaN, None or infinity; -1 means no cluster")
-    if values.dtype.kind in "cV":
-        raise InvalidParameterError("labels", must=f"be names or real numbers, got {values.dtype}")
     return values
 
 

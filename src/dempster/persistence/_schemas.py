@@ -83,13 +83,13 @@ def _dissimilarity() -> tuple[Schema, ...]:
         return obj
 
     cells = {"numeric": "n p1", "codes": "n p2:int32", "positions": "n:int"}
-    columns = {"is_categorical_": "p", "weights_": "p", "minimum_": "p1", "range_": "p1"}
+    columns = {"is_categorical_": "p", "minimum_": "p1", "range_": "p1"}
     components = dict.fromkeys(("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components")
     categories = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     attributes = {"X": "objects", **{name: name for name in ("metric", "parameters", "within")}}
     return (
         Schema.from_fields(References, positions="r:int"),
-        Schema.from_fields(GowerData, **cells, numeric_weights="p1", code_weights="p2"),
+        Schema.from_fields(GowerData, **cells),
         Schema.from_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
         Schema.from_attributes(CategoryEncoder, **categories),
         Schema.from_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),

@@ -26,10 +26,8 @@ from dempster.persistence.schema import schema_for, schema_named
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE_FORMATS = ("csr", "csc", "coo")
-_MAX_DEPTH = 100
 # Values of these types are written at each occurrence. Other values are written once, and then referenced.
-_INLINE_TYPES = frozenset(("scalar", "dtype", "scalar type", "range", "slice", "path", "date", "datetime"))
-_INLINE_TYPES |= {"missing", "Timestamp", "Timedelta"}
+_INLINE_TYPES = frozenset(("scalar", "dtype", "scalar type", "range", "path", "date", "missing", "Timestamp"))
 
 
 class Encoder:
@@ -44,8 +42,6 @@ class Encoder:
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
         """Return a value as JSON; ``where`` is its location for error messages."""
-        if depth > _MAX_DEPTH:
-            raise InvalidInputError(f"{where} cannot be saved: it is nested too deeply, or contains itself")
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -79,8 +75,6 @@ class Encoder:
                 location = f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
                 pairs.append([self.encode(key, where, depth), self.encode(part, location, depth)])
             return {"dict": pairs}
-        if type(value) is bytes:
-            return {"bytes": value.hex()}
         if isinstance(value, np.ndarray):
             return self._encode_array(value, where, depth)
         if is_tensor(value):
@@ -172,8 +166,6 @@ class Decoder:
                 return frozenset(self.decode(parts))
             case {"dict": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
                 return {self.decode(key): self.decode(value) for key, value in pairs}
-            case {"bytes": str(digits)}:
-                return bytes.fromhex(digits)
             case {"cells": list(cells), "shape": list(shape)}:
                 out = np.empty(len(cells), dtype=object)
                 out[:] = self.decode(cells)
@@ -198,12 +190,12 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"dtype": value.str}
     if isinstance(value, type) and issubclass(value, np.number | np.bool_):
         return {"scalar type": np.dtype(value).str}
-    if kind in (range, slice):
-        return {kind.__name__: [value.start, value.stop, value.step]}
+    if kind is range:
+        return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Path):
         return {"path": str(value)}
-    if kind in (datetime.date, datetime.datetime):
-        return {kind.__name__: value.isoformat()}
+    if kind is datetime.date:
+        return {"date": value.isoformat()}
     if kind is np.random.SeedSequence:
         names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
         return {"seed sequence": {name: getattr(value, name) for name in names}}
@@ -224,14 +216,10 @@ def _decode_value(parts: dict[str, Any]) -> Any:
             return _plain_dtype(name).type
         case {"range": [start, stop, step]}:
             return range(start, stop, step)
-        case {"slice": [start, stop, step]}:
-            return slice(start, stop, step)
         case {"path": str(text)}:
             return Path(text)
         case {"date": str(text)}:
             return datetime.date.fromisoformat(text)
-        case {"datetime": str(text)}:
-            return datetime.datetime.fromisoformat(text)
         case {"seed sequence": dict(settings)}:
             return np.random.SeedSequence(**settings)
         case {"generator": dict(state)} | {"random state": dict(state)}:
@@ -293,8 +281,8 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
 
     if value is pd.NA or value is pd.NaT:
         return {"missing": "NA" if value is pd.NA else "NaT"}
-    if isinstance(value, pd.Timestamp | pd.Timedelta):
-        return {type(value).__name__: value.isoformat(), "unit": value.unit, "zone": _time_zone(value)}
+    if isinstance(value, pd.Timestamp):
+        return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": _time_zone(value)}
     if isinstance(value, pd.RangeIndex):
         return {"RangeIndex": range(value.start, value.stop, value.step), "name": value.name}
     if isinstance(value, pd.MultiIndex):
@@ -303,9 +291,9 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     if isinstance(value, pd.CategoricalIndex):
         data = {"CategoricalIndex": np.array(value.codes), "categories": value.categories}
         return {**data, "ordered": bool(value.ordered), "name": value.name}
-    if isinstance(value, pd.DatetimeIndex | pd.TimedeltaIndex):
-        dtype = f"{'M' if isinstance(value, pd.DatetimeIndex) else 'm'}8[{value.unit}]"
-        return {type(value).__name__: value.to_numpy(dtype), "zone": _time_zone(value), "name": value.name}
+    if isinstance(value, pd.DatetimeIndex):
+        zone = _time_zone(value)
+        return {"DatetimeIndex": value.to_numpy(f"M8[{value.unit}]"), "zone": zone, "name": value.name}
     if type(value) is pd.Index and (value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")):
         plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
         cells = value.to_numpy() if plain else [None if cell is pd.NA else cell for cell in value]
@@ -319,7 +307,7 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
 
 
 def _time_zone(value: Any) -> str | None:
-    return None if getattr(value, "tz", None) is None else str(value.tz)
+    return None if value.tz is None else str(value.tz)
 
 
 def _decode_pandas(parts: dict[str, Any]) -> Any:
@@ -333,8 +321,6 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
         case {"Timestamp": str(text), "unit": unit, "zone": zone}:
             moment = pd.Timestamp(text)
             return (moment if zone is None else moment.tz_convert(zone)).as_unit(unit)
-        case {"Timedelta": str(text), "unit": unit}:
-            return pd.Timedelta(text).as_unit(unit)
         case {"RangeIndex": range() as places, "name": name}:
             return pd.RangeIndex(places, name=name)
         case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
@@ -344,8 +330,6 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
         case {"DatetimeIndex": values, "zone": zone, "name": name}:
             index = pd.DatetimeIndex(values, name=name)
             return index if zone is None else index.tz_localize("UTC").tz_convert(zone)
-        case {"TimedeltaIndex": values, "name": name}:
-            return pd.TimedeltaIndex(values, name=name)
         case {"Index": values, "cells as": str(dtype), "name": name}:
             return pd.Index(values, dtype=dtype, name=name)
         case {"Series": values, "index": index, "name": name}:

@@ -15,8 +15,6 @@ from dempster.apps.cli.shared.loading import list_input_files
 from dempster.apps.cli.shared.output import Outputs, Screen
 from dempster.apps.cli.shared.param_types import WholeNumber
 
-MAX_CLUSTERS = 100_000
-
 
 @click.command(
     cls=shared.RecipeCommand,
@@ -26,8 +24,8 @@ MAX_CLUSTERS = 100_000
     ),
 )
 @shared.recipe_options
-@click.option("--from", "low", type=WholeNumber(2, MAX_CLUSTERS), help="Smallest number. [default: 2]")
-@click.option("--to", "high", type=WholeNumber(2, MAX_CLUSTERS), help="Largest number. [default: as for -c auto]")
+@click.option("--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]")
+@click.option("--to", "high", type=WholeNumber(2), help="Largest number. [default: as for -c auto]")
 @click.option(
     "--curve", is_flag=True, help="Also fit the method with each number: objective and nonspecificity (slower)."
 )

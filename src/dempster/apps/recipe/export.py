@@ -189,8 +189,6 @@ def parse_toml(text: str) -> dict[str, Any]:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"invalid TOML: {error}") from error
-    except RecursionError as error:
-        raise InvalidInputError("invalid TOML: values are nested too deeply") from error
     parameters = values.get("parameters")
     if isinstance(parameters, dict):
         values["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}
@@ -217,5 +215,4 @@ def _toml_value(value: Any) -> str:
 
 
 def _toml_string(text: str) -> str:
-    # JSON strings are valid TOML, except that TOML does not allow the character \x7f.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(text, ensure_ascii=False)  # JSON strings are valid TOML.

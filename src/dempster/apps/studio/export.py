@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidInputError
 from dempster.apps.recipe import Recipe, TableModel
 from dempster.apps.studio.routing import Params, download, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.io import write_partition
 from dempster.persistence import save
 
-_FORMATS = ("csv", "npz", "parquet")
 _CSV = "text/csv; charset=utf-8"
 
 
@@ -36,10 +35,8 @@ def _to_table_model(run: Run) -> TableModel:
 
 
 def _partition(session: Session, params: Params) -> Response:
-    run, kind = session.get_run(params["run"]), str(params["kind"])
-    if kind not in _FORMATS:
-        raise InvalidParameterError("kind", f"one of {', '.join(_FORMATS)}", kind)
-    path = session.new_file(f"{_stem(run)}.partition.{kind}")
+    run = session.get_run(params["run"])
+    path = session.new_file(f"{_stem(run)}.partition.{params['kind']}")
     write_partition(run.partition, path)
     return _download_once(path)
 

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dempster import datasets
-from dempster._errors import InvalidParameterError
 from dempster.apps.studio.errors import TooLargeError, to_response
 from dempster.apps.studio.routing import Params, route
 from dempster.apps.studio.sessions import Session, Source, safe_name
@@ -63,9 +62,7 @@ async def _upload(request: Request) -> Response:
 
 
 def _load_example(session: Session, params: Params) -> dict[str, Any]:
-    name = str(params.get("name"))
-    if name not in EXAMPLES:
-        raise InvalidParameterError("name", f"one of {', '.join(EXAMPLES)}", name)
+    name = params["name"]
     path = session.new_file(f"{name}.csv")
     _example_table(name).to_csv(path, index=False)
     return _load_file(session, path, path.name, {})

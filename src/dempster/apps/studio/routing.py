@@ -12,25 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import Rule, check, is_integer, kind
+from dempster._errors import InvalidParameterError
 from dempster.apps.map import MEDIA_TYPE
-from dempster.apps.studio.errors import TooLargeError, to_response
+from dempster.apps.studio.errors import to_response
 from dempster.apps.studio.sessions import Run, Session
 
 Params = dict[str, Any]
-MAX_BODY_BYTES = 32 << 20  # Uploaded tables have a different limit.
-MAX_DIGITS = 18
-
-_TEXTS = Rule("a list of texts", lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v))
-_POSITIONS = Rule("a list of whole numbers", lambda v: isinstance(v, list) and all(map(is_integer, v)))
-_RULES = {
-    "columns": _TEXTS,
-    "categories": _TEXTS,
-    "positions": _POSITIONS,
-    "start": _POSITIONS,
-    "parameters": kind(dict, words="values by the names of parameters"),
-}
 
 
 def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
@@ -66,38 +53,8 @@ def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> R
 async def _read_params(request: Request, method: str) -> Params:
     if method not in ("POST", "PUT"):
         return dict(request.query_params)
-    chunks, total = [], 0
-    async for chunk in request.stream():
-        total += len(chunk)
-        if total > MAX_BODY_BYTES:
-            raise TooLargeError(f"The request is larger than {MAX_BODY_BYTES >> 20} MB.")
-        chunks.append(chunk)
-    body = b"".join(chunks)
-    if method == "PUT":
-        return {**request.query_params, "bytes": body}
-    params = parse_json(body or b"{}", "the request")
-    if not isinstance(params, dict):
-        raise InvalidInputError("the request must be a JSON object")
-    for name, value in params.items():
-        if name in _RULES and value is not None:
-            check(value, name, _RULES[name])
-    return params
-
-
-def parse_json(text: bytes | str, name: str) -> Any:
-    """Parse JSON; raise an error for numbers that are not finite and for text that UTF-8 cannot encode."""
-    try:
-        content = json.loads(text, parse_int=_parse_int)
-        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # raises an error if invalid
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} must be JSON with finite numbers and valid text") from error
-    return content
-
-
-def _parse_int(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(digits)
-    return int(digits)
+    body = await request.body()
+    return {**request.query_params, "bytes": body} if method == "PUT" else json.loads(body or b"{}")
 
 
 def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
@@ -106,7 +63,7 @@ def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = No
     expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError) as error:
         raise InvalidParameterError(name, expected, value) from error
     if not number.is_integer() or (bounds is not None and not bounds[0] <= number < bounds[1]):
         raise InvalidParameterError(name, expected, value)

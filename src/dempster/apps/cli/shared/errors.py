@@ -225,8 +225,6 @@ def _describe_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
-    if error.errno == errno.ENOENT:
-        return "the current folder no longer exists"
     return f"cannot write the output: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 

@@ -114,7 +114,7 @@ def find_object(partition: CredalPartition, name: str) -> int:
         if name in names:
             raise UserError(f"--object: {names.count(name)} objects are named '{name}'; names must be unique")
         raise UserError(f"--object: there is no object '{name}'; the first are {', '.join(names[:5])}")
-    if name.isdecimal() and len(name) <= len(str(len(partition))) and int(name) < len(partition):
+    if name.isdecimal() and int(name) < len(partition):
         return int(name)
     raise UserError(f"--object: there is no object '{name}'; objects are numbered from 0 to {len(partition) - 1:,}")
 
