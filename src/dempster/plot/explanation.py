@@ -180,7 +180,7 @@ class ObjectExplanationDisplay(canvas.Display):
         canvas.finish_axes(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
-        ax.get_yticklabels()[-1].set_fontweight("bold")
+        ax.yaxis.get_major_ticks()[-1].label1.set_fontweight("bold")
         quantity = self.explanation.quantity
         if not self._is_single:
             quantity = f"contribution to the difference between the clusters ({quantity})"
