@@ -174,6 +174,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
         if hasattr(X, "columns"):  # Estimators may select columns by name, and validate tables themselves.
+            if len(set(X.columns)) < len(X.columns):
+                raise InvalidParameterError("X", must=f"have unique column names, got {list(X.columns)}")
             return validate_data(self, X, reset=reset, skip_check_array=True)
         if rule.is_estimator(self.estimator) and self.estimator.__sklearn_tags__().input_tags.allow_nan:
             options = {"ensure_all_finite": "allow-nan"} | options
