@@ -507,7 +507,7 @@ class PairModel:
 
 # On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per parameter. EM converges
 # slowly; with 0.001, it stops too early for models with many parameters, and the coverage of VVV falls by 0.02 to 0.03.
-_MAX_CHANGE = 2e-4
+_MAX_CHANGE = 3e-4
 # EM for latent class models converges even more slowly.
 _MAX_CHANGE_OF_CLASSES = 1e-5
 
