@@ -2,7 +2,7 @@
 
 The true probabilities are known for the three mixtures of the paper (Denoeux, 2020). The table has the share of pairs
 whose confidence interval, and whose interval from belief to plausibility, contains the true probability. The program
-takes about ten minutes on two cores.
+takes some minutes.
 """
 
 from __future__ import annotations

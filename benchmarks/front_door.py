@@ -15,6 +15,7 @@ from benchmarks.defaults.data import public_sets
 from benchmarks.other import write_table
 from dempster import CredalPartition
 from dempster.cluster import CredalClustering
+from dempster.cluster._pool import PooledModel
 from dempster.explain import doubt_scores, retention_curve
 from dempster.explain.scores import match_clusters
 
@@ -32,12 +33,9 @@ def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
 
 def select_alone(model: CredalClustering, X: np.ndarray) -> CredalPartition:
     """Return the masses of the selected candidate alone."""
-    candidates = model.candidates_
-    selected = candidates[candidates["selected"]].iloc[0]
-    same = candidates[candidates["n_clusters"] == selected["n_clusters"]]
-    if (same["weight"] > 0).sum() < 2:
-        return model.credal_partition_
     pool = model._model
+    if not isinstance(pool, PooledModel):
+        return model.credal_partition_
     one = pool.models[pool.selected]
     return CredalPartition(one.masses(X, lambda work, tasks: [work(*task) for task in tasks]), one.family)
 

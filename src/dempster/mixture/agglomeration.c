@@ -12,7 +12,7 @@
  */
 #include "_native/native.h"
 
-enum { EII, VII, VVV }; /* The order is that of dempster.mixture.hierarchical. */
+enum { EII, VII, VVV }; /* The order is that of dempster.mixture.gaussian_mixture. */
 
 /* Clusters. Initially each of the m points is a cluster. The union of two clusters gets the lower of their indices. */
 typedef struct {
