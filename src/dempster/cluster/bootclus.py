@@ -173,8 +173,8 @@ class PairIntervals:
         -------
         Coverage
         """
-        true = self.probabilities(posterior)
-        lower, upper = self.lower, self.upper
+        true = self.probabilities(posterior).astype(np.float32)  # the precision of the bounds
+        lower, upper = self._lower, self._upper
         belief, plausibility = self._relational
         return Coverage(
             confidence=float(np.mean((lower <= true) & (true <= upper))),
@@ -510,6 +510,8 @@ class PairModel:
 _MAX_CHANGE = 3e-4
 # EM for latent class models converges even more slowly.
 _MAX_CHANGE_OF_CLASSES = 1e-5
+# With fewer objects per parameter, intervals of the most general model are long and cover too little.
+_OBJECTS_PER_PARAMETER = 10
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
@@ -574,15 +576,21 @@ def fit_mixtures(
 
 
 def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
-    """Return fits of the candidate models to the data, and the number of the n bootstrap samples for each of them.
+    """Return fits of covariance models to the data, and the number of the n bootstrap samples for each of them.
 
-    The numbers are proportional to the Akaike weights exp(L - p), where L is the log-likelihood and p the number of
-    parameters of a model. The intervals then include the uncertainty about the model; with the selected model alone
-    they are too short. All fits start from the selected mixture.
+    If there are enough objects, the most general model has all samples: its intervals do not depend on the selection of
+    a model, so their coverage is nominal. Otherwise, its estimates vary too much. The numbers are then proportional to
+    the Akaike weights exp(L - p), where L is the log-likelihood and p the number of parameters of a model, and the
+    intervals include the uncertainty about the model; with the selected model alone they are too short. All fits start
+    from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
     gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
-    shares = np.cumsum(np.exp(gain - gain.max()))
+    general = table["n_parameters"].to_numpy().argmax()
+    weights = np.exp(gain - gain.max())
+    if len(data) >= _OBJECTS_PER_PARAMETER * table["n_parameters"].iloc[general] and np.isfinite(gain[general]):
+        weights = np.arange(len(table)) == general
+    shares = np.cumsum(weights)
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
     fits = []
     for name, count in models.value_counts(sort=False).items():
@@ -690,11 +698,12 @@ class BootClus(EvidentialClusterer):
     1. Fit a Gaussian mixture to the data, or a latent class model to a table of categories. BIC selects the covariance
        model of a Gaussian mixture unless ``mixture`` specifies it.
     2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
-       covariance model, each sample is fitted with one of the models, and the number of samples of a model is
-       proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each fit, the probability
-       that objects i and j are in the same cluster is :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the
-       probability of cluster k for object i. Quantiles of P_ij over the fits give a confidence interval
-       :math:`[P^l_{ij}, P^u_{ij}]`.
+       covariance model, the samples are fitted with the most general model, provided that there are at least ten
+       objects for each of its parameters. With fewer objects, each sample is fitted with one of the models, and the
+       number of samples of a model is proportional to its Akaike weight, exp(log-likelihood - number of parameters).
+       Under each fit, the probability that objects i and j are in the same cluster is
+       :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the probability of cluster k for object i. Quantiles
+       of P_ij over the fits give a confidence interval :math:`[P^l_{ij}, P^u_{ij}]`.
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
        .. math::
@@ -726,8 +735,8 @@ class BootClus(EvidentialClusterer):
         similarity of clusters k and l is sum_i pi_ik pi_il.
         "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
-        Covariance model. None selects the best of fourteen models by BIC for ``mixture_`` and weighs all of them in the
-        bootstrap. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
+        Covariance model. None selects the best of fourteen models by BIC for ``mixture_``; the bootstrap samples are
+        fitted with the most general model, or with all of them if there are few objects. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
         components; if ``n_clusters=None``, it keeps its number of components. With a `LatentClassModel`, X is a table
         of categories, which may contain missing values.
     confidence : float in (0, 1), default=0.9

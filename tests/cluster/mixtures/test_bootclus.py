@@ -226,7 +226,7 @@ def test_mixture_parameter(sample):
 
 
 def test_samples_of_each_model(sample):
-    """The number of samples of a model is proportional to its Akaike weight."""
+    """The number of samples of a model is proportional to its Akaike weight if there are few objects."""
     mixture = ParsimoniousGaussianMixture(3, random_state=0).fit(sample.data)
     fits = bootstrap._weigh_models(mixture, sample.data, 1000)
     table = mixture.bic_table_.loc[3]
@@ -238,6 +238,10 @@ def test_samples_of_each_model(sample):
     np.testing.assert_allclose([counts.get(name, 0) for name in table.index], expected, atol=1)
     gap = np.linalg.norm([fitted.means - mixture.means_ for fitted, _ in fits], axis=2)
     assert gap.max() < 1  # Component k of every fit is component k of the selected mixture.
+    many = make_gaussian_mixture(1, 170, random_state=0)[0]  # ten objects for each of the 17 parameters of VVV
+    assert [(fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture.fit(many), many, 20)] == [
+        ("VVV", 20)
+    ]
     mixture.set_params(model="EEE").fit(sample.data)
     assert [(fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture, sample.data, 20)] == [
         ("EEE", 20)
