@@ -736,9 +736,10 @@ class BootClus(EvidentialClusterer):
         "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
         Covariance model. None selects the best of fourteen models by BIC for ``mixture_``; the bootstrap samples are
-        fitted with the most general model, or with all of them if there are few objects. A name ("EII", "VEV", "VVV", ...) selects one model. An estimator is copied and gets ``n_clusters``
-        components; if ``n_clusters=None``, it keeps its number of components. With a `LatentClassModel`, X is a table
-        of categories, which may contain missing values.
+        fitted with the most general model, or with all of them if there are few objects. A name ("EII", "VEV", "VVV",
+        ...) selects one model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it
+        keeps its number of components. With a `LatentClassModel`, X is a table of categories, which may contain missing
+        values.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
