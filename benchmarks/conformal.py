@@ -56,8 +56,9 @@ def sets_of_dempster(model, score, X, y, new, confidence):
 def sets_of_mapie(model, score, X, y, new, confidence):
     from mapie.classification import SplitConformalClassifier
 
-    one = SplitConformalClassifier(model, confidence_level=confidence, conformity_score=score, prefit=True)
-    options = {"conformity_score_params": {"include_last_label": True}} if score == "aps" else {}
+    last = {"lac": None, "aps": True, "aps, randomized": "randomized"}[score]
+    one = SplitConformalClassifier(model, confidence_level=confidence, conformity_score=score[:3], prefit=True)
+    options = {"conformity_score_params": {"include_last_label": last}} if last else {}
     return one.conformalize(X, y).predict_set(new, **options)[1][:, :, 0]
 
 
@@ -78,7 +79,7 @@ def sets_of_puncc(model, score, X, y, new, confidence):
             return self.model.predict_proba(X)
 
     predictor = Probabilities(model, is_trained=True)
-    one = LAC(predictor, train=False) if score == "lac" else APS(predictor, train=False, rand=False)
+    one = LAC(predictor, train=False) if score == "lac" else APS(predictor, train=False, rand=score != "aps")
     one.fit(X_calib=X, y_calib=y)
     out = np.zeros((len(new), len(model.classes_)), dtype=bool)
     for i, members in enumerate(one.predict(new, alpha=1 - confidence)[1]):
@@ -88,9 +89,9 @@ def sets_of_puncc(model, score, X, y, new, confidence):
 
 PACKAGES: dict[str, tuple[Sets, tuple[str, ...]]] = {
     "dempster": (sets_of_dempster, ("lac", "aps")),
-    "mapie": (sets_of_mapie, ("lac", "aps")),
+    "mapie": (sets_of_mapie, ("lac", "aps", "aps, randomized")),
     "crepes": (sets_of_crepes, ("lac",)),
-    "puncc": (sets_of_puncc, ("lac", "aps")),
+    "puncc": (sets_of_puncc, ("lac", "aps", "aps, randomized")),
 }
 
 

@@ -52,11 +52,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     confidence : float in (0, 1), default=0.9
         Probability that a predicted set contains the true class.
     score : {"lac", "aps", "plausibility"}, default="lac"
-        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" is the total
-        probability of the classes that are at least as probable, minus a random share of the probability of the class
-        itself. This share is uniform on [0, 1] for calibration objects and 1 for new objects, so that predictions are
-        not random and sets are never empty. They are larger, and the coverage is above ``confidence``. "plausibility"
-        is 1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
+        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" (adaptive
+        prediction sets) is the total probability of the more probable classes; it is zero for the most probable class
+        of every object, and these equal scores are ordered by 1 - probability instead of at random. "plausibility" is
+        1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
         it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are
@@ -74,7 +73,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         by its density among those in ``fit``, shape (n,), up to a constant factor. Calibration objects have this
         weight in the p-values.
     random_state : int, RandomState, Generator or None, default=None
-        Seed for the division of the objects and the random shares of ``score="aps"``.
+        Seed for the division of the objects.
 
     Attributes
     ----------
@@ -204,8 +203,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         for part, model in zip(parts, self.estimators_, strict=True):
             rows, own = _safe_indexing(data, part), (np.arange(len(part)), codes[part])
             scores.append(self._compute_scores(model, rows)[own])
-            if self.score == "aps":
-                scores[-1] += rng.random_sample(len(part)) * self._compute_probabilities(model, rows)[own]
             weights.append(self._compute_weights(rows))
         self.calibration_scores_, self.calibration_weights_ = np.concatenate(scores), np.concatenate(weights)
 
@@ -288,10 +285,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return out
 
     def _compute_scores(self, model: Any, X: Any) -> np.ndarray:
-        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit.
-
-        For "aps", this is the total probability of the more probable classes.
-        """
+        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit."""
         if self.score == "plausibility":
             masses = _predict_masses(model, X)
             if masses is not None:
@@ -303,8 +297,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
         order = np.argsort(-probabilities, axis=1, kind="stable")
         totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
-        scores = np.zeros_like(probabilities)
-        np.put_along_axis(scores, order[:, 1:], totals[:, :-1], axis=1)
+        totals = np.column_stack([-totals[:, 0], totals[:, :-1]])  # first the most probable classes, by probability
+        scores = np.empty_like(probabilities)
+        np.put_along_axis(scores, order, totals, axis=1)
         return scores
 
     def _compute_weights(self, X: Any) -> np.ndarray:
