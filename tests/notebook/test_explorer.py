@@ -332,9 +332,11 @@ def test_theme_follows_the_text_of_the_notebook(open_widget):
     page = open_widget(PARTITION.explore(X), color="#eee")
     root = page.locator(".dempster-explorer")
     assert root.get_attribute("data-theme") == "dark"
-    page.evaluate("document.body.style.color = '#222'")
-    page.wait_for_timeout(100)
-    assert root.get_attribute("data-theme") == "light"
+    # Dark text, and the text of Abyss, Solarized Light and Solarized Dark in VS Code.
+    for color, theme in (("#222", "light"), ("#6688cc", "dark"), ("#657b83", "light"), ("#839496", "dark")):
+        page.evaluate("color => { document.body.style.color = color; }", color)
+        page.wait_for_timeout(100)
+        assert root.get_attribute("data-theme") == theme, color
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 

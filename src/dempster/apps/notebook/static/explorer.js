@@ -124,12 +124,13 @@ function render({ model, el }) {
 
   // ---- theme --------------------------------------------------------------------------------------------------------
 
-  // The color of the text around the widget tells whether the notebook is dark.
+  // The color of the text around the widget tells whether the notebook is dark. The limit is between the luminances of this
+  // color in Solarized Light (0.19) and in Abyss, a dark theme of VS Code (0.25).
   const showTheme = () => {
     const pen = make("canvas").getContext("2d", { willReadFrequently: true });
     pen.fillStyle = getComputedStyle(el).color;
     pen.fillRect(0, 0, 1, 1);
-    const isDark = luminance([...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].map((u) => u / 255)) > 0.35;
+    const isDark = luminance([...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].map((u) => u / 255)) > 0.22;
     if (root.dataset.theme === (isDark ? "dark" : "light")) return;
     root.dataset.theme = isDark ? "dark" : "light";
     adaptColors(root);
