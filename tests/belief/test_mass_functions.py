@@ -48,7 +48,6 @@ def test_transforms_match_the_reference(reference, n):
     case.assert_equal("m_from_b", transforms.implicability_to_mass(case["b"]))
     case.assert_equal("m_from_pl", transforms.plausibility_to_mass(case["pl"]))
     case.assert_equal("m_from_q", transforms.commonality_to_mass(case["q"]))
-    case.assert_equal("pl", transforms.commonality_to_plausibility(case["q"]))
     case.assert_equal("w", transforms.mass_to_conjunctive_weights(case["m"][case["w_rows"]]))
     case.assert_equal("m_from_w", transforms.conjunctive_weights_to_mass(case["w"]))
     case.assert_equal("v", transforms.mass_to_disjunctive_weights(case["m"][case["v_rows"]]))
@@ -185,7 +184,6 @@ def test_fast_transforms_invert_on_the_power_set(c, seed):
     for there, back in (
         (transforms.mass_to_commonality, transforms.commonality_to_mass),
         (transforms.mass_to_implicability, transforms.implicability_to_mass),
-        (transforms.mass_to_belief, transforms.belief_to_mass),
         (transforms.mass_to_plausibility, transforms.plausibility_to_mass),
     ):
         np.testing.assert_allclose(back(there(m)), m, atol=1e-9)

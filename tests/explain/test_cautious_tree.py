@@ -256,7 +256,7 @@ def test_outliers():
 def test_max_leaves_and_max_depth(iris):
     X, partition = iris
     trees = [CautiousTree(k).fit(X, partition) for k in range(1, 6)]
-    assert [tree.get_n_leaves() for tree in trees] == [1, 2, 3, 4, 5]
+    assert [len(tree.leaves_) for tree in trees] == [1, 2, 3, 4, 5]
     assert trees[0].get_depth() == 0
     mistakes_made = [tree.mistakes_by_leaves_[-1] for tree in trees]
     assert mistakes_made == sorted(mistakes_made, reverse=True)
@@ -357,7 +357,6 @@ def test_numbers_of_clusters(n_clusters):
 )
 def test_uninformative_columns(X):
     tree = CautiousTree(min_samples_leaf=2).fit(X, np.tile([0, 1], 10))
-    assert tree.get_n_leaves() == 1
     assert tree.to_frame()["rule"].tolist() == ["always"]
     assert [leaf.answer for leaf in tree.leaves_] == [(0, 1)]
 

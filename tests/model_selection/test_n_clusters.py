@@ -24,8 +24,9 @@ def test_minimum_is_at_the_true_number(n_clusters):
     curve = n_clusters_curve(ECM(n_init=3, random_state=0), X, range(2, 8))
     assert curve.best == n_clusters
     assert curve.n_clusters.tolist() == [2, 3, 4, 5, 6, 7]
-    assert curve.best_partition.n_clusters == n_clusters
-    assert len(set(zip(curve.best_partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
+    partition = curve.partitions[n_clusters - 2]
+    assert partition.n_clusters == n_clusters
+    assert len(set(zip(partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
     assert curve.nonspecificity.min() >= 0
     assert curve.nonspecificity.max() <= 1
     assert (np.diff(curve.objective) < 0).all()
@@ -130,13 +131,13 @@ def test_table_and_text():
         nonspecificity=np.array([0.2, 0.12345]),
         objective=np.array([5.0, 4.0]),
         converged=np.array([True, False]),
-        partitions=[None, "three"],
+        partitions=[None, None],
     )
     table = curve.to_frame()
     assert table.index.name == "n_clusters"
     assert table.loc[3].to_dict() == {"nonspecificity": 0.12345, "objective": 4.0, "converged": False}
     assert repr(curve) == "NClustersCurve(nonspecificity={2: 0.200, 3: 0.123}, best=3)"
-    assert (len(curve), curve.best_partition) == (2, "three")
+    assert len(curve) == 2
 
 
 def test_progress_bar(capsys):

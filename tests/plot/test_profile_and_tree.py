@@ -150,7 +150,7 @@ def test_texts_of_a_large_tree_do_not_overlap(crowd):
     table, partition = crowd
     table = table.assign(code=np.arange(300) % 15)
     tree = CautiousTree().fit(table, partition)
-    assert tree.get_n_leaves() >= 15
+    assert len(tree.leaves_) >= 15
     display = tree.plot(title="large")
     display.figure_.canvas.draw()
     renderer = display.figure_.canvas.get_renderer()

@@ -1331,7 +1331,7 @@ class MassFunctions:
         Returns
         -------
         Opinions
-            Object with ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
+            Object with ``belief``, ``uncertainty``, ``base_rate`` and ``probability``.
         """
         opinions.check_opinions(self.masses, self.focal_sets, self.frame)
         rate = opinions.validate_base_rate(base_rate, self.frame, self.n_clusters)

@@ -1,4 +1,4 @@
-"""Opinions of subjective logic, and their conversion to Dirichlet distributions and mass functions."""
+"""Opinions of subjective logic and Dirichlet distributions, and their conversion to mass functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check, choice, convert_fields, real, reorder_by_names
+from dempster._validation import as_reals, convert_fields, reorder_by_names
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
@@ -36,8 +36,6 @@ class Opinions:
     >>> opinions = MassFunctions.from_dirichlet([[8.0, 1.0, 1.0]]).to_opinions()
     >>> opinions.belief.round(2), opinions.uncertainty.round(2)
     (array([[0.7, 0. , 0. ]]), array([0.3]))
-    >>> opinions.to_dirichlet().round(2)
-    array([[8., 1., 1.]])
     """
 
     belief: np.ndarray
@@ -59,27 +57,6 @@ class Opinions:
     def probability(self) -> np.ndarray:
         """Probabilities belief + base rate * uncertainty, shape (n, c), the means of the Dirichlet distributions."""
         return self.belief + self.uncertainty[:, None] * self.base_rate
-
-    def to_dirichlet(self, prior_weight: float | None = None) -> np.ndarray:
-        """Return the parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
-
-        Parameters
-        ----------
-        prior_weight : float > 0, optional
-            Sum W of the parameters of the prior; by default c, like the default of `MassFunctions.from_dirichlet`.
-
-        Returns
-        -------
-        array of shape (n, c)
-        """
-        check(prior_weight, "prior_weight", choice(None) | real(0, open_low=True))
-        weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
-        if (self.uncertainty <= 0).any():
-            row = int((self.uncertainty <= 0).argmax())
-            raise InvalidInputError(
-                f"the opinion in row {row} has no uncertainty (infinite evidence); discount the mass functions"
-            )
-        return weight * (self.belief / self.uncertainty[:, None] + self.base_rate)
 
     def __len__(self) -> int:
         return len(self.belief)

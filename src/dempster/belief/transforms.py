@@ -92,18 +92,6 @@ def implicability_to_mass(implicability: Array) -> Array:
     return _sweep(as_array(implicability), 1, -1)
 
 
-def mass_to_belief(mass: Array) -> Array:
-    """Return the unnormalized beliefs bel(A) = b(A) - m(empty set), where b is the implicability."""
-    mass = as_array(mass)
-    return mass_to_implicability(mass) - mass[..., :1]
-
-
-def belief_to_mass(belief: Array) -> Array:
-    """Invert `mass_to_belief`, using m(empty set) = 1 - bel(whole frame)."""
-    belief = as_array(belief)
-    return implicability_to_mass(belief + (1 - belief[..., -1:]))
-
-
 def mass_to_plausibility(mass: Array) -> Array:
     """Return the unnormalized plausibilities pl(A) = 1 - b(complement of A), where b is the implicability."""
     return 1 - _reversed(mass_to_implicability(mass))
@@ -112,11 +100,6 @@ def mass_to_plausibility(mass: Array) -> Array:
 def plausibility_to_mass(plausibility: Array) -> Array:
     """Invert `mass_to_plausibility`."""
     return implicability_to_mass(1 - _reversed(as_array(plausibility)))
-
-
-def commonality_to_plausibility(commonality: Array) -> Array:
-    """Return the plausibilities pl(A), the sums of (-1)^(|B|+1) q(B) over the nonempty subsets B of A."""
-    return mass_to_plausibility(commonality_to_mass(commonality))
 
 
 def mass_to_conjunctive_weights(mass: Array) -> Array:

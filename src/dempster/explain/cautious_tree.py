@@ -756,15 +756,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "nodes_")
         return tuple(node for node in self.nodes_ if node.is_leaf)
 
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves.
-
-        Returns
-        -------
-        int
-        """
-        return len(self.leaves_)
-
     def get_depth(self) -> int:
         """Return the depth of the tree.
 

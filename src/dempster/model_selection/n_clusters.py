@@ -91,11 +91,6 @@ class NClustersCurve:
         """Number of clusters with the smallest nonspecificity; the smallest number in case of ties."""
         return int(self.n_clusters[self.nonspecificity.argmin()])
 
-    @property
-    def best_partition(self) -> CredalPartition:
-        """Partition into `best` clusters."""
-        return self.partitions[int(self.nonspecificity.argmin())]
-
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with nonspecificity, objective and convergence for each number of clusters.
 

@@ -266,27 +266,6 @@ class LazyCredalPartition:
         """
         return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
 
-    def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
-        """Iterate over blocks of the ``top`` largest masses of each object; the rest is moved to the frame.
-
-        Use this method for a very large number of clusters, where most masses are small. No belief increases (except
-        that of the frame, if mass on the empty set is moved) and no plausibility decreases.
-
-        Parameters
-        ----------
-        top : int
-            Number of masses to keep for each object.
-
-        Yields
-        ------
-        scipy.sparse.csr_array
-            Rows of one block. The columns are those of `focal_sets`, and a last column for the frame if it is not a
-            focal set.
-        """
-        check(top, "top", integer(1))
-        for block in self._rows.blocks():
-            yield top_masses(block, self.focal_sets, top)
-
     def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
         """Write one Parquet file for each block into a folder, and return the paths of the files in order.
 
@@ -298,7 +277,8 @@ class LazyCredalPartition:
             New or empty folder, to which all Dask workers have access.
         top : int, optional
             Number of masses to write for each object, for a very large number of clusters. The largest masses are
-            written as a list of set indices and a list of masses; the rest is moved to the frame (see `sparse_masses`).
+            written as a list of set indices and a list of masses; the rest is moved to the frame. No
+            plausibility decreases. No belief increases, except that of the frame if mass on the empty set is moved.
 
         Returns
         -------
