@@ -248,19 +248,18 @@ def test_local_copies_agree_with_the_catalogue(local, name):
         assert len(y) == len(X)
 
 
-def test_named_fetchers(local):
-    np.testing.assert_array_equal(ed.fetch_seeds().data, ed.fetch_dataset("seeds").data)
-    assert ed.fetch_s_set(3).DESCR.startswith("S3:")
-    assert ed.fetch_leaves("texture").data.shape == (1599, 64)
-    assert ed.fetch_gvhd("control", return_X_y=True)[1] is None
-    assert ed.fetch_gvhd().data.shape == (9083, 4)
-    assert ed.fetch_vowel().train.sum() == 528
-    assert len(np.unique(ed.fetch_mice_protein(version="complete").mouse)) == 72
+def test_known_properties(local):
+    assert ed.fetch_dataset("s3").DESCR.startswith("S3:")
+    assert ed.fetch_dataset("leaves_texture").data.shape == (1599, 64)
+    assert ed.fetch_dataset("gvhd_control", return_X_y=True)[1] is None
+    assert ed.fetch_dataset("gvhd_positive").data.shape == (9083, 4)
+    assert ed.fetch_dataset("vowel").train.sum() == 528
+    assert len(np.unique(ed.fetch_dataset("mice_protein", version="complete").mouse)) == 72
 
 
 def test_ecoli_of_the_paper(local):
-    original = ed.fetch_ecoli()
-    prepared = ed.fetch_ecoli(version="paper", as_frame=True)
+    original = ed.fetch_dataset("ecoli")
+    prepared = ed.fetch_dataset("ecoli", version="paper", as_frame=True)
     assert prepared.target_names.tolist() == ["cp", "im", "pp"]
     assert np.bincount(prepared.target).tolist() == [143, 112, 52]
     assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
@@ -271,45 +270,45 @@ def test_ecoli_of_the_paper(local):
 
 
 def test_other_versions(local):
-    assert ed.fetch_segment(version="paper").feature_names[0] == "short-line-density-5"
-    letters = ed.fetch_letter(version="paper")
+    assert ed.fetch_dataset("segment", version="paper").feature_names[0] == "short-line-density-5"
+    letters = ed.fetch_dataset("letter", version="paper")
     assert letters.target_names.tolist() == ["I", "J", "L"]
     assert np.bincount(letters.target).tolist() == [755, 747, 761]
-    assert np.bincount(ed.fetch_glass(version="k-cevclus").target).tolist() == [163, 51]
-    assert np.bincount(ed.fetch_glass(version="four-classes").target).tolist() == [70, 76, 17, 22]
+    assert np.bincount(ed.fetch_dataset("glass", version="k-cevclus").target).tolist() == [163, 51]
+    assert np.bincount(ed.fetch_dataset("glass", version="four-classes").target).tolist() == [70, 76, 17, 22]
     for version in ("complete", "trisomic"):
-        assert not np.isnan(ed.fetch_mice_protein(version=version).data).any()
+        assert not np.isnan(ed.fetch_dataset("mice_protein", version=version).data).any()
 
 
 def test_random_version_of_dry_bean(local):
-    X, y = ed.fetch_dry_bean(version="paper", return_X_y=True)
-    again, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=0)
-    other, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=1)
+    X, y = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True)
+    again, _ = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True, random_state=0)
+    other, _ = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True, random_state=1)
     np.testing.assert_array_equal(X, again)
     assert not np.array_equal(X, other)
     assert np.bincount(y).tolist() == [200] * 7
-    full_X, full_y = ed.fetch_dry_bean(return_X_y=True)
+    full_X, full_y = ed.fetch_dataset("dry_bean", return_X_y=True)
     whole = {(*row, label) for row, label in zip(full_X, full_y, strict=True)}
     assert all((*row, label) in whole for row, label in zip(X, y, strict=True))
 
 
 def test_protein(local):
-    protein = ed.fetch_protein()
+    protein = ed.fetch_dataset("protein")
     assert protein.data is None
     assert protein.dissimilarities.shape == (213, 213)
     np.testing.assert_array_equal(protein.dissimilarities, protein.dissimilarities.T)
-    D, y = ed.fetch_protein(return_X_y=True)
+    D, y = ed.fetch_dataset("protein", return_X_y=True)
     np.testing.assert_array_equal(D, protein.dissimilarities)
     assert np.bincount(y).tolist() == [72, 72, 39, 30]
     with pytest.raises(ValueError, match=r"\bas_frame\b"):
-        ed.fetch_protein(as_frame=True)
+        ed.fetch_dataset("protein", as_frame=True)
 
 
 def test_frames(local):
-    heart = ed.fetch_heart(as_frame=True)
+    heart = ed.fetch_dataset("heart", as_frame=True)
     assert heart.frame.shape == (270, 14)
     assert heart.data.columns[0] == "age"
-    X, y = ed.fetch_heart(return_X_y=True, as_frame=True)
+    X, y = ed.fetch_dataset("heart", return_X_y=True, as_frame=True)
     assert isinstance(y, pd.Series)
     pd.testing.assert_frame_equal(X, heart.data)
 
@@ -320,12 +319,9 @@ def test_frames(local):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ed.fetch_ecoli(version="best"), "version must be .* 'ecoli'"),
-        (lambda: ed.fetch_seeds(version="paper"), "version must be .* got 'paper'"),
+        (lambda: ed.fetch_dataset("ecoli", version="best"), "version must be .* 'ecoli'"),
+        (lambda: ed.fetch_dataset("seeds", version="paper"), "version must be .* got 'paper'"),
         (lambda: ed.fetch_dataset(3), "name must be"),
-        (lambda: ed.fetch_s_set(5), "number must be .* got 5"),
-        (lambda: ed.fetch_leaves("colour"), "attributes must be .* got 'colour'"),
-        (lambda: ed.fetch_gvhd("both"), "sample must be .* got 'both'"),
     ],
 )
 def test_invalid_arguments(call, message):
@@ -344,25 +340,25 @@ def folder(tmp_path, monkeypatch):
 def test_local_copy_of_another_size(folder):
     np.savez(folder / "seeds.npz", X=np.zeros((209, 7)), y=np.arange(209) % 3)
     with pytest.raises(ValueError, match=r"'seeds' from .*seeds.npz must have 210 objects.*, got 209"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
     np.savez(folder / "seeds.npz", X=np.zeros((210, 7)), y=np.arange(209) % 3)
     with pytest.raises(ValueError, match="210 objects and 209 labels"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
     np.savez(folder / "protein.npz", D=np.zeros((213, 212)), y=np.arange(213) % 4)
     with pytest.raises(ValueError, match=r"'protein'.* must have 213 objects"):
-        ed.fetch_protein()
+        ed.fetch_dataset("protein")
 
 
 def test_invalid_local_copy(folder):
     (folder / "seeds.npz").write_bytes(b"PK\x03\x04 not a zip")
     with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
     np.savez(folder / "seeds.npz", X=np.array([{"pickled": "object"}], dtype=object))
     with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
     np.savez(folder / "seeds.npz", y=np.zeros(210))
     with pytest.raises(ValueError, match=r"\bmust\b"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
 
 
 # --- OpenML -----------------------------------------------------------------------------------------------------------
@@ -394,14 +390,14 @@ def openml(monkeypatch):
 def test_no_network(openml, error, monkeypatch, tmp_path):
     openml.answer = error
     with pytest.raises(OSError, match="'ecoli' is not available") as caught:
-        ed.fetch_ecoli()
+        ed.fetch_dataset("ecoli")
     assert isinstance(caught.value, ed.DatasetNotAvailableError)
     message = str(caught.value)
     for part in ("DEMPSTER_SHARED is not set", "OpenML (data_id 39)", str(error), "data/ecoli.npz"):
         assert part in message
     monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
     with pytest.raises(ed.DatasetNotAvailableError, match=r"there is no file .*ecoli\.npz"):
-        ed.fetch_ecoli()
+        ed.fetch_dataset("ecoli")
 
 
 @pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml_id is None])
@@ -423,7 +419,7 @@ def _answer(labels, n_features, **columns):
 def test_classes_in_the_order_of_the_catalogue(openml, tmp_path):
     labels = np.repeat(["3", "1", "2"], 70)
     openml.answer = _answer(labels, 7)
-    seeds = ed.fetch_seeds(data_home=tmp_path)
+    seeds = ed.fetch_dataset("seeds", data_home=tmp_path)
     assert openml.request["data_id"] == 1499
     assert openml.request["data_home"] == tmp_path
     assert seeds.data.shape == (210, 7)
@@ -437,28 +433,28 @@ def test_labels_and_columns_of_openml(openml):
     glass = CATALOGUE["glass"]
     labels = np.repeat([f"'{label}'" for label in glass.openml_labels], [70, 76, 17, 13, 9, 29])
     openml.answer = _answer(labels, 9)
-    assert np.bincount(ed.fetch_glass().target).tolist() == [70, 76, 17, 13, 9, 29]
+    assert np.bincount(ed.fetch_dataset("glass").target).tolist() == [70, 76, 17, 13, 9, 29]
 
     codes = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0, 7.0], [1533, 703, 1358, 626, 707, 1508])
     openml.answer = _answer(codes, 36)
-    satellite = ed.fetch_satellite()
+    satellite = ed.fetch_dataset("satellite")
     assert np.bincount(satellite.target).tolist() == [703, 626, 1358, 1533, 707, 1508]
     assert satellite.target_names[satellite.target[0]] == "red soil"
 
     openml.answer = _answer(np.repeat(CATALOGUE["vowel"].class_names, 90), 10, Sex=pd.Categorical(["Male"] * 990))
-    assert ed.fetch_vowel().data.shape == (990, 10)
+    assert ed.fetch_dataset("vowel").data.shape == (990, 10)
 
     openml.answer = _answer(np.repeat([str(k) for k in range(1, 101)], 16), 64)
-    assert ed.fetch_leaves("shape").target_names.tolist() == [str(k) for k in range(1, 101)]
+    assert ed.fetch_dataset("leaves_shape").target_names.tolist() == [str(k) for k in range(1, 101)]
 
 
 def test_invalid_data_of_openml(openml):
     openml.answer = _answer(np.repeat(["1", "2", "3"], 70), 6)
     with pytest.raises(ValueError, match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
     openml.answer = _answer(np.repeat(["1", "2", "x"], 70), 7)
     with pytest.raises(ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"):
-        ed.fetch_seeds()
+        ed.fetch_dataset("seeds")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from dempster.apps.recipe import (
 )
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, read_constraints, write_constraints
-from dempster.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
+from dempster.datasets import fetch_dataset, load_iris, load_wine
 from dempster.io import atomic_writes, read_dissimilarities, read_table
 from dempster.persistence import load, save
 
@@ -100,9 +100,6 @@ INVALID = {
     "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *NOT_COMPARABLE]),
     "columns of read_table": (lambda v: read_table(__file__, columns=v), [3, np.ones((2, 2)), ["a", "a"], [["a"]]]),
     "network": (lambda v: load_model(network=v), [3, "x", ECM(2), int, *NOT_COMPARABLE]),
-    "number": (fetch_s_set, [0, 5, "1", 1.5, True, *NOT_COMPARABLE]),
-    "attributes": (fetch_leaves, ["size", 3, *NOT_COMPARABLE]),
-    "sample": (fetch_gvhd, ["none", 3, *NOT_COMPARABLE]),
     "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
     "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),

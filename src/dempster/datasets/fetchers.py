@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
-from inspect import Signature, signature
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import check, check_flags, choice, is_integer
+from dempster._validation import check_flags
 from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, DatasetVersion, describe_shape
 from dempster.io.atomic import as_path
@@ -129,166 +128,6 @@ def _describe(record: DatasetRecord, version: str) -> str:
     if record.note:
         lines.append(record.note)
     return "\n".join([*lines, f"Reference: {record.citation}", f"Source: {record.homepage}"])
-
-
-_DOCUMENTATION = """{title}: {size}.
-
-    {note}
-
-    Parameters
-    ----------
-    version : {{{versions}}}, default="original"
-        {preparations}
-    return_X_y, as_frame, data_home, random_state
-        See :func:`fetch_dataset`.
-
-    Returns
-    -------
-    Bunch or tuple
-        See :func:`fetch_dataset`.
-
-    References
-    ----------
-    {citation}
-
-    Examples
-    --------
-    >>> from dempster.datasets import {function}
-    >>> X, y = {function}(return_X_y=True)  # doctest: +SKIP
-    """
-
-
-def _create_fetcher(name: str) -> Callable[..., Any]:
-    """Return a function that fetches the dataset, with a docstring that describes the dataset."""
-
-    def fetch(**options: Any) -> Any:
-        return fetch_dataset(name, **options)
-
-    _, *parameters = signature(fetch_dataset).parameters.values()
-    fetch.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    record = CATALOGUE[name]
-    function = f"fetch_{name}"
-    versions = {version: derived.description for version, derived in record.preparations.items()}
-    fetch.__name__ = fetch.__qualname__ = function
-    fetch.__doc__ = _DOCUMENTATION.format(
-        title=record.title,
-        size=describe_shape(record.shape),
-        note=record.note or "The data are not centered, scaled or imputed.",
-        versions=", ".join(f'"{version}"' for version in record.versions),
-        preparations="; ".join(f'"{version}": {text}' for version, text in versions.items()) or "Only the original.",
-        citation=record.citation,
-        function=function,
-    )
-    return fetch
-
-
-fetch_ecoli = _create_fetcher("ecoli")
-fetch_seeds = _create_fetcher("seeds")
-fetch_heart = _create_fetcher("heart")
-fetch_glass = _create_fetcher("glass")
-fetch_letter = _create_fetcher("letter")
-fetch_segment = _create_fetcher("segment")
-fetch_mice_protein = _create_fetcher("mice_protein")
-fetch_vowel = _create_fetcher("vowel")
-fetch_ionosphere = _create_fetcher("ionosphere")
-fetch_vehicle = _create_fetcher("vehicle")
-fetch_satellite = _create_fetcher("satellite")
-fetch_pendigits = _create_fetcher("pendigits")
-fetch_shuttle = _create_fetcher("shuttle")
-fetch_diabetes_reaven = _create_fetcher("diabetes_reaven")
-fetch_protein = _create_fetcher("protein")
-fetch_d31 = _create_fetcher("d31")
-fetch_birch1 = _create_fetcher("birch1")
-fetch_dry_bean = _create_fetcher("dry_bean")
-
-
-def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Fetch one of the datasets S1 (well separated) to S4 (overlapping), 5000 points in 15 Gaussian clusters.
-
-    Parameters
-    ----------
-    number : {1, 2, 3, 4}, default=1
-        Number of the dataset.
-    return_X_y, as_frame
-        See :func:`fetch_dataset`. A local copy is required.
-
-    Returns
-    -------
-    Bunch or tuple
-        See :func:`fetch_dataset`.
-
-    References
-    ----------
-    P. Franti, O. Virmajoki. Iterative shrinking method for clustering problems. Pattern Recognition 39, 2006.
-
-    Examples
-    --------
-    >>> from dempster.datasets import fetch_s_set
-    >>> X, y = fetch_s_set(2, return_X_y=True)  # doctest: +SKIP
-    """
-    if not is_integer(number) or number not in (1, 2, 3, 4):
-        raise InvalidParameterError("number", "1, 2, 3 or 4", number)
-    return fetch_dataset(f"s{int(number)}", return_X_y=return_X_y, as_frame=as_frame)
-
-
-def fetch_leaves(
-    attributes: str = "shape", *, return_X_y: bool = False, as_frame: bool = False, data_home: DataHome = None
-) -> Any:
-    """Fetch the leaves of one hundred plant species (1600 leaves, 1599 for texture; 64 attributes).
-
-    Parameters
-    ----------
-    attributes : {"shape", "margin", "texture"}, default="shape"
-        Attributes that describe the leaves. The rows of the three datasets do not correspond to each other.
-    return_X_y, as_frame, data_home
-        See :func:`fetch_dataset`.
-
-    Returns
-    -------
-    Bunch or tuple
-        See :func:`fetch_dataset`.
-
-    References
-    ----------
-    C. Mallah, J. Cope, J. Orwell. Plant leaf classification using probabilistic integration of shape, texture and
-    margin features. Signal Processing, Pattern Recognition and Applications, 2013.
-
-    Examples
-    --------
-    >>> from dempster.datasets import fetch_leaves
-    >>> X, y = fetch_leaves("margin", return_X_y=True)  # doctest: +SKIP
-    """
-    check(attributes, "attributes", choice("shape", "margin", "texture"))
-    return fetch_dataset(f"leaves_{attributes}", return_X_y=return_X_y, as_frame=as_frame, data_home=data_home)
-
-
-def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Fetch the graft-versus-host disease data, flow cytometry of the cells of one patient (4 attributes, no labels).
-
-    Parameters
-    ----------
-    sample : {"positive", "control"}, default="positive"
-        Patient with the disease (9083 cells) or without the disease (6809 cells).
-    return_X_y, as_frame
-        See :func:`fetch_dataset`. A local copy is required.
-
-    Returns
-    -------
-    Bunch or tuple
-        See :func:`fetch_dataset`.
-
-    References
-    ----------
-    R. R. Brinkman et al. High-content flow cytometry and temporal data analysis for defining a cellular signature of
-    graft-versus-host disease. Biology of Blood and Marrow Transplantation 13, 2007.
-
-    Examples
-    --------
-    >>> from dempster.datasets import fetch_gvhd
-    >>> cells = fetch_gvhd("control")  # doctest: +SKIP
-    """
-    check(sample, "sample", choice("positive", "control"))
-    return fetch_dataset(f"gvhd_{sample}", return_X_y=return_X_y, as_frame=as_frame)
 
 
 # ---- sources and versions -------------------------------------------------------------------------------------------
