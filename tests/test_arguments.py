@@ -12,7 +12,7 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.belief import Opinions
 from dempster.classify import ContextualDiscounting
 from dempster.cluster import ECM
-from dempster.constraints import Constraints, links, suggest_pairs
+from dempster.constraints import Constraints, suggest_pairs
 from dempster.dissimilarity import to_conflict
 from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, retention_curve, stability
 from dempster.mixture import GaussianParameters
@@ -139,7 +139,6 @@ OTHERS = {
     "partitions compared": lambda v: non_dominated(v, M),
     "partitions on a map": embed_partitions,
     "partition": RelationalPartition,
-    "constraints": lambda v: links(v, 3),
 }
 TABLES_OF = {"two": np.eye(2), "three": np.full((3, 4), 0.25), "line": np.linspace(0.1, 0.9, 12), "few": np.ones(3)}
 NOT_FLAGS = ["no", "", b"x", 2, -1, 0.5, np.nan, 1j, [], {}, None, object(), DATES[0], pd.NA, np.array([1, 2])]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from dempster import CredalPartition, FocalSets
-from dempster.constraints import Constraints, Contradiction, ContradictionError, links, suggest_pairs
-from dempster.constraints.constraints import pairs_at
+from dempster.constraints import Constraints, Contradiction, ContradictionError, suggest_pairs
+from dempster.constraints.constraints import links, pairs_at
 from tests.strategies import random_masses
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -755,14 +755,6 @@ def test_links_are_a_symmetric_adjacency(c):
             expected[kind, i, j] = expected[kind, j, i] = value
     np.testing.assert_array_equal(dense, expected)
     assert all((np.diff(indices[a:b]) >= 0).all() for a, b in itertools.pairwise(indptr))
-
-
-def test_links_of_nothing_and_of_too_much():
-    assert [len(part) for part in links(None, 4)] == [5, 0, 0]
-    with pytest.raises(ValueError, match="must_link must"):
-        links(Constraints([(0, 4)]), 4)
-    with pytest.raises(ContradictionError, match="\\(0, 1\\)"):
-        links(Constraints([(0, 1)], [(1, 0), (1, 2)]), 4)
 
 
 def test_links_enter_the_row_solver():

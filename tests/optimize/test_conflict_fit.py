@@ -10,7 +10,6 @@ from dempster import CredalPartition, FocalSets
 from dempster._native import kernel
 from dempster.cluster.evclus._pairs import AllPairs, Links, SomePairs, link_form
 from dempster.constraints import Constraints
-from dempster.constraints import links as linked
 from dempster.dissimilarity.transform import decay, default_quantile, random_pairs, to_conflict
 from dempster.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
 from dempster.optimize.row_fit import descend_rows, descend_some_pairs, is_simple_family, no_links, sweep_rows
@@ -63,7 +62,7 @@ class Problem:
             self.weight[pairs[:, 0], pairs[:, 1]] = self.weight[pairs[:, 1], pairs[:, 0]] = count
             self.problem = SomePairs(n, pairs, count, self.delta[pairs[:, 0], pairs[:, 1]])
         self.constraints = Constraints.from_labels(rng.integers(0, 2, n), n_links, random_state=rng)
-        self.links = Links(*linked(self.constraints, n))
+        self.links = Links.from_constraints(self.constraints, n)
         self.xi = xi
 
     def descend(self, max_iter=60, tol=0.0, start=None, order=None):
@@ -275,9 +274,9 @@ def test_link_form_of_certain_objects():
 
 def test_links_among():
     constraints = Constraints(must_link=[(0, 3), (3, 5), (2, 7)], cannot_link=[(5, 1), (3, 7)])
-    part = Links(*linked(constraints, 8)).among(np.array([3, 5, 7]))
+    part = Links.from_constraints(constraints, 8).among(np.array([3, 5, 7]))
     assert (len(part), sorted(part.signs)) == (2, [-1, -1, 1, 1])
-    expected = Links(*linked(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3))
+    expected = Links.from_constraints(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3)
     for one, other in zip(
         (part.indptr, part.indices, part.signs), (expected.indptr, expected.indices, expected.signs), strict=True
     ):
@@ -324,7 +323,7 @@ def test_settle_links():
     linear = -2 * rng.random((3, 20)) @ references @ conflict
     masses = random_masses(rng, 6, 4)
     constraints = Constraints(must_link=[(1, 2)], cannot_link=[(2, 4), (0, 4)])
-    links = Links(*linked(constraints, 6))
+    links = Links.from_constraints(constraints, 6)
 
     def value(m):
         own = sum(0.5 * m[i] @ H @ m[i] + linear[k] @ m[i] for k, i in enumerate(rows))
@@ -367,9 +366,8 @@ class Replay:
         self.family = FocalSets(case["F"])
         self.delta = to_conflict(case["D"], case.parameters["d0"])
         self.total = float(np.sum(self.delta**2))  # over ordered pairs
-        self.links = Links.from_constraints(None, self.n)
-        if "ML" in case:
-            self.links = Links(*linked(Constraints(case["ML"], case["CL"]), self.n))
+        constraints = Constraints(case["ML"], case["CL"]) if "ML" in case else None
+        self.links = Links.from_constraints(constraints, self.n)
 
     @property
     def xi(self):

@@ -27,6 +27,7 @@ MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
 _OCTAVES = np.arange(-2, 7)  # exponents of the powers of two by which the initial gamma is multiplied
 _GAIN_DECAY = 0.9  # decay factor of the moving average of the decreases of the cost
+_FIRST_STEP, _STEP_RANGE = 1.2 * 0.1, (1e-4, 1e6)
 _ROUNDING = 4 * np.finfo(float).eps  # smaller relative increases of the cost are considered rounding errors
 _GRID = range(1, 16)
 _MIN_GAMMA = 0.25  # lower bound of gamma multiplied by the mean distance within the class
@@ -382,8 +383,6 @@ def minimize_adaptive(
     *,
     max_iter: int = 300,
     tol: float = 1e-6,
-    first_step: float = 0.1,
-    step_range: tuple[float, float] = (1e-4, 1e6),
 ) -> Run[np.ndarray]:
     """Minimize a function by the method of Silva and Almeida (1990).
 
@@ -395,7 +394,7 @@ def minimize_adaptive(
     point = np.array(start, dtype=float)
     value, gradient = evaluate(point)
     run = Run(point, [float(value)])
-    steps = np.clip(np.full_like(point, 1.2 * first_step), *step_range)
+    steps = np.full_like(point, _FIRST_STEP)
     gain = 1.0
     for _ in range(max_iter):
         trial = run.model - steps * gradient
@@ -406,7 +405,7 @@ def minimize_adaptive(
             run.history.append(last)
             continue
         gain = _GAIN_DECAY * gain + (1 - _GAIN_DECAY) * abs(last - value)
-        steps = np.clip(np.where(slope * gradient >= 0, 1.2, 0.8) * steps, *step_range)
+        steps = np.clip(np.where(slope * gradient >= 0, 1.2, 0.8) * steps, *_STEP_RANGE)
         run.model, gradient = trial, slope
         run.history.append(min(float(value), last))
         if gain < tol:

@@ -6,7 +6,6 @@ from dempster.constraints.constraints import (
     ContradictionError,
     ContradictionWarning,
     Violations,
-    links,
 )
 from dempster.constraints.files import read_constraints, write_constraints
 from dempster.constraints.suggestion import suggest_pairs
@@ -20,5 +19,4 @@ __all__ = [
     "suggest_pairs",
     "read_constraints",
     "write_constraints",
-    "links",
 ]

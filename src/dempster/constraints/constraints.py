@@ -24,7 +24,6 @@ from dempster._validation import (
     format_value,
     is_integer,
     validating,
-    validating_labels,
 )
 from dempster.optimize.row_fit import symmetric_pairs
 from dempster.partition import CredalPartition
@@ -727,9 +726,8 @@ def _label_codes(y: Any) -> np.ndarray:
     labels = as_labels(y, "y")
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
-        with validating_labels(y, "y"):
-            for label in labels:
-                numbers.setdefault(label, len(numbers))
+        for label in labels:
+            numbers.setdefault(label, len(numbers))
         codes = np.array([numbers[label] for label in labels], dtype=np.int64)
         names: list = list(numbers)
     else:
@@ -903,48 +901,18 @@ def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tupl
 # ---- interface for methods ------------------------------------------------------------------------------------------
 
 
-def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the symmetric adjacency matrix of the constraints as arrays ``indptr``, ``indices`` and ``sign``.
+def links(constraints: Constraints, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the constraints between n objects as a symmetric sparse matrix ``indptr``, ``indices``, ``sign`` (CSR).
 
-    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order.
-
-    Parameters
-    ----------
-    constraints : Constraints or None
-        Must-links and cannot-links; None stands for no constraints.
-    n : int
-        Number of objects.
-
-    Returns
-    -------
-    indptr : int64 array of shape (n + 1,)
-        Start of the linked objects of each object in ``indices``.
-    indices : int32 array of shape (2 * len(constraints),)
-        Linked objects.
-    sign : float64 array of shape (2 * len(constraints),)
-        +1 for must-links, -1 for cannot-links.
-
-    Examples
-    --------
-    >>> from dempster.constraints import Constraints, links
-    >>> links(Constraints(must_link=[(0, 2)], cannot_link=[(1, 2)]), 3)
-    (array([0, 1, 2, 4]), array([2, 2, 0, 1], dtype=int32), array([ 1., -1.,  1., -1.]))
+    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order. The sign is +1 for
+    must-links and -1 for cannot-links.
     """
-    constraints = Constraints() if constraints is None else constraints
-    if not isinstance(constraints, Constraints):
-        raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
-    constraints.check(n)
-    check_memory(8 * n, f"the links of n={n:,} objects", "set n to the number of objects")
     must, cannot = constraints.must_link, constraints.cannot_link
-    both = np.intersect1d(pair_codes(must), pair_codes(cannot))
-    if both.size:
-        pair = must[pair_codes(must) == both[0]][0].tolist()
-        raise ContradictionError(f"constraints contain ({pair[0]}, {pair[1]}) as must-link and as cannot-link")
     sign = np.repeat([1.0, -1.0], [len(must), len(cannot)])
     return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]
 
 
-def validate_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Constraints:
+def validate_constraints(constraints: Any, n: int) -> Constraints:
     """Return validated constraints between n objects. None stands for no constraints.
 
     A pair that is both a must-link and a cannot-link raises an error. A contradiction through a chain of must-links
@@ -964,6 +932,6 @@ def validate_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Co
         warnings.warn(
             f"{len(contradictions)} cannot-links contradict the must-links, for example {contradictions[0]!r}",
             ContradictionWarning,
-            stacklevel=stacklevel,
+            stacklevel=5,
         )
     return constraints

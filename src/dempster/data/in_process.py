@@ -84,9 +84,9 @@ def _invalid(message: str) -> InvalidParameterError:
     return InvalidParameterError("X", message=message)
 
 
-def _join_names(names: tuple[str, ...], max_names: int = 8) -> str:
-    text = ", ".join(map(printable, names[:max_names]))
-    return f"{text}, ..." if len(names) > max_names else text
+def _join_names(names: tuple[str, ...]) -> str:
+    text = ", ".join(map(printable, names[:8]))
+    return f"{text}, ..." if len(names) > 8 else text
 
 
 def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:

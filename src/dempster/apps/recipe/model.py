@@ -61,23 +61,19 @@ class TableModel:
         if self.conformal is not None and not hasattr(self.conformal, "sets_"):
             raise InvalidParameterError("conformal", "None or a fitted ConformalClustering", self.conformal)
 
-    def predict_mass(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
-        """Predict the masses of new rows.
+    def predict_mass(self, table: Any) -> Any:
+        """Predict the masses of new rows; missing values are treated in the same way as in the training run.
 
         Parameters
         ----------
         table : DataFrame
             Table with the columns of the training run, or dissimilarities of each new object to the training objects.
-        missing : {"refuse", "drop", "partial"}, optional
-            Treatment of rows with missing values. By default they are treated in the same way as in the training run.
-        note : function, optional
-            Function that is called with a text about rows that are left out.
 
         Returns
         -------
         CredalPartition or MassFunctions
         """
-        return self.estimator.predict_mass(self.prepare(table, missing=missing, note=note))
+        return self.estimator.predict_mass(self.prepare(table))
 
     def prepare(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
         """Prepare new rows for the estimator.

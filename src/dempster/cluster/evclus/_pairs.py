@@ -19,7 +19,7 @@ from dempster._native import Kernel
 from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
 from dempster.constraints import Constraints
-from dempster.constraints import links as linked_pairs
+from dempster.constraints.constraints import links as linked_pairs
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.partial import are_rows_equal
 from dempster.dissimilarity.sources import (
