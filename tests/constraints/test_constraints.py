@@ -385,7 +385,7 @@ def test_violations_of_hard_labels():
     table = found.to_frame()
     assert list(table.columns) == ["i", "j", "constraint", "violated", "degree"]
     assert table["constraint"].tolist() == ["must-link"] * 4 + ["cannot-link"] * 4
-    assert found.to_frame(only_violated=True)[["i", "j"]].to_numpy().tolist() == [[1, 2], [4, 5], [0, 4], [2, 3]]
+    assert table.loc[table["violated"], ["i", "j"]].to_numpy().tolist() == [[1, 2], [4, 5], [0, 4], [2, 3]]
     assert "3 of 4 must-links, 1 of 4 cannot-links violated" in repr(found)
 
 

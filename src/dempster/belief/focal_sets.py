@@ -17,9 +17,11 @@ from dempster._validation import (
     as_list,
     as_reals,
     as_texts,
+    check,
     check_flags,
     check_memory,
     format_value,
+    integer,
     is_integer,
 )
 
@@ -177,7 +179,8 @@ class FocalSets:
         FocalSets
         """
         c = _check_n_clusters(n_clusters)
-        size = _checked_integer(size, "size")
+        check(size, "size", integer(1))
+        size = int(size)
         count = 0
         for k in range(1, min(size, c) + 1):
             count += comb(c, k)
@@ -224,9 +227,7 @@ class FocalSets:
         return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
 
     @classmethod
-    def neighbors(
-        cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True, omega: bool = False
-    ) -> FocalSets:
+    def neighbors(cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True) -> FocalSets:
         """Return the empty set, the singletons and the pairs of neighboring clusters.
 
         Two clusters are neighbors if the ball whose diameter is the segment between their centers contains no third
@@ -238,8 +239,8 @@ class FocalSets:
             Cluster centers. Exactly one of ``centers`` and ``squared_distances`` is required.
         squared_distances : array-like of shape (c, c), optional
             Squared distances between the centers.
-        empty, omega : bool
-            Whether to include the empty set and the whole frame.
+        empty : bool, default=True
+            Whether to include the empty set.
 
         Returns
         -------
@@ -253,25 +254,20 @@ class FocalSets:
         """
         squares = _squared_distances(centers, squared_distances)
         pairs = gabriel_pairs(squares)
-        # With two clusters the whole frame is a pair, and with one cluster it is a singleton.
-        single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
-        rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
-        n_small = len(single) - (bool(omega) and len(squares) > 2)
-        rows[:n_small], rows[n_small + len(pairs) :] = single[:n_small], single[n_small:]
-        for row, pair in zip(rows[n_small:], pairs, strict=False):
+        single = cls.simple(len(squares), empty=empty, omega=False)._membership
+        double = np.zeros((len(pairs), len(squares)), dtype=bool)
+        for row, pair in zip(double, pairs, strict=True):
             row[list(pair)] = True
-        return cls._unchecked(rows)
+        return cls._unchecked(np.vstack([single, double]))
 
     @classmethod
-    def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
+    def intervals(cls, n_clusters: int, *, empty: bool = True) -> FocalSets:
         """Return the empty set and all sets of consecutive clusters, for clusters with an order (such as grades).
 
         Parameters
         ----------
         n_clusters : int
             Number c of clusters.
-        max_length : int, optional
-            Maximum number of clusters of a set; by default all c clusters.
         empty : bool, default=True
             Whether to include the empty set.
 
@@ -280,9 +276,8 @@ class FocalSets:
         FocalSets
         """
         c = _check_n_clusters(n_clusters)
-        longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
-        _check_family_fits(longest * (2 * c - longest + 1) // 2, c)
-        sets = [tuple(range(k, k + size)) for size in range(1, longest + 1) for k in range(c - size + 1)]
+        _check_family_fits(c * (c + 1) // 2, c)
+        sets = [tuple(range(k, k + size)) for size in range(1, c + 1) for k in range(c - size + 1)]
         return cls._canonical(c, sets, empty=empty, omega=False)
 
     @classmethod
@@ -550,12 +545,6 @@ def _check_n_clusters(n_clusters: Any) -> int:
         expected = f"an integer of at least 1 and at most {_MAX_CLUSTERS:,}"
         raise InvalidParameterError("n_clusters", expected, n_clusters)
     return int(n_clusters)
-
-
-def _checked_integer(number: Any, name: str) -> int:
-    if not is_integer(number) or number < 1:
-        raise InvalidParameterError(name, "an integer of at least 1", number)
-    return int(number)
 
 
 def _check_family_fits(n_sets: int, c: int) -> None:

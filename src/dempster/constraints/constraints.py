@@ -339,13 +339,8 @@ class Violations:
         """Mean of `degree`, 0 if there are no constraints."""
         return float(self.degree.mean(dtype=float)) if len(self.pairs) else 0.0
 
-    def to_frame(self, *, only_violated: bool = False):
-        """Return a pandas table with a row for each constraint, or for each violated constraint.
-
-        Parameters
-        ----------
-        only_violated : bool, default=False
-            Whether to leave out constraints that are not violated.
+    def to_frame(self):
+        """Return a pandas table with a row for each constraint.
 
         Returns
         -------
@@ -354,7 +349,7 @@ class Violations:
         """
         import pandas as pd
 
-        table = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "i": self.pairs[:, 0],
                 "j": self.pairs[:, 1],
@@ -363,7 +358,6 @@ class Violations:
                 "degree": self.degree,
             }
         )
-        return table[self.violated].reset_index(drop=True) if only_violated else table
 
     def __len__(self) -> int:
         return int(self.violated.sum())
