@@ -146,7 +146,7 @@ def test_lists_by_capability():
 
 
 def test_parameter_descriptions():
-    by_name = {one.name: one for one in registry.method_parameters("ecm")}
+    by_name = {one.name: one for one in find_method("ecm").parameters}
     assert by_name["metric"].choices == ("euclidean", "adaptive")
     assert by_name["metric"].kind == '{"euclidean", "adaptive"}'
     assert by_name["focal_sets"].choices == ()

@@ -31,34 +31,13 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter of a clustering or classification method.
-
-    Attributes
-    ----------
-    name : str
-        Name of the parameter.
-    default : object
-        Default value.
-    type : str
-        Type of the value, such as ``float > 0``; empty if only the strings in ``words`` are permitted.
-    words : tuple of str
-        Permitted strings, such as ``("auto",)``.
-    help : str
-        Short description. The docstring of the class contains a longer description.
-
-    Examples
-    --------
-    >>> from dempster.apps.recipe import method_parameters
-    >>> metric = {parameter.name: parameter for parameter in method_parameters("ecm")}["metric"]
-    >>> metric.default, metric.choices
-    ('euclidean', ('euclidean', 'adaptive'))
-    """
+    """Parameter of a clustering or classification method."""
 
     name: str
     default: Any
-    type: str
-    words: tuple[str, ...]
-    help: str
+    type: str  # type of the value, such as "float > 0"; empty if only the strings in ``words`` are permitted
+    words: tuple[str, ...]  # permitted strings, such as ("auto",)
+    help: str  # short description; the docstring of the class contains a longer one
 
     @property
     def kind(self) -> str:
@@ -119,55 +98,6 @@ def method_names(package: str = "cluster") -> list[str]:
     ['bootclus', 'bpec', 'catecm', 'ccm']
     """
     return list(_methods(package))
-
-
-def method_summary(name: str, package: str = "cluster") -> str:
-    """Return a one-sentence description of a method.
-
-    Parameters
-    ----------
-    name : str
-        One of the names that `method_names` returns.
-    package : {"cluster", "classify"}, default="cluster"
-        Package that contains the method.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from dempster.apps.recipe import method_summary
-    >>> method_summary("catecm")
-    'Categorical evidential c-means: ECM for tables of categories.'
-    """
-    return find_method(name, package).summary
-
-
-def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, ...]:
-    """Return the parameters of a method, in the order of its constructor.
-
-    Parameters
-    ----------
-    name : str
-        One of the names that `method_names` returns.
-    package : {"cluster", "classify"}, default="cluster"
-        Package that contains the method.
-
-    Returns
-    -------
-    tuple of Parameter
-
-    Examples
-    --------
-    >>> from dempster.apps.recipe import method_parameters
-    >>> alpha = {parameter.name: parameter for parameter in method_parameters("ecm")}["alpha"]
-    >>> alpha.default, alpha.kind
-    (1.0, 'float >= 0')
-    >>> alpha.help
-    'Penalty of large sets: larger values give smaller sets.'
-    """
-    return find_method(name, package).parameters
 
 
 def default_method(*, constrained: bool) -> str:

@@ -5,7 +5,7 @@ from dempster.apps.recipe.labels import constraints_from_labels, encode_labels, 
 from dempster.apps.recipe.model import PreparedTable, RecipeResult, TableModel
 from dempster.apps.recipe.recipe import Recipe
 from dempster.apps.recipe.run import prepare, read_image, read_views
-from dempster.registry import Parameter, method_names, method_parameters, method_summary
+from dempster.registry import method_names
 
 __all__ = [
     "Recipe",
@@ -17,9 +17,6 @@ __all__ = [
     "Preparation",
     "TableModel",
     "method_names",
-    "method_summary",
-    "method_parameters",
-    "Parameter",
     "read_labels",
     "encode_labels",
     "constraints_from_labels",

@@ -66,7 +66,7 @@ class Recipe:
     seed : int, default=0
         Seed of the random numbers. The same recipe and seed give exactly the same masses.
     parameters : mapping, optional
-        Further parameters of the method, by name (see `method_parameters`).
+        Further parameters of the method, by name (see the class in `dempster.cluster`).
     constraints : str, optional
         File of pairs of objects in the same or in different clusters (see `dempster.constraints.read_constraints`).
     labels : str, optional

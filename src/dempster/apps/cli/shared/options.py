@@ -227,7 +227,7 @@ class RecipeCommand(Command):
             formatter.write_dl(method_records)
         with formatter.section("Methods (--method NAME --help shows the parameters)"):
             names = registry.method_names(self.package)
-            formatter.write_dl([(name, registry.method_summary(name, self.package)) for name in names])
+            formatter.write_dl([(name, registry.find_method(name, self.package).summary) for name in names])
 
 
 def _method_option(one: registry.Parameter) -> click.Option:
@@ -269,7 +269,7 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
 
 def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
     """Return the parameters of the method set by options or by -p, in the order of the constructor's arguments."""
-    names = [parameter.name for parameter in registry.method_parameters(method, package)]
+    names = [parameter.name for parameter in registry.find_method(method, package).parameters]
     parameters: dict[str, Any] = {}
     for setting in options["settings"]:
         name, equals, value = setting.partition("=")

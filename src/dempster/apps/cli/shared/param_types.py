@@ -90,7 +90,7 @@ class MethodName(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         names = [name for name in registry.method_names(self.package) if name.startswith(incomplete)]
-        return [CompletionItem(name, help=registry.method_summary(name, self.package)) for name in names]
+        return [CompletionItem(name, help=registry.find_method(name, self.package).summary) for name in names]
 
 
 class ColumnNames(click.ParamType):
