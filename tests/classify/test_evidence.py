@@ -130,7 +130,7 @@ def test_extreme_weights():
 def test_weights_are_the_least_informative(iris):
     X, y = iris
     model = EvidenceFromClassifier(LogisticRegression(max_iter=2000)).fit(X, y)
-    weights = X[:, :, None] * model.slopes_ + model.offsets_
+    weights = model.weights_of_evidence(X)
     scores = X @ model.estimator_.coef_.T + model.estimator_.intercept_
     np.testing.assert_allclose(softmax(weights.sum(axis=1), axis=1), softmax(scores, axis=1), atol=1e-12)
     size = (weights**2).sum()

@@ -257,10 +257,9 @@ def test_max_leaves_and_max_depth(iris):
     X, partition = iris
     trees = [CautiousTree(k).fit(X, partition) for k in range(1, 6)]
     assert [len(tree.leaves_) for tree in trees] == [1, 2, 3, 4, 5]
-    assert trees[0].get_depth() == 0
     mistakes_made = [tree.mistakes_by_leaves_[-1] for tree in trees]
     assert mistakes_made == sorted(mistakes_made, reverse=True)
-    assert CautiousTree(5, max_depth=2).fit(X, partition).get_depth() == 2
+    assert max(leaf.depth for leaf in CautiousTree(5, max_depth=2).fit(X, partition).leaves_) == 2
 
 
 def test_categories_booleans_and_missing_values(mixed):

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.io import atomic_write, atomic_writes, read_partition, read_table, write_partition
+from dempster.io import read_partition, read_table, write_partition
+from dempster.io.atomic import atomic_write, atomic_writes
 from dempster.io.partitions import decode_headings, decode_name, encode_headings, encode_name
 
 GARBAGE = bytes(range(256)) * 20

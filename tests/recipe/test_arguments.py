@@ -23,7 +23,7 @@ from dempster.apps.recipe import (
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, read_constraints, write_constraints
 from dempster.datasets import fetch_dataset, load_iris, load_wine
-from dempster.io import atomic_writes, read_dissimilarities, read_table
+from dempster.io import read_dissimilarities, read_table
 from dempster.persistence import load, save
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
@@ -48,11 +48,6 @@ def load_model(**options):
         load("m.dempster", **options)
     finally:
         Path("m.dempster").unlink()
-
-
-def write_all(paths):
-    with atomic_writes(paths):
-        pass
 
 
 NAMES = [3, 0.5, 1j, object(), [object()], [0.5], {"a": 1}, np.datetime64("2020")]
@@ -99,7 +94,6 @@ INVALID = {
     "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
     "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
-    "paths": (write_all, [3, None, 0.5, object(), "one"]),
     "path of read_constraints": (read_constraints, PATHS),
     "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),
     "index": (lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v), [3, "ab", ["a"], object()]),

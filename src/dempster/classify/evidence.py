@@ -241,6 +241,24 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         """
         return self._predict_evidence(X).conflict
 
+    def weights_of_evidence(self, X: Any) -> np.ndarray:
+        """Return the weights of evidence of the features for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, J, n_classes)
+            Weights of the J features. A positive weight is evidence for the class, a negative weight evidence against
+            it.
+        """
+        check_is_fitted(self, "classes_")
+        features = self._layer.features(self._validate_objects(X, reset=False))
+        return features[:, :, None] * self.slopes_ + self.offsets_
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_layer"}
 

@@ -13,8 +13,7 @@ import numpy as np
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_list
 from dempster.constraints.constraints import Constraints
-from dempster.io import atomic_write
-from dempster.io.atomic import as_file, as_path
+from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.io.partitions import decode_cell, encode_cell
 from dempster.io.tables import read_names, read_quietly
 

@@ -756,15 +756,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "nodes_")
         return tuple(node for node in self.nodes_ if node.is_leaf)
 
-    def get_depth(self) -> int:
-        """Return the depth of the tree.
-
-        Returns
-        -------
-        int
-        """
-        return max(node.depth for node in self.leaves_)
-
     def export_text(self) -> str:
         """Return the conditions and the predicted sets of the leaves as indented text.
 

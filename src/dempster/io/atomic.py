@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dempster._validation import as_list
 
 _PREFIX = ".dempster-"
 _EXTRAS = {".xlsx": ("openpyxl", "excel")}  # required package and extra by extension; other formats need pyarrow
@@ -24,54 +23,20 @@ _EXTRAS = {".xlsx": ("openpyxl", "excel")}  # required package and extra by exte
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write one file completely or not at all.
-
-    Parameters
-    ----------
-    path : path
-        The file to create or replace. Its folder must exist.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty temporary file with the same extension. It is renamed to ``path`` when the ``with`` block ends, and
-        removed if the block raises an exception.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from dempster.io import atomic_write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(Path(folder) / "note.txt") as temporary:
-    ...         _ = temporary.write_text("whole")
-    ...     Path(folder, "note.txt").read_text(), len(list(Path(folder).iterdir()))
-    ('whole', 1)
-    """
+    """Write one file completely or not at all (see `atomic_writes`)."""
     with atomic_writes([path]) as temporaries:
         yield temporaries[0]
 
 
 @contextmanager
 def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Write either all of several files or none of them.
+    """Write either all of several files or none of them; yield an empty temporary file for each path.
 
-    No temporary file is renamed before all of them are complete. If a rename fails, the files that were already
-    replaced are restored.
-
-    Parameters
-    ----------
-    paths : iterable of paths
-        Different files to create or replace. Their folders must exist.
-
-    Yields
-    ------
-    list of pathlib.Path
-        A temporary file for each path, in the same order.
+    The temporary files have the same extensions as the paths, whose folders must exist. They are renamed when the
+    ``with`` block ends, and removed if it raises an exception. If a rename fails, the files that were already replaced
+    are restored.
     """
-    if isinstance(paths, str | os.PathLike):
-        raise InvalidParameterError("paths", "several paths", paths)
-    targets = [_validate_target(path) for path in as_list(paths, "paths", "different paths")]
+    targets = [_validate_target(path) for path in paths]
     if len(set(targets)) < len(targets):
         raise InvalidParameterError("paths", "different files", [str(target) for target in targets])
     temporaries: list[Path] = []

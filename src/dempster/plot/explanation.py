@@ -613,7 +613,7 @@ class CautiousTreeDisplay(canvas.Display):
 
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
     """Return the position (x, y) of each node; an inner node is at the mean height of its children."""
-    letters = np.zeros(tree.get_depth() + 1)
+    letters = np.zeros(1 + max(leaf.depth for leaf in tree.leaves_))
     for node in tree.nodes_:
         if not node.is_leaf:
             longest = max(len(shorten(node.condition(left), MAX_CONDITION_CHARACTERS)) for left in (True, False))

@@ -216,7 +216,7 @@ class Outputs(dict[str, Path]):
 
     def write(self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None) -> None:
         """Write all files or none; a writer gets a temporary path, and ``also`` is called before files are renamed."""
-        from dempster.io import atomic_writes
+        from dempster.io.atomic import atomic_writes
 
         try:
             with atomic_writes(list(self.values())) as temporaries:
