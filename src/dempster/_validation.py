@@ -452,7 +452,8 @@ def row_mean(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any =
     the precision of the rows if ``dtype`` is None.
     """
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
-    return clip_to_range(mean, values)
+    low, high = column_bounds(values)
+    return np.fmax(np.fmin(mean, high), low)
 
 
 def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
