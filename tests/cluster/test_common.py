@@ -82,7 +82,13 @@ def expected_failures(estimator):
             )
         }
     if getattr(estimator, "metric", None) == "precomputed":
-        return {"check_clustering": "it hands over attributes, whatever the tags say, and dissimilarities are square"}
+        failures = {
+            "check_clustering": "it hands over attributes, whatever the tags say, and dissimilarities are square"
+        }
+        if estimator.__sklearn_tags__().input_tags.sparse:
+            for kind in ("array", "matrix"):
+                failures[f"check_estimator_sparse_{kind}"] = "it takes clusterers with predict_proba for classifiers"
+        return failures
     if isinstance(estimator, CredalClustering):
         return {"check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"}
     if isinstance(estimator, CatECM) or isinstance(getattr(estimator, "mixture", None), LatentClassModel):
