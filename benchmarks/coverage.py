@@ -2,7 +2,7 @@
 
 The true probabilities are known for the three mixtures of the paper (Denoeux, 2020) and for other mixtures drawn here.
 The tables have the share of pairs whose confidence interval, and whose interval from belief to plausibility, contains
-the true probability. The program takes half an hour on two cores.
+the true probability. The program takes a minute and a half on sixteen cores.
 """
 
 from __future__ import annotations

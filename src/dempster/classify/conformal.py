@@ -53,9 +53,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Probability that a predicted set contains the true class.
     score : {"lac", "aps", "plausibility"}, default="lac"
         How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" (adaptive
-        prediction sets) is the total probability of the more probable classes; it is zero for the most probable class
-        of every object, and these equal scores are ordered by 1 - probability instead of at random. "plausibility" is
-        1 - plausibility for classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
+        prediction sets) is the total probability of the more probable classes. It is zero for the most probable class
+        of every object; these ties are broken by 1 - probability, not at random. "plausibility" is 1 - plausibility for
+        classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
         it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are

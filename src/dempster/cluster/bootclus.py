@@ -173,11 +173,12 @@ class PairIntervals:
         -------
         Coverage
         """
-        true = self.probabilities(posterior).astype(np.float32)  # the precision of the bounds
+        true = self.probabilities(posterior)
+        rounded = true.astype(np.float32)  # the precision of the bounds
         lower, upper = self._lower, self._upper
         belief, plausibility = self._relational
         return Coverage(
-            confidence=float(np.mean((lower <= true) & (true <= upper))),
+            confidence=float(np.mean((lower <= rounded) & (rounded <= upper))),
             belief=float(np.mean((belief <= true) & (true <= plausibility))),
             confidence_length=float(np.mean(upper - lower)),
             belief_length=float(np.mean(plausibility - belief)),

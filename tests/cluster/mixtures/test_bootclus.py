@@ -8,11 +8,11 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from dempster import FocalSets
+from dempster import CredalPartition, FocalSets
 from dempster._progress import report_progress_to
 from dempster.cluster import BootClus, bootclus
 from dempster.cluster import bootclus as bootstrap
-from dempster.cluster.bootclus import PairFamily, fit_mixtures
+from dempster.cluster.bootclus import PairFamily, PairIntervals, fit_mixtures
 from dempster.datasets import make_gaussian_mixture
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.simplex_qp import solve_simplex_qp
@@ -90,6 +90,14 @@ def test_coverage(fitted, sample):
     assert intervals.coverage(sample.posterior[:, order]) == pytest.approx(coverage)
     with pytest.raises(ValueError, match="posterior must be"):
         intervals.coverage(sample.posterior[:5])
+
+
+def test_coverage_of_certain_pairs():
+    """The bounds have single precision, in which a probability of nearly 1 is 1."""
+    partition = CredalPartition.from_rough([[True, False], [True, False]])
+    one = np.ones(1, dtype=np.float32)
+    intervals = PairIntervals(partition, np.arange(2), one, one, 0.9)
+    assert intervals.coverage(np.full((2, 2), [1 - 1e-12, 1e-12])).confidence == 1
 
 
 def test_higher_confidence_gives_wider_intervals(sample):
