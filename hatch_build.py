@@ -18,7 +18,8 @@ _BUILD = Path(__file__).parent / "src" / "dempster" / "_native" / "build.py"
 
 
 def _load_build() -> Any:
-    """Load `dempster._native.build` without its package, whose dependencies are not installed yet."""
+    """Load `dempster._native.build` without its package, whose dependencies are not installed yet.
+    """
     spec = importlib.util.spec_from_file_location("build_kernels", _BUILD)
     assert spec is not None
     assert spec.loader is not None
@@ -41,7 +42,9 @@ class Kernels(BuildHookInterface):
 
     def dependencies(self) -> list[str]:
         """Return the build requirements: a compiler if the machine has none."""
-        return [] if not self._other and build.machine_compiler() else ["ziglang"]
+        if not self._other and build.machine_compiler():
+            return []
+        return ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernels next to the sources (editable installation) or directly into the wheel."""
@@ -52,7 +55,10 @@ class Kernels(BuildHookInterface):
                 build.build_here()
             return
         self._folder = Path(tempfile.mkdtemp())
-        target = build.TARGETS[self._other] if self._other else None
+        if self._other:
+            target = build.TARGETS[self._other]
+        else:
+            target = None
         for library in build.build(self._folder, target=target):
             build_data["force_include"][str(library)] = f"dempster/_native/{library.name}"
 
@@ -66,6 +72,7 @@ class Kernels(BuildHookInterface):
 
 
 def _this_platform() -> str:
-    if sys.platform == "darwin":  # The library is for this processor even if Python is a universal build.
+    # The library is for this processor even if Python is a universal build.
+    if sys.platform == "darwin":
         return f"macosx_{build.MACOS.replace('.', '_')}_{platform.machine()}"
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")

@@ -20,9 +20,28 @@ from rich.table import Table
 
 from benchmarks.harness import Benchmark, Row, discover, skipped
 
-_PACKAGES = ("dempster", "numpy", "scipy", "scikit-learn", "torch", "evclust", "scikit-fuzzy", "daqp")
+_PACKAGES = (
+    "dempster",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "torch",
+    "evclust",
+    "scikit-fuzzy",
+    "daqp",
+)
 _WIDTH_OF_FILES = 170  # columns if the output is not a terminal
-_HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
+_HEADINGS = (
+    "benchmark",
+    "measured",
+    "time",
+    "noise",
+    "memory",
+    "quality",
+    "ratio",
+    "target",
+    "met",
+)
 _LEGEND = (
     "time: minimum of several repetitions, interleaved with those of the implementation it is compared with, except in "
     "“all” (for an iteration: median difference of two consecutive fits); noise: excess of the median over the minimum; "
@@ -32,11 +51,24 @@ _LEGEND = (
 
 @click.command()
 @click.option(
-    "--only", metavar="NAME", multiple=True, help="A subject (ecm) or one benchmark (ecm.growth); repeatable."
+    "--only",
+    metavar="NAME",
+    multiple=True,
+    help="A subject (ecm) or one benchmark (ecm.growth); repeatable.",
 )
-@click.option("--quick", is_flag=True, help="Use small sizes to check that everything runs; targets are not evaluated.")
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Also write the table to this file, as Markdown.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Use small sizes to check that everything runs; targets are not evaluated.",
+)
+@click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file."
+)
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path),
+    help="Also write the table to this file, as Markdown.",
+)
 def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:
     """Measure time, peak memory and quality of dempster and of other implementations."""
     chosen = _chosen(discover(), only)
@@ -46,7 +78,11 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
     began = time.perf_counter()
     for number, (name, function) in enumerate(chosen.items(), 1):
         passed = (time.perf_counter() - began) / 60
-        progress.print(f"[{number}/{len(chosen)}] {name}, after {passed:.1f} minutes", highlight=False, markup=False)
+        progress.print(
+            f"[{number}/{len(chosen)}] {name}, after {passed:.1f} minutes",
+            highlight=False,
+            markup=False,
+        )
         try:
             rows[name] = function(quick)
         except Exception as error:  # The other benchmarks can still run.
@@ -60,7 +96,9 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
     _show(rows, environment)
     if json_path is not None:
         record = [{"benchmark": name, **asdict(row)} for name, some in rows.items() for row in some]
-        json_path.write_text(json.dumps({"environment": environment, "rows": record}, indent=1) + "\n")
+        json_path.write_text(
+            json.dumps({"environment": environment, "rows": record}, indent=1) + "\n"
+        )
     if markdown is not None:
         markdown.write_text(_markdown(rows, environment), encoding="utf-8")
     raise SystemExit(1 if failed else 0)
@@ -70,7 +108,11 @@ def _chosen(every: dict[str, Benchmark], only: tuple[str, ...]) -> dict[str, Ben
     for name in only:
         if not any(name in (full, full.split(".")[0]) for full in every):
             raise click.BadParameter(f"{name!r} is none of {', '.join(every)}", param_hint="--only")
-    return {full: function for full, function in every.items() if not only or {full, full.split(".")[0]} & set(only)}
+    return {
+        full: function
+        for full, function in every.items()
+        if not only or {full, full.split(".")[0]} & set(only)
+    }
 
 
 def _environment(quick: bool, minutes: float) -> dict[str, Any]:
@@ -78,7 +120,9 @@ def _environment(quick: bool, minutes: float) -> dict[str, Any]:
         "minutes": minutes,
         "python": platform.python_version(),
         "processor": platform.machine(),
-        "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "processors": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "quick": quick,
         "packages": {name: _version(name) for name in _PACKAGES},
@@ -97,13 +141,16 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table(
-        title="dempster: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else "")
+        title="dempster: time, memory and quality"
+        + (" (quick: small sizes)" if environment["quick"] else "")
     )
     for heading in _HEADINGS:
         if heading in ("benchmark", "measured", "quality"):
             table.add_column(heading, overflow="fold")
         else:
-            table.add_column(heading, justify="center" if heading == "met" else "right", no_wrap=True)
+            table.add_column(
+                heading, justify="center" if heading == "met" else "right", no_wrap=True
+            )
     for some in rows.values():
         for row in some:
             colour = {"yes": "[green]yes[/]", "NO": "[bold red]NO[/]", "": ""}
@@ -111,9 +158,18 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
             table.add_row(*map(escape, cells), colour[met])
         table.add_section()
     console.print(table)
-    console.print("; ".join(f"{name} {number}" for name, number in environment["packages"].items()), highlight=False)
-    load = "" if environment["load"] is None else f", load average {environment['load']:.1f}"
-    console.print(f"{environment['processors']} processors ({environment['processor']}){load}", highlight=False)
+    console.print(
+        "; ".join(f"{name} {number}" for name, number in environment["packages"].items()),
+        highlight=False,
+    )
+    if environment["load"] is None:
+        load = ""
+    else:
+        load = f", load average {environment['load']:.1f}"
+    console.print(
+        f"{environment['processors']} processors ({environment['processor']}){load}",
+        highlight=False,
+    )
     console.print(_LEGEND, style="dim", highlight=False)
     if targets := _targets(rows):
         console.print(targets, style="bold", highlight=False)
@@ -121,7 +177,9 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
 
 def _targets(rows: dict[str, list[Row]]) -> str:
     judged = [row.met for some in rows.values() for row in some if row.met is not None]
-    return f"{sum(judged)} of {len(judged)} targets met" if judged else ""
+    if judged:
+        return f"{sum(judged)} of {len(judged)} targets met"
+    return ""
 
 
 def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
@@ -145,7 +203,12 @@ def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
         about = importlib.import_module(f"benchmarks.bench_{subject}").__doc__ or ""
         lines += ["", f"## {subject}", "", about.strip().splitlines()[0] if about else "", ""]
         lines += [_line(_HEADINGS), "|:--|:--|--:|--:|--:|:--|--:|--:|:-:|"]
-        lines += [_line(_cells(row)) for name, some in rows.items() if name.split(".")[0] == subject for row in some]
+        lines += [
+            _line(_cells(row))
+            for name, some in rows.items()
+            if name.split(".")[0] == subject
+            for row in some
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -161,7 +224,11 @@ def _cells(row: Row) -> tuple[str, ...]:
         "" if row.noise is None else f"+{row.noise:.0%}",
         "" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB",
         "; ".join(filter(None, [row.quality, row.note])),
-        "" if row.ratio is None else f"{row.ratio:,.3g}" if row.ratio < 1000 else f"{row.ratio:,.0f}",
+        ""
+        if row.ratio is None
+        else f"{row.ratio:,.3g}"
+        if row.ratio < 1000
+        else f"{row.ratio:,.0f}",
         row.target,
         {True: "yes", False: "NO", None: ""}[row.met],
     )

@@ -1,9 +1,10 @@
 """All methods on generated data, beside other packages for the same purpose.
 
-Each of our methods runs with its default parameters, followed by the implementations of other packages. Each of these
-runs with its own number of starts (mostly one). Its row compares it with our method on the same objects, with the same
-number of starts and the same distance to the empty set. Each implementation uses its own stopping rule, and all use one
-BLAS thread. The ratio is the time of the other implementation divided by ours: above 1 ours is faster.
+Each of our methods runs with its default parameters, followed by the implementations of other
+packages. Each of these runs with its own number of starts (mostly one). Its row compares it with
+our method on the same objects, with the same number of starts and the same distance to the empty
+set. Each implementation uses its own stopping rule, and all use one BLAS thread. The ratio is the
+time of the other implementation divided by ours: above 1 ours is faster.
 """
 
 from __future__ import annotations
@@ -23,12 +24,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Measurement, MeasurementError, Row, Task, benchmark, measured, skipped
+from benchmarks.harness import (
+    Measurement,
+    MeasurementError,
+    Row,
+    Task,
+    benchmark,
+    measured,
+    skipped,
+)
 
 _CLUSTERS = 15
 _CATEGORIES = 5  # clusters of the categorical data
 _GREY_LEVELS = 4  # regions of the image
-_DELTA = 1.0  # distance to the empty set and between neighbouring centres; the standard deviation is 0.2
+# distance to the empty set and between neighbouring centres; the standard deviation is 0.2
+_DELTA = 1.0
 _D0 = 1.0  # distance from which on two objects are certainly in different clusters
 _LIMIT = 60.0  # seconds allowed for another package, including its imports
 _R_LIMIT = 30.0
@@ -72,7 +82,11 @@ class Rival:
 
     @property
     def name(self) -> str:
-        origin = "PyPI " if self.package == "evclust" else ""  # There is an R package of the same name.
+        # There is an R package of the same name.
+        if self.package == "evclust":
+            origin = "PyPI "
+        else:
+            origin = ""
         return f"{origin}{self.package} {self.path.rpartition('.')[2]}"
 
     @property
@@ -80,7 +94,7 @@ class Rival:
         return find_spec(self.path.partition(".")[0]) is not None
 
 
-# ---- data -----------------------------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 
 @cache
@@ -88,7 +102,9 @@ def _plane(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Generate fifteen slightly overlapping Gaussian clusters in the plane, and the cluster of each object."""
     rng = np.random.default_rng(0)
     row, column = np.divmod(np.arange(_CLUSTERS), 4)
-    centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(-0.15, 0.15, (_CLUSTERS, 2))
+    centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(
+        -0.15, 0.15, (_CLUSTERS, 2)
+    )
     y = rng.integers(_CLUSTERS, size=n)
     return centres[y] + rng.normal(0, 0.2, (n, 2)), y
 
@@ -101,9 +117,13 @@ def _image(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _categorical(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Generate fifteen attributes of six categories each; half of the values are typical of the cluster."""
+    """Generate fifteen attributes of six categories each.
+
+    Half of the values are typical of the cluster.
+    """
     rng = np.random.default_rng(0)
-    typical, y = rng.integers(0, 6, (_CATEGORIES, 15)), rng.integers(0, _CATEGORIES, n)
+    typical = rng.integers(0, 6, (_CATEGORIES, 15))
+    y = rng.integers(0, _CATEGORIES, n)
     return np.where(rng.random((n, 15)) < 0.5, typical[y], rng.integers(0, 6, (n, 15))), y
 
 
@@ -121,7 +141,11 @@ def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
     if kind in ("distances", "squares"):
         from sklearn.metrics import pairwise_distances
 
-        return pairwise_distances(X, metric="euclidean" if kind == "distances" else "sqeuclidean"), y, {}
+        return (
+            pairwise_distances(X, metric="euclidean" if kind == "distances" else "sqeuclidean"),
+            y,
+            {},
+        )
     return X, y, {}
 
 
@@ -137,10 +161,12 @@ def _words(kind: str, n: int, parameters: Parameters) -> str:
         "classes": f"fit to {n:,} x 2, masses or probabilities of {n:,} new",
     }[kind]
     silent = {"random_state", "seed", "metric", "maxiter", "copy"}
-    return ", ".join([data, *(f"{name}={value}" for name, value in parameters.items() if name not in silent)])
+    return ", ".join(
+        [data, *(f"{name}={value}" for name, value in parameters.items() if name not in silent)]
+    )
 
 
-# ---- clustering: ours, scikit-learn, evclust, scikit-fuzzy ----------------------------------------------------------
+# ---- clustering: ours, scikit-learn, evclust, scikit-fuzzy ---------------------------------------
 
 
 def _named(path: str) -> Any:
@@ -161,13 +187,15 @@ def _worth(y: np.ndarray, labels: np.ndarray, masses: np.ndarray | None = None) 
 
     labels = np.asarray(labels).ravel()
     words = [f"ARI {adjusted_rand_score(y, labels):.3f}"]
-    found, true = len(np.unique(labels[labels >= 0])), len(np.unique(y))
+    found = len(np.unique(labels[labels >= 0]))
+    true = len(np.unique(y))
     if found != true:
         words.append(f"{found} clusters instead of {true}")
     if (noise := float((labels < 0).mean())) > 0:
         words.append(f"{noise:.0%} called noise")
     if masses is not None:
-        low, high = float(np.min(masses)), float(np.max(masses))
+        low = float(np.min(masses))
+        high = float(np.max(masses))
         if not (low > -1e-6 and high < 1 + 1e-6):
             words.append(f"WRONG: “masses” from {low:.2g} to {high:.2g}")
         elif high < 0.5:
@@ -186,7 +214,10 @@ def _clusterer(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     _quietly(clone(model).set_params(**few).fit, X, **further)  # compile
 
     def judge(fitted: Any) -> str:
-        labels = fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(X)
+        if hasattr(fitted, "labels_"):
+            labels = fitted.labels_
+        else:
+            labels = fitted.predict(X)
         partition = getattr(fitted, "credal_partition_", None)
         return _worth(y, labels, None if partition is None else partition.masses)
 
@@ -196,30 +227,41 @@ def _clusterer(path: str, parameters: Parameters, kind: str, n: int) -> Task:
 def _of_evclust(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     """Prepare a function of PyPI's evclust, which takes data and number of clusters and returns a dictionary."""
     X, y, _ = _data(kind, n)
-    function, name = _named(path), path.rpartition(".")[2]
+    function = _named(path)
+    name = path.rpartition(".")[2]
     arguments: dict[str, Any] = {"disp": False, **parameters}
     first: tuple[Any, ...] = (X, _CATEGORIES if kind == "categories" else _CLUSTERS)
     if name == "kevclus":
-        first, arguments["c"] = (X,), _CLUSTERS
-    elif name == "bpec":  # Its prototypes are selected with a mouse; we pass the means of the true clusters.
+        first = (X,)
+        arguments["c"] = _CLUSTERS
+    # Its prototypes are selected with a mouse; we pass the means of the true clusters.
+    elif name == "bpec":
         first = (X, np.array([X[y == k].mean(axis=0) for k in range(_CLUSTERS)]))
 
     def work() -> dict[str, Any]:
         np.random.seed(0)  # noqa: NPY002 - it has no seed of its own
         return _quietly(function, *first, **arguments)
 
-    few = X[:40, :40] if kind in ("distances", "squares") else X[:40]
+    if kind in ("distances", "squares"):
+        few = X[:40, :40]
+    else:
+        few = X[:40]
     with contextlib.suppress(Exception):  # Failures are reported below.
-        _quietly(function, few, *first[1:], **{**arguments, **({"k": 20} if name == "kevclus" else {})})
+        _quietly(
+            function, few, *first[1:], **{**arguments, **({"k": 20} if name == "kevclus" else {})}
+        )
     return Task(work, lambda result: _worth(y, result["y_pl"], np.asarray(result["mass"])))
 
 
 def _fuzzy(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     """Prepare fuzzy c-means of scikit-fuzzy, which needs objects in columns."""
     X, y, _ = _data(kind, n)
-    function, columns = _named(path), np.ascontiguousarray(X.T)
+    function = _named(path)
+    columns = np.ascontiguousarray(X.T)
     function(columns[:, :40], **{**parameters, "maxiter": 2})
-    return Task(lambda: function(columns, **parameters), lambda result: _worth(y, result[1].argmax(axis=0)))
+    return Task(
+        lambda: function(columns, **parameters), lambda result: _worth(y, result[1].argmax(axis=0))
+    )
 
 
 def _classifier(path: str, parameters: Parameters, kind: str, n: int) -> Task:
@@ -227,16 +269,23 @@ def _classifier(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     from sklearn.base import clone
 
     X, y = _plane(2 * n)
-    known, new = slice(0, n), slice(n, 2 * n)
+    known = slice(0, n)
+    new = slice(n, 2 * n)
     model = _named(path)(**parameters)
-    answer = "predict_mass" if hasattr(model, "predict_mass") else "predict_proba"
+    if hasattr(model, "predict_mass"):
+        answer = "predict_mass"
+    else:
+        answer = "predict_proba"
 
     def work() -> Any:
         fitted = _quietly(clone(model).fit, X[known], y[known])
         getattr(fitted, answer)(X[new])
         return fitted
 
-    few = {"max_iter": 2} if "max_iter" in model.get_params() else {}
+    if "max_iter" in model.get_params():
+        few = {"max_iter": 2}
+    else:
+        few = {}
     brief = _quietly(clone(model).set_params(**few).fit, X[known], y[known])  # compile
     getattr(brief, answer)(X[:100])
     return Task(work, lambda fitted: f"error {(fitted.predict(X[new]) != y[new]).mean():.3f}")
@@ -246,18 +295,28 @@ def _prepare(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     """Fit with one BLAS thread, because products of such small matrices are slower with several."""
     from threadpoolctl import threadpool_limits
 
-    adapters = {"dempster": _clusterer, "sklearn": _clusterer, "evclust": _of_evclust, "skfuzzy": _fuzzy}
-    adapter = _classifier if kind == "classes" else adapters[path.partition(".")[0]]
+    adapters = {
+        "dempster": _clusterer,
+        "sklearn": _clusterer,
+        "evclust": _of_evclust,
+        "skfuzzy": _fuzzy,
+    }
+    if kind == "classes":
+        adapter = _classifier
+    else:
+        adapter = adapters[path.partition(".")[0]]
     threadpool_limits(1, user_api="blas")
     return adapter(path, parameters, kind, n)
 
 
-# ---- the rows of a method and its rivals ----------------------------------------------------------------------------
+# ---- the rows of a method and its rivals ---------------------------------------------------------
 
 _made: dict[str, Measurement] = {}
 
 
-def _measure(path: str, parameters: Parameters, kind: str, n: int, limit: float | None = None) -> Measurement:
+def _measure(
+    path: str, parameters: Parameters, kind: str, n: int, limit: float | None = None
+) -> Measurement:
     """Measure, unless this has already been measured."""
     key = repr((path, parameters, kind, n))
     if key not in _made:
@@ -266,7 +325,10 @@ def _measure(path: str, parameters: Parameters, kind: str, n: int, limit: float 
 
 
 def _row(name: str, what: str, result: Measurement, **further: Any) -> Row:
-    noise = result.timing.noise if len(result.timing.rounds) > 1 else None
+    if len(result.timing.rounds) > 1:
+        noise = result.timing.noise
+    else:
+        noise = None
     return Row(name, what, result.timing.best, noise, result.peak_bytes, result.verdict, **further)
 
 
@@ -304,16 +366,21 @@ def _rival_row(method: Method, rival: Rival, quick: bool) -> Row:
     return _row(rival.name, what, theirs, ratio=theirs.timing.best / ours.timing.best)
 
 
-# ---- the benchmarks -------------------------------------------------------------------------------------------------
+# ---- the benchmarks ------------------------------------------------------------------------------
 
 _MANY = (500, 5_000)  # objects: quick, in full
 _FEW = (150, 1_000)  # evclust loops over objects and sets in Python.
 _ONE = {"n_init": 1, "focal_sets": "simple"}
-_SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}  # parameters of the compared c-means methods
+# parameters of the compared c-means methods
+_SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}
 
 
-def _evclust(name: str, *, ours: Parameters | None = None, sizes: tuple[int, int] | None = _FEW, **more: Any) -> Rival:
-    return Rival(f"evclust.{name}.{name}", {"type": "simple", **more}, _ONE if ours is None else ours, sizes)
+def _evclust(
+    name: str, *, ours: Parameters | None = None, sizes: tuple[int, int] | None = _FEW, **more: Any
+) -> Rival:
+    return Rival(
+        f"evclust.{name}.{name}", {"type": "simple", **more}, _ONE if ours is None else ours, sizes
+    )
 
 
 @benchmark
@@ -328,9 +395,11 @@ def attributes(quick: bool) -> list[Row]:
     fuzzy = {"c": _CLUSTERS, "m": 2, "error": 1e-6, "maxiter": 500, "seed": 0}
     cmeans = Rival("skfuzzy.cluster.cmeans", fuzzy, delta)
     density = Rival("sklearn.cluster.HDBSCAN", {"copy": True})
-    ecm, ccm = _evclust("ecm", delta=_DELTA, ours=delta), _evclust("ccm", delta=_DELTA, ours=delta)
+    ecm = _evclust("ecm", delta=_DELTA, ours=delta)
+    ccm = _evclust("ccm", delta=_DELTA, ours=delta)
     kevclus = _evclust("kevclus", k=100, d0=_D0, ours={**_ONE, "d0": _D0})
-    bpec, egmm = _evclust("bpec", delta=_DELTA, ours=_SAME), _evclust("egmm", sizes=None)
+    bpec = _evclust("bpec", delta=_DELTA, ours=_SAME)
+    egmm = _evclust("egmm", sizes=None)
     methods = [
         Method("cluster.ECM", seeded, "plane", _MANY, (kmeans, cmeans, ecm)),
         Method("cluster.CCM", seeded, "plane", _MANY, (ccm,)),
@@ -341,7 +410,13 @@ def attributes(quick: bool) -> list[Row]:
         Method("cluster.NNEVCLUS", seeded, "plane", (100, _MANY[1])),
         Method("cluster.EKNNClus", {"random_state": 0}, "plane", _MANY, (density,)),
         Method("cluster.BootClus", seeded, "plane", (250, 1_000)),
-        Method("mixture.ParsimoniousGaussianMixture", {"n_components": _CLUSTERS}, "plane", _MANY, (once,)),
+        Method(
+            "mixture.ParsimoniousGaussianMixture",
+            {"n_components": _CLUSTERS},
+            "plane",
+            _MANY,
+            (once,),
+        ),
     ]
     return _rows(methods, quick)
 
@@ -367,8 +442,19 @@ def images_and_categories(quick: bool) -> list[Row]:
     same = {"alpha": -0.25, "beta": 1.2, "delta": 3.0}  # The first two are our defaults.
     catecm = _evclust("catecm", sizes=(100, 300), ours={**_ONE, "delta": 3.0}, **same)
     methods = [
-        Method("cluster.SECM", {"n_clusters": _GREY_LEVELS, "random_state": 0}, "image", (2_500, 40_000)),
-        Method("cluster.CatECM", {"n_clusters": _CATEGORIES, "random_state": 0}, "categories", _MANY, (catecm,)),
+        Method(
+            "cluster.SECM",
+            {"n_clusters": _GREY_LEVELS, "random_state": 0},
+            "image",
+            (2_500, 40_000),
+        ),
+        Method(
+            "cluster.CatECM",
+            {"n_clusters": _CATEGORIES, "random_state": 0},
+            "categories",
+            _MANY,
+            (catecm,),
+        ),
     ]
     return _rows(methods, quick)
 
@@ -385,14 +471,22 @@ def classification(quick: bool) -> list[Row]:
     prototypes = {"n_prototypes": _CLUSTERS, "n_init": 1, "random_state": 0}
     methods = [
         Method("classify.EKNNClassifier", {"n_neighbors": 10}, "classes", _MANY, (neighbours,)),
-        Method("classify.EvidentialNeuralNetworkClassifier", prototypes, "classes", _MANY, (network,)),
+        Method(
+            "classify.EvidentialNeuralNetworkClassifier", prototypes, "classes", _MANY, (network,)
+        ),
         Method("classify.EvidentialRBFClassifier", prototypes, "classes", _MANY, (network,)),
-        Method("classify.EvidenceFromClassifier", {"estimator": LogisticRegression()}, "classes", _MANY, (logistic,)),
+        Method(
+            "classify.EvidenceFromClassifier",
+            {"estimator": LogisticRegression()},
+            "classes",
+            _MANY,
+            (logistic,),
+        ),
     ]
     return _rows(methods, quick)
 
 
-# ---- R's evclust ----------------------------------------------------------------------------------------------------
+# ---- R's evclust ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -405,7 +499,12 @@ class RCall:
     kind: str = "plane"
 
 
-_R_SEEDED: Parameters = {"n_clusters": _CLUSTERS, "focal_sets": "simple", "random_state": 0, "n_init": 1}
+_R_SEEDED: Parameters = {
+    "n_clusters": _CLUSTERS,
+    "focal_sets": "simple",
+    "random_state": 0,
+    "n_init": 1,
+}
 _R_SAME = f"c={_CLUSTERS}, type='simple'"
 _R_CALLS = (
     RCall(f"ecm(X, {_R_SAME}, delta={_DELTA}, disp=FALSE)", "ECM", {**_R_SEEDED, **_SAME}),
@@ -420,8 +519,15 @@ _R_CALLS = (
         "BPEC",
         {"n_clusters": _CLUSTERS, **_SAME},
     ),
-    RCall(f"recm(D^2, {_R_SAME}, disp=FALSE)", "RECM", {**_R_SEEDED, "metric": "precomputed"}, "squares"),
-    RCall(f"kevclus(X, k=100, {_R_SAME}, d0={_D0}, disp=FALSE)", "EVCLUS", {**_R_SEEDED, "d0": _D0}),
+    RCall(
+        f"recm(D^2, {_R_SAME}, disp=FALSE)",
+        "RECM",
+        {**_R_SEEDED, "metric": "precomputed"},
+        "squares",
+    ),
+    RCall(
+        f"kevclus(X, k=100, {_R_SAME}, d0={_D0}, disp=FALSE)", "EVCLUS", {**_R_SEEDED, "d0": _D0}
+    ),
     RCall(f"nnevclus(X, k=100, {_R_SAME}, n_H=30, d0={_D0})", "NNEVCLUS", {**_R_SEEDED, "d0": _D0}),
     RCall(
         "EkNNclus(X, K=20, y0=seq_len(nrow(X)), q=0.9, b=2, disp=FALSE)",
@@ -435,7 +541,8 @@ _R_CALLS = (
     ),
 )
 
-# Prints seconds and megabytes (the peak since the garbage collector was reset), and writes the labels.
+# Prints seconds and megabytes (the peak since the garbage collector was reset), and writes the
+# labels.
 _R_SCRIPT = """
 suppressPackageStartupMessages(library(evclust))
 read <- function(name) {
@@ -457,7 +564,9 @@ def _r_missing(rscript: str | None) -> str:
     if rscript is None:
         return "Rscript is not found"
     probe = [rscript, "-e", "quit(status = !requireNamespace('evclust', quietly = TRUE))"]
-    return "" if subprocess.run(probe, capture_output=True).returncode == 0 else "R's package evclust is not installed"
+    if subprocess.run(probe, capture_output=True).returncode == 0:
+        return ""
+    return "R's package evclust is not installed"
 
 
 def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
@@ -470,12 +579,21 @@ def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
     peaks = BPEC(_CLUSTERS).fit(X).cluster_centers_  # In R they are selected with a mouse.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, values in (("X", X), ("g", peaks), ("ML", known.must_link + 1), ("CL", known.cannot_link + 1)):
+        for file, values in (
+            ("X", X),
+            ("g", peaks),
+            ("ML", known.must_link + 1),
+            ("CL", known.cannot_link + 1),
+        ):
             np.savetxt(folder / f"{file}.csv", values, delimiter=",", fmt="%.17g")
         (folder / "run.R").write_text(_R_SCRIPT.replace("CALL", call.call))
         try:
             run = subprocess.run(
-                [rscript, "run.R"], cwd=folder, capture_output=True, encoding="utf-8", timeout=_R_LIMIT
+                [rscript, "run.R"],
+                cwd=folder,
+                capture_output=True,
+                encoding="utf-8",
+                timeout=_R_LIMIT,
             )
         except subprocess.TimeoutExpired:
             raise MeasurementError(f"did not end within {_R_LIMIT:g} s") from None
@@ -492,8 +610,15 @@ def beside_r(quick: bool) -> list[Row]:
     rscript = shutil.which("Rscript")
     missing = _r_missing(rscript)
     if missing or rscript is None:
-        return [skipped("R's evclust: ecm, cecm, bpec, recm, kevclus, nnevclus, EkNNclus, bootclus", missing)]
-    n = 150 if quick else 500
+        return [
+            skipped(
+                "R's evclust: ecm, cecm, bpec, recm, kevclus, nnevclus, EkNNclus, bootclus", missing
+            )
+        ]
+    if quick:
+        n = 150
+    else:
+        n = 500
     rows = []
     for call in _R_CALLS:
         try:
@@ -509,5 +634,7 @@ def beside_r(quick: bool) -> list[Row]:
             rows.append(Row(name, call.call, note=str(error)))
             continue
         ratio = seconds / ours.timing.best
-        rows.append(Row(name, f"{call.call}; ratio to the row above", seconds, None, peak, quality, ratio))
+        rows.append(
+            Row(name, f"{call.call}; ratio to the row above", seconds, None, peak, quality, ratio)
+        )
     return rows

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Task, Timing, at_most, benchmark, measured, shared_folder, skipped, timings
+from benchmarks.harness import (
+    Row,
+    Task,
+    Timing,
+    at_most,
+    benchmark,
+    measured,
+    shared_folder,
+    skipped,
+    timings,
+)
 
 _IMPORTS = {"dempster": 0.3, "dempster.cluster": 2.5}  # seconds allowed
 _FIRST_FITS = {"ECM": 4.0, "EVCLUS": 5.0, "BootClus": 8.0}
@@ -40,21 +50,38 @@ def _in_a_new_process(code: str, rounds: int) -> Timing:
 @benchmark
 def first_answer(quick: bool) -> list[Row]:
     """Measure imports and the first fit of Iris in fresh processes."""
-    rounds = 1 if quick else 3
+    if quick:
+        rounds = 1
+    else:
+        rounds = 3
     rows = []
     for name, most in _IMPORTS.items():
         timing = _in_a_new_process(f"import {name}", rounds)
         rows.append(
-            Row(f"import {name}", "fresh process", timing.best, timing.noise, **at_most(timing.best, most, " s"))
+            Row(
+                f"import {name}",
+                "fresh process",
+                timing.best,
+                timing.noise,
+                **at_most(timing.best, most, " s"),
+            )
         )
     for name in (*_FIRST_FITS, *_OTHERS):
         timing = _in_a_new_process(_FIT.format(name, "" if name == "EKNNClus" else "3, "), rounds)
         target = at_most(timing.best, _FIRST_FITS.get(name, _MOST), " s")
-        rows.append(Row(name, "imports and first fit of Iris, fresh process", timing.best, timing.noise, **target))
+        rows.append(
+            Row(
+                name,
+                "imports and first fit of Iris, fresh process",
+                timing.best,
+                timing.noise,
+                **target,
+            )
+        )
     return rows
 
 
-# ---- defaults on well-known data ------------------------------------------------------------------------------------
+# ---- defaults on well-known data -----------------------------------------------------------------
 
 
 def _stored(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +113,10 @@ def _prototypes() -> Task:
 
     X, y = _stored("glass_evclass")
     model = EvidentialNeuralNetworkClassifier(n_prototypes=7, n_init=1, random_state=0)
-    return Task(lambda: model.fit(X[:89], y[:89]), lambda fitted: f"error {1 - fitted.score(X[89:], y[89:]):.3f}")
+    return Task(
+        lambda: model.fit(X[:89], y[:89]),
+        lambda fitted: f"error {1 - fitted.score(X[89:], y[89:]):.3f}",
+    )
 
 
 def _neighbors() -> Task:
@@ -95,7 +125,9 @@ def _neighbors() -> Task:
     X, y = _stored("ionosphere")
 
     def work() -> float:
-        return float(1 - EKNNClassifier(n_neighbors=10).fit(X[:176], y[:176]).score(X[176:], y[176:]))
+        return float(
+            1 - EKNNClassifier(n_neighbors=10).fit(X[:176], y[:176]).score(X[176:], y[176:])
+        )
 
     return Task(work, lambda error: f"error {error:.3f}")
 
@@ -106,24 +138,52 @@ def well_known_data(quick: bool) -> list[Row]:
     folder = shared_folder()
     needed = ("fourclass", "s2", "glass_evclass", "ionosphere")
     if folder is None or not all((folder / "data" / f"{name}.npz").exists() for name in needed):
-        return [skipped("NN-EVCLUS, evidential network, EK-NN", "the datasets beside the checkout are missing")]
+        return [
+            skipped(
+                "NN-EVCLUS, evidential network, EK-NN",
+                "the datasets beside the checkout are missing",
+            )
+        ]
     work: list[tuple[str, str, Any, tuple[Any, ...], float | None]] = [
         ("NNEVCLUS", "Fourclass, defaults", _network, ("fourclass",), 1.2),
         ("NNEVCLUS", "S2, defaults", _network, ("s2",), 4.5),
-        ("EvidentialNeuralNetworkClassifier", "Glass: fit of 89 objects, 7 prototypes", _prototypes, (), None),
-        ("EKNNClassifier", "Ionosphere: fit of 176 objects, error on the others", _neighbors, (), None),
+        (
+            "EvidentialNeuralNetworkClassifier",
+            "Glass: fit of 89 objects, 7 prototypes",
+            _prototypes,
+            (),
+            None,
+        ),
+        (
+            "EKNNClassifier",
+            "Ionosphere: fit of 176 objects, error on the others",
+            _neighbors,
+            (),
+            None,
+        ),
     ]
     rows = []
     for name, what, prepare, arguments, most in work[: 1 if quick else None]:
         found = measured(prepare, *arguments)
-        target = {} if most is None else at_most(found.timing.best, most, " s")
+        if most is None:
+            target = {}
+        else:
+            target = at_most(found.timing.best, most, " s")
         rows.append(
-            Row(name, what, found.timing.best, found.timing.noise, found.peak_bytes, str(found.verdict), **target)
+            Row(
+                name,
+                what,
+                found.timing.best,
+                found.timing.noise,
+                found.peak_bytes,
+                str(found.verdict),
+                **target,
+            )
         )
     return rows
 
 
-# ---- one model of a mixture -----------------------------------------------------------------------------------------
+# ---- one model of a mixture ----------------------------------------------------------------------
 
 
 def _blobs() -> np.ndarray:
@@ -146,7 +206,10 @@ def _their_mixture() -> Task:
     from sklearn.mixture import GaussianMixture
 
     X = _blobs()
-    return Task(lambda: GaussianMixture(15, random_state=0).fit(X), lambda model: {"likelihood": float(model.score(X))})
+    return Task(
+        lambda: GaussianMixture(15, random_state=0).fit(X),
+        lambda model: {"likelihood": float(model.score(X))},
+    )
 
 
 @benchmark

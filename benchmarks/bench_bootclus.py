@@ -45,11 +45,16 @@ def _refits(n_bootstraps: int, warm: bool) -> Task:
     fitted = GaussianMixture(_CLUSTERS, random_state=0).fit(X)
     start: dict[str, Any] = {}
     if warm:
-        start = {"weights_init": fitted.weights_, "means_init": fitted.means_, "precisions_init": fitted.precisions_}
+        start = {
+            "weights_init": fitted.weights_,
+            "means_init": fitted.means_,
+            "precisions_init": fitted.precisions_,
+        }
 
     def work() -> None:
         rng = np.random.default_rng(0)
-        with warnings.catch_warnings(), threadpool_limits(1):  # On small matrices threads make it slower.
+        # On small matrices threads make it slower.
+        with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
             for b in range(n_bootstraps):
                 sample = X[rng.integers(len(X), size=len(X))]
@@ -61,9 +66,16 @@ def _refits(n_bootstraps: int, warm: bool) -> Task:
 @benchmark
 def iris(quick: bool) -> list[Row]:
     """Compare a full BootClus fit of Iris with only the refits by scikit-learn."""
-    n_bootstraps = 50 if quick else 500
+    if quick:
+        n_bootstraps = 50
+    else:
+        n_bootstraps = 500
     peak, verdict = memory(_bootclus, n_bootstraps)
-    entries = [(_bootclus, n_bootstraps), (_refits, n_bootstraps, False), (_refits, n_bootstraps, True)]
+    entries = [
+        (_bootclus, n_bootstraps),
+        (_refits, n_bootstraps, False),
+        (_refits, n_bootstraps, True),
+    ]
     ours, cold, warm = timings(entries, rounds=3)
     what = f"Iris (150 x 4), c = {_CLUSTERS}, {n_bootstraps} samples"
     return [
@@ -92,7 +104,7 @@ def iris(quick: bool) -> list[Row]:
     ]
 
 
-# ---- many objects ---------------------------------------------------------------------------------------------------
+# ---- many objects --------------------------------------------------------------------------------
 
 
 def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
@@ -100,7 +112,11 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
     from dempster.datasets import make_gaussian_mixture
 
     def model(size: int) -> BootClus:
-        settings: dict[str, Any] = {"focal_sets": "pairs", "n_partners": n_partners, "random_state": 0}
+        settings: dict[str, Any] = {
+            "focal_sets": "pairs",
+            "n_partners": n_partners,
+            "random_state": 0,
+        }
         return BootClus(_CLUSTERS, mixture="EII", n_bootstraps=size, **settings)
 
     model(20).fit(make_gaussian_mixture(1, 300, random_state=1)[0])  # compile
@@ -108,7 +124,9 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
 
     def judge(fitted: BootClus) -> str:
         coverage = fitted.intervals_.coverage(sample.posterior)
-        return f"coverage of [Bel, Pl] {coverage.belief:.2f}, mean length {coverage.belief_length:.3f}"
+        return (
+            f"coverage of [Bel, Pl] {coverage.belief:.2f}, mean length {coverage.belief_length:.3f}"
+        )
 
     return Task(lambda: model(n_bootstraps).fit(sample.data), judge)
 
@@ -116,14 +134,25 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
 @benchmark
 def growth(quick: bool) -> list[Row]:
     """Fit 5,000 objects with the default number of pairs and with all pairs, and larger data."""
-    n_bootstraps = 50 if quick else 500
-    sizes: list[tuple[int, Any]] = [(2_500, "auto")] if quick else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
+    if quick:
+        n_bootstraps = 50
+    else:
+        n_bootstraps = 500
+    sizes: list[tuple[int, Any]] = (
+        [(2_500, "auto")] if quick else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
+    )
     rows = []
     for n, n_partners in sizes:
         peak, verdict = memory(_many, n, n_bootstraps, n_partners)
         (timing,) = timings([(_many, n, n_bootstraps, n_partners)], rounds=1)
-        pairs = "all pairs" if n_partners == "all" else "500 partners of each object"
-        target = at_most(timing.best, 30, " s") if n_partners == "auto" else {}
+        if n_partners == "all":
+            pairs = "all pairs"
+        else:
+            pairs = "500 partners of each object"
+        if n_partners == "auto":
+            target = at_most(timing.best, 30, " s")
+        else:
+            target = {}
         rows.append(
             Row(
                 "BootClus fit",
@@ -137,6 +166,11 @@ def growth(quick: bool) -> list[Row]:
         if peak is not None and n == 5_000:
             gigabytes = peak / 1e9
             rows.append(
-                Row("BootClus memory", f"{n:,} objects, {pairs}", peak_bytes=peak, **at_most(gigabytes, 2, " GB"))
+                Row(
+                    "BootClus memory",
+                    f"{n:,} objects, {pairs}",
+                    peak_bytes=peak,
+                    **at_most(gigabytes, 2, " GB"),
+                )
             )
     return rows

@@ -27,7 +27,9 @@ def _eknn_prediction(n: int, columns: int) -> Task:
     X, y = _gaussians(n, columns, 1)
     new, truth = _gaussians(n, columns, 2)
     model = EKNNClassifier(_NEIGHBOURS).fit(X, y)
-    return Task(lambda: model.predict_mass(new), lambda m: f"error {(m.decide() != truth).mean():.3f}")
+    return Task(
+        lambda: model.predict_mass(new), lambda m: f"error {(m.decide() != truth).mean():.3f}"
+    )
 
 
 def _knn_prediction(n: int, columns: int) -> Task:
@@ -36,7 +38,10 @@ def _knn_prediction(n: int, columns: int) -> Task:
     X, y = _gaussians(n, columns, 1)
     new, truth = _gaussians(n, columns, 2)
     model = KNeighborsClassifier(_NEIGHBOURS).fit(X, y)
-    return Task(lambda: model.predict_proba(new), lambda p: f"error {(p.argmax(axis=1) != truth).mean():.3f}")
+    return Task(
+        lambda: model.predict_proba(new),
+        lambda p: f"error {(p.argmax(axis=1) != truth).mean():.3f}",
+    )
 
 
 def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task:
@@ -45,7 +50,9 @@ def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task
     X, y = _gaussians(n, columns, 1)
     return Task(
         lambda: EKNNClassifier(n_neighbors, solver=solver).fit(X, y),
-        lambda model: f"cost {model.objective_:.5f}, leave-one-out error {model.leave_one_out_error_:.3f}",
+        lambda model: (
+            f"cost {model.objective_:.5f}, leave-one-out error {model.leave_one_out_error_:.3f}"
+        ),
     )
 
 
@@ -56,7 +63,8 @@ def _evidence(n: int, n_classes: int) -> Task:
     family = evidence_family("full", n_classes)
     evidence = WeightsOfEvidence(support, opposition)
     return Task(
-        lambda: WeightsOfEvidence(support, opposition).masses(family), lambda m: _same_plausibilities(m, evidence)
+        lambda: WeightsOfEvidence(support, opposition).masses(family),
+        lambda m: _same_plausibilities(m, evidence),
     )
 
 
@@ -70,7 +78,10 @@ def _same_plausibilities(masses: np.ndarray, evidence) -> str:
 @benchmark
 def eknn_prediction(quick: bool) -> list[Row]:
     """Compare masses of new objects with the probabilities of scikit-learn's rule."""
-    n = 2_000 if quick else 10_000
+    if quick:
+        n = 2_000
+    else:
+        n = 10_000
     rows = []
     for columns in (5, 50):
         ours, theirs = timings([(_eknn_prediction, n, columns), (_knn_prediction, n, columns)], 3)
@@ -78,7 +89,12 @@ def eknn_prediction(quick: bool) -> list[Row]:
         what = f"{n:,} new objects, {n:,} known, {columns} attributes, K = {_NEIGHBOURS}"
         for name, prepare, timing, extra in (
             ("KNeighborsClassifier.predict_proba", _knn_prediction, theirs, {}),
-            ("EKNNClassifier.predict_mass", _eknn_prediction, ours, {"ratio": ratio, **at_most(ratio, 1.5)}),
+            (
+                "EKNNClassifier.predict_mass",
+                _eknn_prediction,
+                ours,
+                {"ratio": ratio, **at_most(ratio, 1.5)},
+            ),
         ):
             peak, quality = memory(prepare, n, columns)
             rows.append(Row(name, what, timing.best, timing.noise, peak, quality, **extra))
@@ -88,7 +104,10 @@ def eknn_prediction(quick: bool) -> list[Row]:
 @benchmark
 def eknn_fit(quick: bool) -> list[Row]:
     """Learn the scales, including the search of the neighbours."""
-    n = 2_000 if quick else 10_000
+    if quick:
+        n = 2_000
+    else:
+        n = 10_000
     rows = []
     for n_neighbors, solver, limit in (
         (_NEIGHBOURS, "lbfgs", 5.0),
@@ -97,7 +116,10 @@ def eknn_fit(quick: bool) -> list[Row]:
     ):
         (timing,) = timings([(_eknn_fit, n, 5, n_neighbors, solver)], 1 if quick else 2)
         peak, quality = memory(_eknn_fit, n, 5, n_neighbors, solver)
-        target = {} if limit is None else at_most(timing.best, limit, " s")
+        if limit is None:
+            target = {}
+        else:
+            target = at_most(timing.best, limit, " s")
         what = f"fit, {n:,} objects, 5 attributes, K = {n_neighbors}, {solver}"
         rows.append(Row("EKNNClassifier", what, timing.best, timing.noise, peak, quality, **target))
     return rows

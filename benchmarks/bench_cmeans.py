@@ -38,14 +38,29 @@ def _quietly(function: Any, *arguments: Any, **keywords: Any) -> Any:
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> float:
-    """Return the time of an iteration; the difference of two lengths excludes the setup of a fit."""
+    """Return the time of an iteration.
+
+    The difference of two lengths excludes the setup of a fit.
+    """
     return median((b - a) / iterations for a, b in zip(short.rounds, long.rounds, strict=True))
 
 
-def _growth(name: str, what: str, prepare: Any, sizes: tuple[int, int], lengths: tuple[int, int], most: float) -> Row:
+def _growth(
+    name: str,
+    what: str,
+    prepare: Any,
+    sizes: tuple[int, int],
+    lengths: tuple[int, int],
+    most: float,
+) -> Row:
     """Return the ratio of the times of an iteration for two sizes."""
     (small, large), (few, many) = sizes, lengths
-    entries = [(prepare, small, few), (prepare, small, many), (prepare, large, few), (prepare, large, many)]
+    entries = [
+        (prepare, small, few),
+        (prepare, small, many),
+        (prepare, large, few),
+        (prepare, large, many),
+    ]
     times = timings(entries, rounds=3)
     before = _per_iteration(times[0], times[1], many - few)
     after = _per_iteration(times[2], times[3], many - few)
@@ -59,7 +74,7 @@ def _growth(name: str, what: str, prepare: Any, sizes: tuple[int, int], lengths:
     )
 
 
-# ---- RECM -----------------------------------------------------------------------------------------------------------
+# ---- RECM ----------------------------------------------------------------------------------------
 
 
 @cache
@@ -72,10 +87,13 @@ def _squared_distances(n: int) -> np.ndarray:
 def _recm_fit(n: int) -> Task:
     from dempster.cluster import RECM
 
-    D, (_, y) = _squared_distances(n), _gaussians(n)
+    D = _squared_distances(n)
+    (_, y) = _gaussians(n)
     RECM(_CLUSTERS, metric="precomputed", random_state=0).fit(D[:100, :100])  # compile
     model = RECM(_CLUSTERS, metric="precomputed", random_state=0)
-    return Task(lambda: model.fit(D), lambda m: {"ari": _agreement(y, m.labels_), "input": D.nbytes})
+    return Task(
+        lambda: model.fit(D), lambda m: {"ari": _agreement(y, m.labels_), "input": D.nbytes}
+    )
 
 
 def _recm_iterations(n: int, max_iter: int) -> Task:
@@ -83,7 +101,9 @@ def _recm_iterations(n: int, max_iter: int) -> Task:
 
     D = _squared_distances(n)
     start = np.arange(_CLUSTERS)
-    model = RECM(_CLUSTERS, focal_sets="simple", metric="precomputed", init=start, max_iter=max_iter, tol=0.0)
+    model = RECM(
+        _CLUSTERS, focal_sets="simple", metric="precomputed", init=start, max_iter=max_iter, tol=0.0
+    )
     _quietly(model.fit, D)
     return Task(lambda: _quietly(model.fit, D))
 
@@ -114,12 +134,17 @@ def recm(quick: bool) -> list[Row]:
                 **({} if most is None else at_most(fit.best, most, " s")),
             )
         )
-    sizes = (250, 500) if quick else (2_500, 5_000)
-    growth = _growth("RECM", "objects (n^2: 4 for twice the objects)", _recm_iterations, sizes, (5, 25), 5.5)
+    if quick:
+        sizes = (250, 500)
+    else:
+        sizes = (2_500, 5_000)
+    growth = _growth(
+        "RECM", "objects (n^2: 4 for twice the objects)", _recm_iterations, sizes, (5, 25), 5.5
+    )
     return [*rows, growth]
 
 
-# ---- CECM -----------------------------------------------------------------------------------------------------------
+# ---- CECM ----------------------------------------------------------------------------------------
 
 
 def _cecm_fit(n: int, n_constraints: int, metric: str) -> Task:
@@ -128,7 +153,10 @@ def _cecm_fit(n: int, n_constraints: int, metric: str) -> Task:
 
     X, y = _gaussians(n)
     known = Constraints.from_labels(y, n_constraints, random_state=0)
-    CECM(_CLUSTERS, focal_sets="pairs", metric=metric, n_init=1, random_state=0).fit(X, constraints=known)  # compile
+    # compile
+    CECM(_CLUSTERS, focal_sets="pairs", metric=metric, n_init=1, random_state=0).fit(
+        X, constraints=known
+    )
     model = CECM(_CLUSTERS, focal_sets="pairs", metric=metric, random_state=0)
     return Task(
         lambda: model.fit(X, constraints=known),
@@ -145,8 +173,11 @@ def _cecm_iterations(n: int, max_iter: int) -> Task:
 
     X, y = _gaussians(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
-    # One thread processes linked objects; use one thread for the others as well, so that sizes can be compared.
-    model = CECM(_CLUSTERS, focal_sets="pairs", init=X[:_CLUSTERS], max_iter=max_iter, tol=0.0, n_jobs=1)
+    # One thread processes linked objects; use one thread for the others as well, so that sizes can
+    # be compared.
+    model = CECM(
+        _CLUSTERS, focal_sets="pairs", init=X[:_CLUSTERS], max_iter=max_iter, tol=0.0, n_jobs=1
+    )
     _quietly(model.fit, X, constraints=known)
     return Task(lambda: _quietly(model.fit, X, constraints=known))
 
@@ -154,7 +185,10 @@ def _cecm_iterations(n: int, max_iter: int) -> Task:
 @benchmark
 def cecm(quick: bool) -> list[Row]:
     """Measure a default fit with equal numbers of constraints and objects, and the growth of an iteration with both."""
-    n = 200 if quick else 1_000
+    if quick:
+        n = 200
+    else:
+        n = 1_000
     rows = []
     for metric in ("euclidean", "adaptive"):
         peak, verdict = memory(_cecm_fit, n, n, metric)
@@ -170,14 +204,22 @@ def cecm(quick: bool) -> list[Row]:
                 **at_most(fit.best, 10, " s"),
             )
         )
-    sizes = (1_000, 4_000) if quick else (5_000, 50_000)
-    lengths = (2, 7)  # Later iterations need a number of sweeps that depends on the distance from convergence.
+    if quick:
+        sizes = (1_000, 4_000)
+    else:
+        sizes = (5_000, 50_000)
+    # Later iterations need a number of sweeps that depends on the distance from convergence.
+    lengths = (2, 7)
     most = 1.3 * sizes[1] / sizes[0]
-    rows.append(_growth("CECM", "objects, a tenth as many constraints", _cecm_iterations, sizes, lengths, most))
+    rows.append(
+        _growth(
+            "CECM", "objects, a tenth as many constraints", _cecm_iterations, sizes, lengths, most
+        )
+    )
     return rows
 
 
-# ---- SECM and CatECM ------------------------------------------------------------------------------------------------
+# ---- SECM and CatECM -----------------------------------------------------------------------------
 
 
 def _secm_iterations(n: int, max_iter: int) -> Task:
@@ -186,7 +228,9 @@ def _secm_iterations(n: int, max_iter: int) -> Task:
     side = int(np.sqrt(n))
     truth = np.add.outer(np.arange(side), np.arange(side)) * 4 // (2 * side)
     image = truth + np.random.default_rng(0).normal(scale=0.3, size=truth.shape)
-    model = SECM(4, focal_sets="pairs", beta=2.0, init=np.arange(4.0)[:, None], max_iter=max_iter, tol=0.0)
+    model = SECM(
+        4, focal_sets="pairs", beta=2.0, init=np.arange(4.0)[:, None], max_iter=max_iter, tol=0.0
+    )
     _quietly(model.fit, image)
     return Task(lambda: _quietly(model.fit, image))
 
@@ -195,7 +239,8 @@ def _catecm_iterations(n: int, max_iter: int) -> Task:
     from dempster.cluster import CatECM
 
     rng = np.random.default_rng(0)
-    modes, y = rng.integers(0, 6, (4, 15)), rng.integers(0, 4, n)
+    modes = rng.integers(0, 6, (4, 15))
+    y = rng.integers(0, 4, n)
     X = np.where(rng.random((n, 15)) < 0.5, modes[y], rng.integers(0, 6, (n, 15)))
     # With the same start, one more iteration is the only difference until convergence.
     model = CatECM(4, focal_sets="pairs", init=X[:4], max_iter=max_iter, tol=0.0)
@@ -206,12 +251,27 @@ def _catecm_iterations(n: int, max_iter: int) -> Task:
 @benchmark
 def images(quick: bool) -> list[Row]:
     """Measure the growth of an iteration on an image with the number of pixels."""
-    sizes = (10_000, 40_000) if quick else (90_000, 810_000)
+    if quick:
+        sizes = (10_000, 40_000)
+    else:
+        sizes = (90_000, 810_000)
     return [_growth("SECM", "pixels", _secm_iterations, sizes, (3, 13), 1.3 * sizes[1] / sizes[0])]
 
 
 @benchmark
 def categories(quick: bool) -> list[Row]:
     """Measure the growth of an iteration on categories with the number of objects."""
-    sizes = (5_000, 20_000) if quick else (20_000, 200_000)
-    return [_growth("CatECM", "objects, 15 attributes", _catecm_iterations, sizes, (1, 3), 1.3 * sizes[1] / sizes[0])]
+    if quick:
+        sizes = (5_000, 20_000)
+    else:
+        sizes = (20_000, 200_000)
+    return [
+        _growth(
+            "CatECM",
+            "objects, 15 attributes",
+            _catecm_iterations,
+            sizes,
+            (1, 3),
+            1.3 * sizes[1] / sizes[0],
+        )
+    ]

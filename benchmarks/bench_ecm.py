@@ -13,16 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Task, Timing, apart, at_least, at_most, benchmark, memory, skipped, timings
+from benchmarks.harness import (
+    Row,
+    Task,
+    Timing,
+    apart,
+    at_least,
+    at_most,
+    benchmark,
+    memory,
+    skipped,
+    timings,
+)
 
 _CLUSTERS = 10
 _COLUMNS = 10
-_DELTA = 10.0  # The mean squared distance to the nearest centre is 10; the squared distance to the empty set is 100.
+# The mean squared distance to the nearest centre is 10; the squared distance to the empty set is
+# 100.
+_DELTA = 10.0
 
 
 @cache
 def _gaussians(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Generate n objects in ten round Gaussian clusters in ten dimensions; return them, their clusters and initial prototypes."""
+    """Generate n objects in ten round Gaussian clusters in ten dimensions.
+
+    Return them, their clusters and initial prototypes.
+    """
     rng = np.random.default_rng(0)
     centres = rng.uniform(-4, 4, (_CLUSTERS, _COLUMNS))
     y = rng.integers(0, _CLUSTERS, n)
@@ -37,7 +53,7 @@ def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
     return float(adjusted_rand_score(y, labels))
 
 
-# ---- one iteration: ECM with 56 sets beside k-means with 56 centres -------------------------------------------------
+# ---- one iteration: ECM with 56 sets beside k-means with 56 centres ------------------------------
 
 
 def _ecm_fit(n: int, max_iter: int) -> Task:
@@ -49,7 +65,14 @@ def _ecm_fit(n: int, max_iter: int) -> Task:
 
     def fit(data: np.ndarray, iterations: int) -> ECM:
         model = ECM(
-            _CLUSTERS, focal_sets=family, beta=2.0, delta=_DELTA, init=init, n_init=1, max_iter=iterations, tol=0.0
+            _CLUSTERS,
+            focal_sets=family,
+            beta=2.0,
+            delta=_DELTA,
+            init=init,
+            n_init=1,
+            max_iter=iterations,
+            tol=0.0,
         )
         return _quietly(model.fit, data)
 
@@ -72,7 +95,9 @@ def _kmeans_fit(n: int, max_iter: int) -> Task:
     centres = 56  # The number of nonempty sets of ECM: ten clusters, their 45 pairs and the frame.
     init = X[np.random.default_rng(1).choice(n, centres, replace=False)]
     model = KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=max_iter, tol=0.0)
-    _quietly(KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0).fit, X[:10_000])
+    _quietly(
+        KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0).fit, X[:10_000]
+    )
     return Task(
         lambda: _quietly(model.fit, X),
         lambda fitted: {"iterations": fitted.n_iter_, "quality": f"inertia {fitted.inertia_:.4g}"},
@@ -87,12 +112,18 @@ def _quietly(function: Any, *arguments: Any) -> Any:
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> list[float]:
-    """Return the time of an iteration in each round; the difference of two lengths excludes the setup of a fit.
+    """Return the time of an iteration in each round.
 
-    The two fits of a round run one after the other, under similar load of the machine. The fastest short fit and the
-    fastest long fit of all rounds may have run under different load, so their difference would be meaningless.
+    The difference of two lengths excludes the setup of a fit.
+
+    The two fits of a round run one after the other, under similar load of the machine. The fastest
+    short fit and the fastest long fit of all rounds may have run under different load, so their
+    difference would be meaningless.
     """
-    return [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
+    return [
+        (after - before) / iterations
+        for before, after in zip(short.rounds, long.rounds, strict=True)
+    ]
 
 
 def _spread(ours: list[float], theirs: list[float]) -> str:
@@ -104,18 +135,36 @@ def _spread(ours: list[float], theirs: list[float]) -> str:
 @benchmark
 def iteration(quick: bool) -> list[Row]:
     """Compare one iteration with 56 nonempty sets with one iteration of k-means with 56 centres."""
-    n, short, long = (20_000, 5, 15) if quick else (100_000, 10, 40)
+    if quick:
+        n = 20_000
+        short = 5
+        long = 15
+    else:
+        n = 100_000
+        short = 10
+        long = 40
     peaks = {}
     verdicts = {}
     for name, prepare in (("ECM", _ecm_fit), ("KMeans", _kmeans_fit)):
         peaks[name], verdicts[name] = memory(prepare, n, long)
         if verdicts[name]["iterations"] != long:
-            return [skipped("ECM iteration", f"{name} stopped after {verdicts[name]['iterations']} iterations")]
-    entries = [(_ecm_fit, n, short), (_ecm_fit, n, long), (_kmeans_fit, n, short), (_kmeans_fit, n, long)]
+            return [
+                skipped(
+                    "ECM iteration",
+                    f"{name} stopped after {verdicts[name]['iterations']} iterations",
+                )
+            ]
+    entries = [
+        (_ecm_fit, n, short),
+        (_ecm_fit, n, long),
+        (_kmeans_fit, n, short),
+        (_kmeans_fit, n, long),
+    ]
     ecm_short, ecm_long, kmeans_short, kmeans_long = timings(entries, rounds=3 if quick else 9)
     ecm = _per_iteration(ecm_short, ecm_long, long - short)
     kmeans = _per_iteration(kmeans_short, kmeans_long, long - short)
-    ours, theirs = median(ecm), median(kmeans)
+    ours = median(ecm)
+    theirs = median(kmeans)
     size = f"{n:,} x {_COLUMNS}"
     return [
         Row(
@@ -142,8 +191,14 @@ def iteration(quick: bool) -> list[Row]:
 @benchmark
 def growth(quick: bool) -> list[Row]:
     """Measure time of an iteration and peak memory for ten times the objects."""
-    small, large = (10_000, 100_000) if quick else (100_000, 1_000_000)
-    few, many = (10, 40), (3, 8)
+    if quick:
+        small = 10_000
+        large = 100_000
+    else:
+        small = 100_000
+        large = 1_000_000
+    few = (10, 40)
+    many = (3, 8)
     peak, verdict = memory(_ecm_fit, large, few[0])
     entries = [
         (_ecm_fit, small, few[0]),
@@ -154,9 +209,15 @@ def growth(quick: bool) -> list[Row]:
     small_short, small_long, large_short, large_long = timings(entries, rounds=3 if quick else 5)
     before = _per_iteration(small_short, small_long, few[1] - few[0])
     after = _per_iteration(large_short, large_long, many[1] - many[0])
-    first, second = median(before), median(after)
+    first = median(before)
+    second = median(after)
     rows = [
-        Row("ECM iteration", f"{small:,} x {_COLUMNS}, 56 nonempty sets", seconds=first, noise=small_long.noise),
+        Row(
+            "ECM iteration",
+            f"{small:,} x {_COLUMNS}, 56 nonempty sets",
+            seconds=first,
+            noise=small_long.noise,
+        ),
         Row(
             "ECM iteration",
             f"{large:,} x {_COLUMNS}, 56 nonempty sets; ratio to {small:,}",
@@ -179,7 +240,7 @@ def growth(quick: bool) -> list[Row]:
     return rows
 
 
-# ---- a full fit: beside evclust -------------------------------------------------------------------------------------
+# ---- a full fit: beside evclust ------------------------------------------------------------------
 
 _FULL_CLUSTERS = 4
 _FULL_DELTA = 5.0
@@ -194,16 +255,25 @@ def _fourclass(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, y = make_fourclass(n, random_state=0)
     rng = np.random.default_rng(0)
     # Start a little off the objects, because evclust divides by the distances.
-    init = X[rng.choice(n, _FULL_CLUSTERS, replace=False)] + rng.normal(scale=0.01, size=(_FULL_CLUSTERS, 2))
+    init = X[rng.choice(n, _FULL_CLUSTERS, replace=False)] + rng.normal(
+        scale=0.01, size=(_FULL_CLUSTERS, 2)
+    )
     return X, y, init
 
 
-def _objective(X: np.ndarray, masses: np.ndarray, sets: np.ndarray, prototypes: np.ndarray) -> float:
-    """Return the objective of ECM (Masson and Denoeux, 2008) with alpha = 1, beta = 2; the first set is empty."""
+def _objective(
+    X: np.ndarray, masses: np.ndarray, sets: np.ndarray, prototypes: np.ndarray
+) -> float:
+    """Return the objective of ECM (Masson and Denoeux, 2008) with alpha = 1, beta = 2.
+
+    The first set is empty.
+    """
     size = sets[1:].sum(axis=1)
     barycentres = sets[1:] @ prototypes / size[:, None]
     squared = ((X[:, None, :] - barycentres[None, :, :]) ** 2).sum(axis=2)
-    return float((size * masses[:, 1:] ** 2 * squared).sum() + _FULL_DELTA**2 * (masses[:, 0] ** 2).sum())
+    return float(
+        (size * masses[:, 1:] ** 2 * squared).sum() + _FULL_DELTA**2 * (masses[:, 0] ** 2).sum()
+    )
 
 
 def _evclust_fit(n: int) -> Task:
@@ -213,11 +283,22 @@ def _evclust_fit(n: int) -> Task:
 
     def fit(data: np.ndarray) -> dict[str, Any]:
         with contextlib.redirect_stdout(io.StringIO()):
-            return ecm(data, _FULL_CLUSTERS, g0=init, type="full", alpha=1, beta=2, delta=_FULL_DELTA, disp=False)
+            return ecm(
+                data,
+                _FULL_CLUSTERS,
+                g0=init,
+                type="full",
+                alpha=1,
+                beta=2,
+                delta=_FULL_DELTA,
+                disp=False,
+            )
 
     def judge(result: dict[str, Any]) -> dict[str, Any]:
         labels = np.asarray(result["y_pl"]).ravel()
-        objective = _objective(X, np.asarray(result["mass"]), np.asarray(result["F"]), np.asarray(result["g"]))
+        objective = _objective(
+            X, np.asarray(result["mass"]), np.asarray(result["F"]), np.asarray(result["g"])
+        )
         return {"objective": objective, "ari": _agreement(y, labels), "labels": labels}
 
     fit(X[:20])
@@ -229,14 +310,27 @@ def _full_fit(n: int, tol: float) -> Task:
 
     X, y, init = _fourclass(n)
     model = ECM(
-        _FULL_CLUSTERS, focal_sets="full", beta=2.0, delta=_FULL_DELTA, init=init, n_init=1, max_iter=10_000, tol=tol
+        _FULL_CLUSTERS,
+        focal_sets="full",
+        beta=2.0,
+        delta=_FULL_DELTA,
+        init=init,
+        n_init=1,
+        max_iter=10_000,
+        tol=tol,
     )
     model.fit(X)  # compile
 
     def judge(fitted: ECM) -> dict[str, Any]:
         partition = fitted.credal_partition_
-        objective = _objective(X, partition.masses, partition.focal_sets.membership, fitted.cluster_centers_)
-        return {"objective": objective, "ari": _agreement(y, fitted.labels_), "labels": fitted.labels_}
+        objective = _objective(
+            X, partition.masses, partition.focal_sets.membership, fitted.cluster_centers_
+        )
+        return {
+            "objective": objective,
+            "ari": _agreement(y, fitted.labels_),
+            "labels": fitted.labels_,
+        }
 
     return Task(lambda: model.fit(X), judge)
 
@@ -255,14 +349,19 @@ def _missing_evclust() -> str:
     try:
         importlib.import_module("evclust.ecm")
     except ImportError as error:
-        return "not installed" if error.name == "evclust" else f"cannot be imported: {error}"
+        if error.name == "evclust":
+            return "not installed"
+        return f"cannot be imported: {error}"
     return ""
 
 
 @benchmark
 def full_fit(quick: bool) -> list[Row]:
     """Fit all subsets of four clusters to an objective at least as low as that of evclust."""
-    n = 100 if quick else 1_000
+    if quick:
+        n = 100
+    else:
+        n = 1_000
     what = f"{n:,} x 2, c = {_FULL_CLUSTERS}, all subsets"
     missing = apart(_missing_evclust)
     if missing:
@@ -275,7 +374,12 @@ def full_fit(quick: bool) -> list[Row]:
     evclust_peak, evclust = memory(_evclust_fit, n)
     tol = apart(_tolerance_reaching, n, evclust["objective"])
     if tol is None:
-        return [skipped("ECM fit", f"no tolerance reaches the objective of evclust, {evclust['objective']:.6f}")]
+        return [
+            skipped(
+                "ECM fit",
+                f"no tolerance reaches the objective of evclust, {evclust['objective']:.6f}",
+            )
+        ]
     peak, verdict = memory(_full_fit, n, tol)
     ours, theirs = timings([(_full_fit, n, tol), (_evclust_fit, n)], rounds=2)
     faster = theirs.best / ours.best
@@ -291,7 +395,14 @@ def full_fit(quick: bool) -> list[Row]:
             ratio=faster,
             **at_least(faster, 200),
         ),
-        Row(f"evclust {version('evclust')} ecm", what, theirs.best, theirs.noise, evclust_peak, _worth(evclust)),
+        Row(
+            f"evclust {version('evclust')} ecm",
+            what,
+            theirs.best,
+            theirs.noise,
+            evclust_peak,
+            _worth(evclust),
+        ),
     ]
 
 

@@ -53,8 +53,16 @@ def _neighbors(n: int) -> Task:
 @benchmark
 def growth(quick: bool) -> list[Row]:
     """Compare a full fit with the search of 50 neighbours for ten times the objects, and measure peak memory."""
-    small, large = (30_000, 60_000) if quick else (100_000, 1_000_000)
-    rounds = 1 if quick else 2
+    if quick:
+        small = 30_000
+        large = 60_000
+    else:
+        small = 100_000
+        large = 1_000_000
+    if quick:
+        rounds = 1
+    else:
+        rounds = 2
     rows = []
     found = {}
     for n in (small, large):
@@ -72,17 +80,32 @@ def growth(quick: bool) -> list[Row]:
                 ratio=fit.best / search.best,
                 **at_most(fit.best, 15, " s"),
             ),
-            Row("scikit-learn NearestNeighbors", f"{n:,} x 2, 50 neighbours", search.best, search.noise),
+            Row(
+                "scikit-learn NearestNeighbors",
+                f"{n:,} x 2, 50 neighbours",
+                search.best,
+                search.noise,
+            ),
         ]
     times = large / small
     slower = found[large][0] / found[small][0]
     rows.append(
-        Row("EKNNClus growth", f"time, {times:g} times the objects", ratio=slower, **at_most(slower, 1.5 * times))
+        Row(
+            "EKNNClus growth",
+            f"time, {times:g} times the objects",
+            ratio=slower,
+            **at_most(slower, 1.5 * times),
+        )
     )
     if found[small][1] and found[large][1]:
         more = found[large][1] / found[small][1]
         rows.append(
-            Row("EKNNClus growth", f"memory, {times:g} times the objects", ratio=more, **at_most(more, 1.5 * times))
+            Row(
+                "EKNNClus growth",
+                f"memory, {times:g} times the objects",
+                ratio=more,
+                **at_most(more, 1.5 * times),
+            )
         )
     return rows
 
@@ -107,13 +130,21 @@ def _search(n: int, kind: str) -> Task:
         return graph.search(rng.integers(n // 10, size=n), rng, 100)
 
     run()  # compile
-    return Task(run, lambda end: f"{int(end[0].max()) + 1} clusters, {len(end[1])} sweeps, agreement {end[1][-1]:.6g}")
+    return Task(
+        run,
+        lambda end: (
+            f"{int(end[0].max()) + 1} clusters, {len(end[1])} sweeps, agreement {end[1][-1]:.6g}"
+        ),
+    )
 
 
 @benchmark
 def search(quick: bool) -> list[Row]:
     """Compare a search that skips objects with unchanged neighbours with a search that visits all."""
-    n = 5_000 if quick else 20_000
+    if quick:
+        n = 5_000
+    else:
+        n = 20_000
     what = f"{n:,} objects, 100 neighbours"
     _, quality = memory(_search, n, "sleepy")
     _, same = memory(_search, n, "watchful")

@@ -1,8 +1,9 @@
 """EVCLUS: a sweep and a fit beside a NumPy loop with a general QP solver, and scaling with the number of objects.
 
-The loop is a direct implementation of the papers: for each row it passes the quadratic program of the pairs of an
-object to daqp, the fastest general solver for such small problems that we know. Our compiled code computes its
-objective, which the stopping rule of the papers needs once in each sweep; this is faster than plain NumPy.
+The loop is a direct implementation of the papers: for each row it passes the quadratic program of
+the pairs of an object to daqp, the fastest general solver for such small problems that we know. Our
+compiled code computes its objective, which the stopping rule of the papers needs once in each
+sweep; this is faster than plain NumPy.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _NO_DAQP = "daqp is not installed"
 def _missing(dataset: str) -> str:
     """Return why a benchmark cannot run, or an empty string."""
     folder = shared_folder()
-    return "" if folder is not None and (folder / "data" / f"{dataset}.npz").exists() else _NO_DATA.format(dataset)
+    if folder is not None and (folder / "data" / f"{dataset}.npz").exists():
+        return ""
+    return _NO_DATA.format(dataset)
 
 
 def _stored(dataset: str) -> dict[str, np.ndarray]:
@@ -68,7 +71,7 @@ def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
     return float(adjusted_rand_score(y, labels))
 
 
-# ---- the other implementation ---------------------------------------------------------------------------------------
+# ---- the other implementation --------------------------------------------------------------------
 
 
 class _Descent(NamedTuple):
@@ -80,29 +83,44 @@ class _Descent(NamedTuple):
 
     @property
     def words(self) -> str:
-        ending = "converged" if self.converged else "not converged"
-        left = f", {self.failures} rows not solved" if self.failures else ""
+        if self.converged:
+            ending = "converged"
+        else:
+            ending = "not converged"
+        if self.failures:
+            left = f", {self.failures} rows not solved"
+        else:
+            left = ""
         return f"one start, {len(self.history)} sweeps, {ending}{left}"
 
 
 def _loop(
-    problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int, tol: float, began: float
+    problem: Any,
+    family: Any,
+    masses: np.ndarray,
+    order: np.ndarray,
+    sweeps: int,
+    tol: float,
+    began: float,
 ) -> _Descent:
     """Run exact coordinate descent over the rows until the stopping rule of the papers holds.
 
-    Row i minimises sum_j w_ij (m' C m_j - delta_ij)^2 over the simplex: H = 2 B' W B and g = -2 B' W delta with the
-    rows of B = M C of its partners j.
+    Row i minimises sum_j w_ij (m' C m_j - delta_ij)^2 over the simplex: H = 2 B' W B and g = -2 B'
+    W delta with the rows of B = M C of its partners j.
     """
     import daqp
 
     C = np.array(family.conflict)
     f = len(family)
-    A, upper, lower = np.ones((1, f)), np.r_[np.full(f, 1e30), 1.0], np.r_[np.zeros(f), 1.0]
+    A = np.ones((1, f))
+    upper = np.r_[np.full(f, 1e30), 1.0]
+    lower = np.r_[np.zeros(f), 1.0]
     sense = np.r_[np.zeros(f), 5].astype(np.int32)  # f bounds, then one equality constraint
     M = masses.copy()
     history: list[float] = []
     failures = 0
-    previous, error = problem.squares(M, family) / problem.total, 1.0
+    previous = problem.squares(M, family) / problem.total
+    error = 1.0
     for _ in range(sweeps):
         for i in order:
             pairs = slice(problem.indptr[i], problem.indptr[i + 1])
@@ -124,7 +142,7 @@ def _loop(
     return _Descent(M, history, error < tol, failures, time.perf_counter() - began)
 
 
-# ---- problems and starts --------------------------------------------------------------------------------------------
+# ---- problems and starts -------------------------------------------------------------------------
 
 
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
@@ -134,7 +152,8 @@ def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
 
     pairs, weights = random_pairs(len(X), _PARTNERS, np.random.default_rng(0))
     distance = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
-    d0 = float(np.quantile(distance, _QUANTILE)) if d0 is None else d0
+    if d0 is None:
+        d0 = float(np.quantile(distance, _QUANTILE))
     return SomePairs(len(X), pairs, weights, to_conflict(distance, d0)), d0
 
 
@@ -170,21 +189,31 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
     family = FocalSets.simple(_CLUSTERS)
     order = np.random.default_rng(2).permutation(len(X))
     first = _random_start(X, d0, family, 0)
-    return problem, family, {"first": first, "later": _descend(problem, family, first, order, 8)[0]}, order
+    return (
+        problem,
+        family,
+        {"first": first, "later": _descend(problem, family, first, order, 8)[0]},
+        order,
+    )
 
 
 def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
     from dempster.cluster.evclus._pairs import Links
 
-    return problem.descend(masses, family, order, sweeps, 0.0, Links.from_constraints(None, problem.n), 0.0)
+    return problem.descend(
+        masses, family, order, sweeps, 0.0, Links.from_constraints(None, problem.n), 0.0
+    )
 
 
-# ---- one sweep ------------------------------------------------------------------------------------------------------
+# ---- one sweep -----------------------------------------------------------------------------------
 
 
 def _our_sweeps(every: int, start: str, sweeps: int) -> Task:
     problem, family, starts, order = _sweep_problem(every)
-    return Task(lambda: _descend(problem, family, starts[start], order, sweeps), lambda result: result[1].tolist())
+    return Task(
+        lambda: _descend(problem, family, starts[start], order, sweeps),
+        lambda result: result[1].tolist(),
+    )
 
 
 def _loop_sweeps(every: int, start: str, sweeps: int) -> Task:
@@ -196,8 +225,13 @@ def _loop_sweeps(every: int, start: str, sweeps: int) -> Task:
 
 
 def _per_sweep(short: Timing, long: Timing, sweeps: int) -> list[float]:
-    """Return the time of a sweep in each round; the difference of two lengths excludes the setup."""
-    return [(after - before) / sweeps for before, after in zip(short.rounds, long.rounds, strict=True)]
+    """Return the time of a sweep in each round.
+
+    The difference of two lengths excludes the setup.
+    """
+    return [
+        (after - before) / sweeps for before, after in zip(short.rounds, long.rounds, strict=True)
+    ]
 
 
 def _spread(over: list[float], under: list[float]) -> str:
@@ -211,11 +245,18 @@ def sweep(quick: bool) -> list[Row]:
     """Compare one compiled pass over all rows with NumPy and daqp."""
     if why := _missing("s2") or ("" if find_spec("daqp") else _NO_DAQP):
         return [skipped("EVCLUS sweep", why)]
-    every = 5 if quick else 1
+    if quick:
+        every = 5
+    else:
+        every = 1
     what = f"S2, {5000 // every:,} objects, c = {_CLUSTERS}, {_PARTNERS} random partners each"
     difference = {}
-    for start in ("first", "later"):  # Our first three sweeps are plain exact descent, as in the loop.
-        (_, ours), (_, theirs) = memory(_our_sweeps, every, start, 3), memory(_loop_sweeps, every, start, 3)
+    # Our first three sweeps are plain exact descent, as in the loop.
+    for start in ("first", "later"):
+        (_, ours), (_, theirs) = (
+            memory(_our_sweeps, every, start, 3),
+            memory(_loop_sweeps, every, start, 3),
+        )
         difference[start] = max(abs(a / b - 1) for a, b in zip(ours, theirs, strict=True))
         if difference[start] > 1e-6:
             raise RuntimeError(f"our sweeps reach objectives {ours}, the loop {theirs}")
@@ -230,10 +271,14 @@ def sweep(quick: bool) -> list[Row]:
         (_loop_sweeps, every, "first", 0),
         (_loop_sweeps, every, "first", 1),
     ]
-    one, three, loop_one, loop_three, many, none, first, loop_none, loop_first = timings(entries, 3 if quick else 7)
-    ours, theirs = _per_sweep(one, three, 2), _per_sweep(loop_one, loop_three, 2)
+    one, three, loop_one, loop_three, many, none, first, loop_none, loop_first = timings(
+        entries, 3 if quick else 7
+    )
+    ours = _per_sweep(one, three, 2)
+    theirs = _per_sweep(loop_one, loop_three, 2)
     fast = _per_sweep(three, many, 20)
-    ours_first, theirs_first = _per_sweep(none, first, 1), _per_sweep(loop_none, loop_first, 1)
+    ours_first = _per_sweep(none, first, 1)
+    theirs_first = _per_sweep(loop_none, loop_first, 1)
     same = f"objectives of three sweeps within {difference['later']:.0e} of each other; {_spread(theirs, ours)}"
     same_first = f"objectives within {difference['first']:.0e} of each other; {_spread(theirs_first, ours_first)}"
     loop = f"NumPy and daqp {version('daqp')}"
@@ -248,7 +293,9 @@ def sweep(quick: bool) -> list[Row]:
             ratio=ratio,
             **at_least(ratio, 15),
         ),
-        Row(f"{loop}, sweep", f"{what}, same start", seconds=median(theirs), noise=loop_three.noise),
+        Row(
+            f"{loop}, sweep", f"{what}, same start", seconds=median(theirs), noise=loop_three.noise
+        ),
         Row(
             "EVCLUS over-relaxed sweep",
             "the next 20 sweeps, every fourth with a look ahead; ratio to the same loop",
@@ -265,11 +312,16 @@ def sweep(quick: bool) -> list[Row]:
             quality=same_first,
             ratio=median(theirs_first) / median(ours_first),
         ),
-        Row(f"{loop}, first sweep", f"{what}, same start", seconds=median(theirs_first), noise=loop_first.noise),
+        Row(
+            f"{loop}, first sweep",
+            f"{what}, same start",
+            seconds=median(theirs_first),
+            noise=loop_first.noise,
+        ),
     ]
 
 
-# ---- a fit ----------------------------------------------------------------------------------------------------------
+# ---- a fit ---------------------------------------------------------------------------------------
 
 
 def _stress_of_all_pairs(X: np.ndarray, masses: np.ndarray, family: Any, d0: float) -> float:
@@ -302,7 +354,9 @@ def _our_fit(every: int, d0: float) -> Task:
     return Task(
         lambda: model.fit(X),
         lambda fitted: {
-            "stress": _stress_of_all_pairs(X, fitted.credal_partition_.masses, fitted.focal_sets_, d0),
+            "stress": _stress_of_all_pairs(
+                X, fitted.credal_partition_.masses, fitted.focal_sets_, d0
+            ),
             "ari": _agreement(y, fitted.labels_),
             "how": f"{fitted.sampling_}, best of up to {fitted.n_init} starts, {fitted.n_iter_} sweeps",
         },
@@ -310,18 +364,32 @@ def _our_fit(every: int, d0: float) -> Task:
 
 
 def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task:
-    """Fit from the table to the masses, as ours; it measures its own time because it is too slow to run twice."""
+    """Fit from the table to the masses, as ours.
+
+    It measures its own time because it is too slow to run twice.
+    """
     from dempster import CredalPartition, FocalSets
 
     X, y = _s2(every)
     family = FocalSets.simple(_CLUSTERS)
-    _descend(_sampled_pairs(X)[0], family, _STARTS[start](X, d0, family, seed), np.arange(len(X)), 1)  # compile
+    # compile
+    _descend(
+        _sampled_pairs(X)[0], family, _STARTS[start](X, d0, family, seed), np.arange(len(X)), 1
+    )
 
     def fit() -> _Descent:
         began = time.perf_counter()
         problem, _ = _sampled_pairs(X, d0)
         order = np.random.default_rng(2).permutation(len(X))
-        return _loop(problem, family, _STARTS[start](X, d0, family, seed), order, sweeps, _PAPERS_TOLERANCE, began)
+        return _loop(
+            problem,
+            family,
+            _STARTS[start](X, d0, family, seed),
+            order,
+            sweeps,
+            _PAPERS_TOLERANCE,
+            began,
+        )
 
     def judge(result: _Descent) -> dict[str, Any]:
         return {
@@ -335,7 +403,9 @@ def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task
 
 
 def _worth(verdict: dict[str, Any]) -> str:
-    return f"stress of all pairs {verdict['stress']:.6f}, ARI {verdict['ari']:.3f} ({verdict['how']})"
+    return (
+        f"stress of all pairs {verdict['stress']:.6f}, ARI {verdict['ari']:.3f} ({verdict['how']})"
+    )
 
 
 @benchmark
@@ -343,7 +413,12 @@ def fit(quick: bool) -> list[Row]:
     """Compare the default fit with the loop from a random start (as in the papers) and from our start."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
-    every, sweeps = (2, 10) if quick else (1, 100)
+    if quick:
+        every = 2
+        sweeps = 10
+    else:
+        every = 1
+        sweeps = 100
     d0 = apart(_scale, every)
     what = f"S2, {5000 // every:,} objects, c = {_CLUSTERS}, d0 = {d0:.4f}"
     peak, ours = memory(_our_fit, every, d0)
@@ -357,12 +432,15 @@ def fit(quick: bool) -> list[Row]:
     seeds = range(2 if quick else 5)
     loops = [memory(_loop_fit, every, d0, "random", seed, sweeps) for seed in seeds]
     loop_peak, medoids = memory(_loop_fit, every, d0, "medoids", 0, sweeps)
-    timing = Timing(rounds + timings([(_our_fit, every, d0)], 3)[0].rounds)  # Measure before and after the loops.
+    # Measure before and after the loops.
+    timing = Timing(rounds + timings([(_our_fit, every, d0)], 3)[0].rounds)
     times = Timing([verdict["seconds"] for _, verdict in loops])
     best = min((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
     worst = max((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
-    faster, worse = median(times.rounds) / timing.best, ours["stress"] / best["stress"]
-    name, partners = f"NumPy and daqp {version('daqp')}, fit", f"{_PARTNERS} random partners each"
+    faster = median(times.rounds) / timing.best
+    worse = ours["stress"] / best["stress"]
+    name = f"NumPy and daqp {version('daqp')}, fit"
+    partners = f"{_PARTNERS} random partners each"
     return [
         Row(
             "EVCLUS fit",
@@ -406,7 +484,7 @@ def fit(quick: bool) -> list[Row]:
     ]
 
 
-# ---- many objects ---------------------------------------------------------------------------------------------------
+# ---- many objects --------------------------------------------------------------------------------
 
 
 @cache
@@ -431,7 +509,8 @@ def _fit_many(n: int, warm: bool) -> Task:
         EVCLUS(_CLUSTERS, random_state=0).fit(X[:20_000])
 
     def work() -> tuple[float, float, Any]:
-        began, busy = time.perf_counter(), time.process_time()
+        began = time.perf_counter()
+        busy = time.process_time()
         model = EVCLUS(_CLUSTERS, random_state=0).fit(X)
         return time.perf_counter() - began, time.process_time() - busy, model
 
@@ -453,7 +532,10 @@ def million(quick: bool) -> list[Row]:
     """Measure time and memory of a default fit of a million objects."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
-    n = 100_000 if quick else 1_000_000
+    if quick:
+        n = 100_000
+    else:
+        n = 1_000_000
     what = f"{n:,} x 2, float32, c = {_CLUSTERS}"
     peak, cold = memory(_fit_many, n, False)
     (timing,) = timings([(_fit_many, n, True)], 1 if quick else 3)
@@ -486,7 +568,10 @@ def linear(quick: bool) -> list[Row]:
     """Measure ten times and a hundred times the number of objects."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
-    sizes = [100_000, 1_000_000] if quick else [100_000, 1_000_000, 10_000_000]
+    if quick:
+        sizes = [100_000, 1_000_000]
+    else:
+        sizes = [100_000, 1_000_000, 10_000_000]
     runs: dict[int, list[tuple[int | None, dict[str, Any]]]] = {n: [] for n in sizes}
     for n in sizes + sizes[-2::-1]:  # Repeat the smaller sizes after the largest.
         runs[n].append(memory(_fit_many, n, True))
@@ -515,15 +600,18 @@ def linear(quick: bool) -> list[Row]:
     return rows
 
 
-# ---- a matrix of dissimilarities ------------------------------------------------------------------------------------
+# ---- a matrix of dissimilarities -----------------------------------------------------------------
 
 
 def _protein_fit(family: str) -> Task:
     from dempster.cluster import EVCLUS
 
     data = _stored("protein")
-    D, y = data["D"], data["y"]
-    model = EVCLUS(4, metric="precomputed", focal_sets=family, d0_quantile=1.0, n_init=1, random_state=0)
+    D = data["D"]
+    y = data["y"]
+    model = EVCLUS(
+        4, metric="precomputed", focal_sets=family, d0_quantile=1.0, n_init=1, random_state=0
+    )
     model.fit(D)  # compile
     return Task(
         lambda: model.fit(D),
@@ -541,15 +629,20 @@ def _protein_loop() -> Task:
     from dempster.dissimilarity.transform import to_conflict
 
     data = _stored("protein")
-    D, y = data["D"], data["y"]
+    D = data["D"]
+    y = data["y"]
     D = (D + D.T) / 2
-    n, family = len(D), FocalSets.simple(4)
+    n = len(D)
+    family = FocalSets.simple(4)
     pairs = np.column_stack(np.triu_indices(n, 1))
-    start, order = random_masses(n, family, np.random.default_rng(1)), np.arange(n)
+    start = random_masses(n, family, np.random.default_rng(1))
+    order = np.arange(n)
 
     def run(sweeps: int) -> _Descent:
         began = time.perf_counter()
-        problem = SomePairs(n, pairs, np.ones(len(pairs)), to_conflict(D[pairs[:, 0], pairs[:, 1]], D.max()))
+        problem = SomePairs(
+            n, pairs, np.ones(len(pairs)), to_conflict(D[pairs[:, 0], pairs[:, 1]], D.max())
+        )
         return _loop(problem, family, start, order, sweeps, _PAPERS_TOLERANCE, began)
 
     run(1)  # compile
@@ -569,7 +662,10 @@ def protein(quick: bool) -> list[Row]:
     if why := _missing("protein"):
         return [skipped("EVCLUS fit", why)]
     what = "Protein, 213 objects, c = 4, all pairs, d0 = maximum, n_init = 1"
-    families = {"simple": "single clusters and the whole", "auto": "the default sets: all pairs of clusters"}
+    families = {
+        "simple": "single clusters and the whole",
+        "auto": "the default sets: all pairs of clusters",
+    }
     entries: list[tuple[Any, ...]] = [(_protein_fit, family) for family in families]
     names = [f"{what}, {words}" for words in families.values()]
     if find_spec("daqp"):

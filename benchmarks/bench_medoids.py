@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Task, Timing, at_least, at_most, benchmark, memory, shared_folder, skipped, timings
+from benchmarks.harness import (
+    Row,
+    Task,
+    Timing,
+    at_least,
+    at_most,
+    benchmark,
+    memory,
+    shared_folder,
+    skipped,
+    timings,
+)
 
 _CLUSTERS = 5
 _COLUMNS = 5
@@ -38,7 +49,7 @@ def _quietly(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
 
 
-# ---- prototype methods: time of an iteration ------------------------------------------------------------------------
+# ---- prototype methods: time of an iteration -----------------------------------------------------
 
 
 def _prototype_fit(name: str, n: int, max_iter: int) -> Task:
@@ -48,23 +59,40 @@ def _prototype_fit(name: str, n: int, max_iter: int) -> Task:
     init = X[[int(np.flatnonzero(y == k)[0]) for k in range(_CLUSTERS)]]
 
     def fit(data: np.ndarray, iterations: int) -> Any:
-        model = getattr(dempster.cluster, name)(_CLUSTERS, focal_sets="pairs", init=init, max_iter=iterations, tol=0.0)
+        model = getattr(dempster.cluster, name)(
+            _CLUSTERS, focal_sets="pairs", init=init, max_iter=iterations, tol=0.0
+        )
         return _quietly(model.fit, data)
 
     fit(X[:5_000], 2)  # compile
-    return Task(lambda: fit(X, max_iter), lambda model: {"quality": f"ARI {_agreement(y, model.labels_):.3f}"})
+    return Task(
+        lambda: fit(X, max_iter),
+        lambda model: {"quality": f"ARI {_agreement(y, model.labels_):.3f}"},
+    )
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> list[float]:
-    """Return the time of an iteration in each round; the difference of two lengths excludes the setup of a fit."""
-    return [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
+    """Return the time of an iteration in each round.
+
+    The difference of two lengths excludes the setup of a fit.
+    """
+    return [
+        (after - before) / iterations
+        for before, after in zip(short.rounds, long.rounds, strict=True)
+    ]
 
 
 @benchmark
 def iteration(quick: bool) -> list[Row]:
     """Measure an iteration of CCM and EGMM with all pairs of five clusters for ten times the objects."""
-    small, large = (5_000, 50_000) if quick else (50_000, 500_000)
-    few, many = (5, 25), (3, 8)
+    if quick:
+        small = 5_000
+        large = 50_000
+    else:
+        small = 50_000
+        large = 500_000
+    few = (5, 25)
+    many = (3, 8)
     rows = []
     for name in ("CCM", "EGMM"):
         _, verdict = memory(_prototype_fit, name, large, few[0])
@@ -74,7 +102,9 @@ def iteration(quick: bool) -> list[Row]:
             (_prototype_fit, name, large, many[0]),
             (_prototype_fit, name, large, many[1]),
         ]
-        small_short, small_long, large_short, large_long = timings(entries, rounds=2 if quick else 4)
+        small_short, small_long, large_short, large_long = timings(
+            entries, rounds=2 if quick else 4
+        )
         first = median(_per_iteration(small_short, small_long, few[1] - few[0]))
         second = median(_per_iteration(large_short, large_long, many[1] - many[0]))
         what = f"x {_COLUMNS}, 16 nonempty sets"
@@ -93,7 +123,7 @@ def iteration(quick: bool) -> list[Row]:
     return rows
 
 
-# ---- medoid methods: a fit of attributes, without a matrix ----------------------------------------------------------
+# ---- medoid methods: a fit of attributes, without a matrix ---------------------------------------
 
 
 def _medoid_fit(name: str, n: int) -> Task:
@@ -114,13 +144,22 @@ def _medoid_fit(name: str, n: int) -> Task:
 
 @benchmark
 def medoids(quick: bool) -> list[Row]:
-    """Fit objects whose full distance matrix would be too large; measure time, and memory relative to the matrix."""
-    n = 6_000 if quick else 20_000
+    """Fit objects whose full distance matrix would be too large.
+
+    Measure time, and memory relative to the matrix.
+    """
+    if quick:
+        n = 6_000
+    else:
+        n = 20_000
     rows = []
     for name in ("ECMdd", "MECM", "WECMdd"):
         peak, verdict = memory(_medoid_fit, name, n)
         (time,) = timings([(_medoid_fit, name, n)], rounds=1 if quick else 2)
-        share = None if peak is None else peak / (8 * n**2)
+        if peak is None:
+            share = None
+        else:
+            share = peak / (8 * n**2)
         rows.append(
             Row(
                 f"{name} fit",
@@ -136,14 +175,15 @@ def medoids(quick: bool) -> list[Row]:
     return rows
 
 
-# ---- BPEC: a hundred clusters among 100,000 objects -----------------------------------------------------------------
+# ---- BPEC: a hundred clusters among 100,000 objects ----------------------------------------------
 
 
 def _peak_fit(folder: Path, step: int) -> Task:
     from dempster.cluster import BPEC
 
     with np.load(folder / "data" / "birch1.npz", allow_pickle=False) as z:
-        X, y = z["X"][::step], z["y"][::step]
+        X = z["X"][::step]
+        y = z["y"][::step]
     means = np.array([X[y == k].mean(axis=0) for k in range(100)])
 
     def judge(model: Any) -> dict[str, Any]:
@@ -151,7 +191,11 @@ def _peak_fit(folder: Path, step: int) -> Task:
 
         apart = pairwise_distances(means) + np.diag(np.full(100, np.inf))
         near = pairwise_distances(means, model.cluster_centers_).min(axis=1)
-        return {"found": int((near < apart.min(axis=1) / 2).sum()), "ari": _agreement(y, model.labels_), "n": len(X)}
+        return {
+            "found": int((near < apart.min(axis=1) / 2).sum()),
+            "ari": _agreement(y, model.labels_),
+            "n": len(X),
+        }
 
     _quietly(BPEC(init=X[:3]).fit, X[:1_000])  # compile
     return Task(lambda: BPEC().fit(X), judge)
@@ -163,7 +207,10 @@ def peaks(quick: bool) -> list[Row]:
     folder = shared_folder()
     if folder is None or not (folder / "data" / "birch1.npz").is_file():
         return [skipped("BPEC fit", "Birch1 not found")]
-    step = 10 if quick else 1
+    if quick:
+        step = 10
+    else:
+        step = 1
     peak, verdict = memory(_peak_fit, folder, step)
     (time,) = timings([(_peak_fit, folder, step)], rounds=1)
     quality = f"{verdict['found']} of 100 centres, ARI {verdict['ari']:.3f}"

@@ -25,7 +25,9 @@ def _draws(refits: int) -> np.ndarray:
     """Return bootstrap samples of Iris as counts of each object."""
     rng = np.random.default_rng(0)
     n = len(_iris()[0])
-    return np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(refits)]).astype(float)
+    return np.stack(
+        [np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(refits)]
+    ).astype(float)
 
 
 def _quietly(function: Any, *arguments: Any) -> Any:
@@ -34,7 +36,7 @@ def _quietly(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
 
 
-# ---- a bootstrap ----------------------------------------------------------------------------------------------------
+# ---- a bootstrap ---------------------------------------------------------------------------------
 
 
 def _warm_refits(refits: int, model: str) -> Task:
@@ -74,7 +76,10 @@ def _sklearn_refits(refits: int) -> Task:
 @benchmark
 def bootstrap(quick: bool) -> list[Row]:
     """Compare refits of a mixture of three components to bootstrap samples of Iris with scikit-learn."""
-    refits = 20 if quick else 500
+    if quick:
+        refits = 20
+    else:
+        refits = 500
     entries: list[tuple[Any, ...]] = [(_warm_refits, refits, model) for model in ("VEV", "VVV")]
     entries.append((_sklearn_refits, refits))
     verdicts = [memory(*entry)[1] for entry in entries]
@@ -94,10 +99,12 @@ def bootstrap(quick: bool) -> list[Row]:
         for model, ours, verdict in zip(("VEV", "VVV"), (vev, vvv), verdicts, strict=False)
     ]
     likelihood = f"mean log-likelihood {verdicts[2]['likelihood']:.1f}"
-    return rows + [Row("scikit-learn GaussianMixture", size, theirs.best, theirs.noise, quality=likelihood)]
+    return rows + [
+        Row("scikit-learn GaussianMixture", size, theirs.best, theirs.noise, quality=likelihood)
+    ]
 
 
-# ---- many objects, many models --------------------------------------------------------------------------------------
+# ---- many objects, many models -------------------------------------------------------------------
 
 
 def _iterations(n: int, iterations: int) -> Task:
@@ -114,7 +121,12 @@ def _iterations(n: int, iterations: int) -> Task:
 @benchmark
 def growth(quick: bool) -> list[Row]:
     """Measure twenty iterations of the most general model for ten times the objects."""
-    small, large = (2_000, 20_000) if quick else (20_000, 200_000)
+    if quick:
+        small = 2_000
+        large = 20_000
+    else:
+        small = 20_000
+        large = 200_000
     peak, _ = memory(_iterations, large, 20)
     before, after = timings([(_iterations, small, 20), (_iterations, large, 20)], rounds=3)
     ratio = after.best / before.best
@@ -149,4 +161,12 @@ def selection(quick: bool) -> list[Row]:
     """Fit all 14 models with 1 to 9 components from one hierarchical clustering."""
     _, verdict = memory(_selection)
     (ours,) = timings([(_selection,)], rounds=2)
-    return [Row("ParsimoniousGaussianMixture", "Iris, 126 models", ours.best, ours.noise, quality=verdict)]
+    return [
+        Row(
+            "ParsimoniousGaussianMixture",
+            "Iris, 126 models",
+            ours.best,
+            ours.noise,
+            quality=verdict,
+        )
+    ]

@@ -18,7 +18,9 @@ def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Generate fifteen touching Gaussian clusters in the plane as float32, with the cluster of each object."""
     rng = np.random.default_rng(0)
     row, column = np.divmod(np.arange(_CLUSTERS), 4)
-    centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(-0.15, 0.15, (_CLUSTERS, 2))
+    centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(
+        -0.15, 0.15, (_CLUSTERS, 2)
+    )
     label = rng.integers(_CLUSTERS, size=n)
     X = (centres[label] + rng.normal(0, 0.2, (n, 2))).astype(np.float32)
     return X, label
@@ -36,7 +38,8 @@ def _fit(n: int, device: str, threads: int | None) -> Task:
 
     X, y = _overlapping(n)
     small = min(n, 20_000)
-    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # Initialize the device.
+    # Initialize the device.
+    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])
 
     def work() -> tuple[float, float, Any]:
         began = time.perf_counter()
@@ -74,13 +77,18 @@ def _gpu() -> str | None:
         return None
     import torch
 
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return None
 
 
 @benchmark
 def epoch(quick: bool) -> list[Row]:
     """Measure the time of mini-batches."""
-    n = 20_000 if quick else 100_000
+    if quick:
+        n = 20_000
+    else:
+        n = 100_000
     timing = timings([(_epochs, n)], rounds=3)[0]
     what = f"{n:,} x 2, c = {_CLUSTERS}, batches of 512, one thread"
     return [Row("NN-EVCLUS five epochs", what, timing.best, timing.noise)]
@@ -90,11 +98,22 @@ def epoch(quick: bool) -> list[Row]:
 def large(quick: bool) -> list[Row]:
     """Compare a GPU with two threads of the processor on many objects."""
     gpu_name = _gpu()
-    n = 100_000 if quick else 10_000_000 if gpu_name else 1_000_000
+    if quick:
+        n = 100_000
+    elif gpu_name:
+        n = 10_000_000
+    else:
+        n = 1_000_000
     what = f"{n:,} x 2, float32, c = {_CLUSTERS}"
     peak, cpu = memory(_fit, n, "cpu", 2)
     rows = [
-        Row("NN-EVCLUS fit", f"{what}, two threads", cpu["fit"], peak_bytes=peak, quality=cpu["quality"]),
+        Row(
+            "NN-EVCLUS fit",
+            f"{what}, two threads",
+            cpu["fit"],
+            peak_bytes=peak,
+            quality=cpu["quality"],
+        ),
         Row("NN-EVCLUS predict_mass", f"{what}, two threads", cpu["predict"]),
     ]
     if gpu_name is None:

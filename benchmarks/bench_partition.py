@@ -85,10 +85,15 @@ def _index(n: int, name: str) -> Task:
 @benchmark
 def indices(quick: bool) -> list[Row]:
     """Compute the three indices of pairs: two exactly, the credal Rand index on sampled pairs."""
-    n = 30_000 if quick else 100_000
+    if quick:
+        n = 30_000
+    else:
+        n = 100_000
     measured = {name: memory(_index, n, name) for name in _INDICES}
     times = timings([(_index, n, name) for name in _INDICES], rounds=3 if quick else 5)
-    what = f"{n:,} objects ({n * (n - 1) // 2:,} pairs), {len(FocalSets.pairs(_CLUSTERS))} focal sets"
+    what = (
+        f"{n:,} objects ({n * (n - 1) // 2:,} pairs), {len(FocalSets.pairs(_CLUSTERS))} focal sets"
+    )
     return [
         Row(name, what, seconds=timing.best, noise=timing.noise, peak_bytes=peak, quality=quality)
         for (name, (peak, quality)), timing in zip(measured.items(), times, strict=True)

@@ -1,8 +1,9 @@
 """Compare the coverage and the size of conformal sets with other packages: ``python -m benchmarks.conformal``.
 
-All packages get the same fitted classifier, calibration objects and new objects, in several random divisions of ten
-public data sets into three equal parts. The script writes ``benchmarks/CONFORMAL.md``. It needs the folder of shared
-data, and mapie, crepes and puncc, which are not dependencies of the package.
+All packages get the same fitted classifier, calibration objects and new objects, in several random
+divisions of ten public data sets into three equal parts. The script writes
+``benchmarks/CONFORMAL.md``. It needs the folder of shared data, and mapie, crepes and puncc, which
+are not dependencies of the package.
 """
 
 from __future__ import annotations
@@ -41,24 +42,39 @@ def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     if folder is None:
         sys.exit("the folder of shared data is missing")
     stored = {name: np.load(folder / "data" / f"{name}.npz", allow_pickle=False) for name in SETS}
-    pairs = {"iris": load_iris(return_X_y=True)} | {name: (one["X"], one["y"]) for name, one in stored.items()}
+    pairs = {"iris": load_iris(return_X_y=True)} | {
+        name: (one["X"], one["y"]) for name, one in stored.items()
+    }
     for name, (X, y) in pairs.items():
         codes, counts = np.unique(y, return_inverse=True, return_counts=True)[1:]
         keep = np.flatnonzero(counts[codes] >= MIN_OBJECTS)
         keep = np.random.default_rng(0).permutation(keep)[:MAX_OBJECTS]
-        yield name, StandardScaler().fit_transform(X[keep].astype(float)), np.unique(y[keep], return_inverse=True)[1]
+        yield (
+            name,
+            StandardScaler().fit_transform(X[keep].astype(float)),
+            np.unique(y[keep], return_inverse=True)[1],
+        )
 
 
 def sets_of_dempster(model, score, X, y, new, confidence):
-    return ConformalClassifier(model, prefit=True, score=score, confidence=confidence).fit(X, y).predict_set(new)
+    return (
+        ConformalClassifier(model, prefit=True, score=score, confidence=confidence)
+        .fit(X, y)
+        .predict_set(new)
+    )
 
 
 def sets_of_mapie(model, score, X, y, new, confidence):
     from mapie.classification import SplitConformalClassifier
 
     last = {"lac": None, "aps": True, "aps, randomized": "randomized"}[score]
-    one = SplitConformalClassifier(model, confidence_level=confidence, conformity_score=score[:3], prefit=True)
-    options = {"conformity_score_params": {"include_last_label": last}} if last else {}
+    one = SplitConformalClassifier(
+        model, confidence_level=confidence, conformity_score=score[:3], prefit=True
+    )
+    if last:
+        options = {"conformity_score_params": {"include_last_label": last}}
+    else:
+        options = {}
     return one.conformalize(X, y).predict_set(new, **options)[1][:, :, 0]
 
 
@@ -79,7 +95,10 @@ def sets_of_puncc(model, score, X, y, new, confidence):
             return self.model.predict_proba(X)
 
     predictor = Probabilities(model, is_trained=True)
-    one = LAC(predictor, train=False) if score == "lac" else APS(predictor, train=False, rand=score != "aps")
+    if score == "lac":
+        one = LAC(predictor, train=False)
+    else:
+        one = APS(predictor, train=False, rand=score != "aps")
     one.fit(X_calib=X, y_calib=y)
     out = np.zeros((len(new), len(model.classes_)), dtype=bool)
     for i, members in enumerate(one.predict(new, alpha=1 - confidence)[1]):
@@ -110,7 +129,8 @@ def compare_packages() -> dict[tuple[str, str, str, float], np.ndarray]:
                 (f"{score}, logistic regression", package, function, logistic, score)
                 for package, (function, scores) in PACKAGES.items()
                 for score in scores
-                if package != "mapie" or score == "lac" or len(logistic.classes_) > 2  # its APS needs three classes
+                # its APS needs three classes
+                if package != "mapie" or score == "lac" or len(logistic.classes_) > 2
             ]
             runs += [
                 (f"{score}, EK-NN", "dempster", sets_of_dempster, neighbors, score)
@@ -120,12 +140,14 @@ def compare_packages() -> dict[tuple[str, str, str, float], np.ndarray]:
                 for title, package, function, model, score in runs:
                     sets = function(model, score, X[known], y[known], X[new], confidence)
                     hits = sets[np.arange(len(new)), y[new]].mean()
-                    found.setdefault((name, title, package, confidence), []).append((hits, sets.sum(axis=1).mean()))
+                    found.setdefault((name, title, package, confidence), []).append(
+                        (hits, sets.sum(axis=1).mean())
+                    )
         print(name, flush=True)
     return {key: np.mean(values, axis=0) for key, values in found.items()}
 
 
-# ---- clusters -------------------------------------------------------------------------------------------------------
+# ---- clusters ------------------------------------------------------------------------------------
 
 
 def draw_mixture(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +184,8 @@ MIXTURES = (
 
 def cover_clusters(model: ConformalClustering, new: np.ndarray, truth: np.ndarray) -> list[float]:
     """Return coverage of the true components, matched one to one with the clusters, and mean size at each confidence."""
-    p_values, found = model.predict_mass(new).contour, model.predict(new)
+    p_values = model.predict_mass(new).contour
+    found = model.predict(new)
     counts = np.zeros((p_values.shape[1], truth.max() + 1))
     np.add.at(counts, (found, truth), 1)
     clusters, components = linear_sum_assignment(-counts)
@@ -183,7 +206,9 @@ def compare_clusterings() -> dict[tuple[str, int], np.ndarray]:
             X, y = draw_mixture(kind, 1500, np.random.default_rng([1, draw]))
             mixture = GaussianMixture(y.max() + 1, n_init=2, random_state=0)
             for n_refits in (0, 12):  # 0: the published method
-                model = ConformalClustering(mixture, confidence=0.95, n_refits=n_refits, random_state=draw).fit(X[:500])
+                model = ConformalClustering(
+                    mixture, confidence=0.95, n_refits=n_refits, random_state=draw
+                ).fit(X[:500])
                 found.setdefault((kind, n_refits), []).append(
                     [*cover_clusters(model, X[500:], y[500:]), model.stability_]
                 )
@@ -191,7 +216,7 @@ def compare_clusterings() -> dict[tuple[str, int], np.ndarray]:
     return {key: np.mean(values, axis=0) for key, values in found.items()}
 
 
-# ---- combination ----------------------------------------------------------------------------------------------------
+# ---- combination ---------------------------------------------------------------------------------
 
 
 def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
@@ -202,19 +227,29 @@ def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
         rng = np.random.default_rng(draw)
         y = rng.integers(0, 3, 2000)
         X = centers[y] + rng.normal(size=(2000, 4))
-        for title, columns in (("independent attributes", [[0, 1], [2, 3]]), ("the same attributes", [[0, 1], [0, 1]])):
+        for title, columns in (
+            ("independent attributes", [[0, 1], [2, 3]]),
+            ("the same attributes", [[0, 1], [0, 1]]),
+        ):
             models = [
-                ConformalClassifier(LogisticRegression(), random_state=draw + 1000 * s).fit(X[:1000][:, part], y[:1000])
+                ConformalClassifier(LogisticRegression(), random_state=draw + 1000 * s).fit(
+                    X[:1000][:, part], y[:1000]
+                )
                 for s, part in enumerate(columns)
             ]
-            masses = [model.predict_mass(X[1000:][:, part]) for model, part in zip(models, columns, strict=True)]
+            masses = [
+                model.predict_mass(X[1000:][:, part])
+                for model, part in zip(models, columns, strict=True)
+            ]
             p = np.array([one.contour for one in masses])
             contours = {
                 "one source": p[0],
                 "Dempster's rule": masses[0].combine(masses[1]).contour,
                 "conjunctive rule": masses[0].combine(masses[1], rule="conjunctive").contour,
                 "twice the mean p-value": merge_p_values(p),
-                "mean e-value": np.minimum(1, 1 / merge_e_values(p_to_e_values(np.clip(p, 1e-9, 1)))),
+                "mean e-value": np.minimum(
+                    1, 1 / merge_e_values(p_to_e_values(np.clip(p, 1e-9, 1)))
+                ),
             }
             for rule, contour in contours.items():
                 sets = contour > 0.1
@@ -223,41 +258,71 @@ def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
     return {key: tuple(np.mean(values, axis=0)) for key, values in results.items()}
 
 
-# ---- page -----------------------------------------------------------------------------------------------------------
+# ---- page ----------------------------------------------------------------------------------------
 
 
 def write_page() -> None:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("dempster", "mapie", "crepes", "puncc", "scikit-learn"))
-    lines = ["# Conformal sets: coverage and size", "", f"Written by `python -m benchmarks.conformal` with {packages}."]
+    packages = ", ".join(
+        f"{name} {version(name)}"
+        for name in ("dempster", "mapie", "crepes", "puncc", "scikit-learn")
+    )
+    lines = [
+        "# Conformal sets: coverage and size",
+        "",
+        f"Written by `python -m benchmarks.conformal` with {packages}.",
+    ]
     sizes = compare_packages()
     names = list(dict.fromkeys(key[0] for key in sizes))
     columns = list(dict.fromkeys(key[1:3] for key in sizes))
     for confidence in CONFIDENCES:
         lines += ["", f"## Coverage and mean size at confidence {confidence:g}", ""]
         lines += ["Means over ten divisions into training, calibration and new objects.", ""]
-        lines += ["| score, classifier | package | " + " | ".join(names) + " |", "|:--|:--|" + "--:|" * len(names)]
+        lines += [
+            "| score, classifier | package | " + " | ".join(names) + " |",
+            "|:--|:--|" + "--:|" * len(names),
+        ]
         for title, package in columns:
             values = [sizes.get((name, title, package, confidence)) for name in names]
-            cells = " | ".join("" if one is None else f"{one[0]:.3f} / {one[1]:.2f}" for one in values)
+            cells = " | ".join(
+                "" if one is None else f"{one[0]:.3f} / {one[1]:.2f}" for one in values
+            )
             lines.append(f"| {title} | {package} | {cells} |")
         for rival in ("lac, EK-NN", "lac, logistic regression"):
             ours = [sizes[name, "plausibility, EK-NN", "dempster", confidence][1] for name in names]
             others = [sizes[name, rival, "dempster", confidence][1] for name in names]
             n_smaller = sum(a < b for a, b in zip(ours, others, strict=True))
-            lines += ["", f"plausibility, EK-NN: smaller sets than {rival} on {n_smaller} of {len(names)} data sets."]
+            lines += [
+                "",
+                f"plausibility, EK-NN: smaller sets than {rival} on {n_smaller} of {len(names)} data sets.",
+            ]
     clusters = compare_clusterings()
     lines += ["", "## Clusters", ""]
     error = "the standard error is about 0.004 (0.02 for heavy tails)"
     lines += [f"500 objects, Gaussian mixture of scikit-learn, {N_DRAWS} draws; {error}.", ""]
-    titles = [f"{name}, {c:g}" for c in CONFIDENCES for name in ("published method", "`ConformalClustering`")]
-    lines += ["| mixture | " + " | ".join(titles) + " | stability |", "|:--|" + "--:|" * (len(titles) + 1)]
+    titles = [
+        f"{name}, {c:g}"
+        for c in CONFIDENCES
+        for name in ("published method", "`ConformalClustering`")
+    ]
+    lines += [
+        "| mixture | " + " | ".join(titles) + " | stability |",
+        "|:--|" + "--:|" * (len(titles) + 1),
+    ]
     for kind in MIXTURES:
-        values = [clusters[kind, n][k : k + 2] for k in range(0, 2 * len(CONFIDENCES), 2) for n in (0, 12)]
+        values = [
+            clusters[kind, n][k : k + 2] for k in range(0, 2 * len(CONFIDENCES), 2) for n in (0, 12)
+        ]
         cells = " | ".join(f"{coverage:.3f} / {size:.2f}" for coverage, size in values)
         lines.append(f"| {kind} | {cells} | {clusters[kind, 12][-1]:.2f} |")
     combined = combine_sources()
     titles = list(dict.fromkeys(key[0] for key in combined))
-    lines += ["", "## Two sources at confidence 0.9", "", "Coverage and mean size of three classes, 40 draws.", ""]
+    lines += [
+        "",
+        "## Two sources at confidence 0.9",
+        "",
+        "Coverage and mean size of three classes, 40 draws.",
+        "",
+    ]
     lines += ["| rule | " + " | ".join(titles) + " |", "|:--|" + "--:|" * len(titles)]
     for rule in dict.fromkeys(key[1] for key in combined):
         cells = " | ".join("{:.3f} / {:.2f}".format(*combined[title, rule]) for title in titles)

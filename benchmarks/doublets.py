@@ -1,9 +1,10 @@
 """Command ``python -m benchmarks.doublets``: find simulated doublets of cells, and write a table of OTHER.md.
 
-The counts of 765 genes in the 700 blood cells that scanpy contains are restored from their normalized logarithms. Each of
-ten data sets replaces the two cells of about 50 random pairs of different lineages by the sum of their counts. After
-the usual preparation, the cells are clustered. Scores that should be high for doublets: the mass on all pairs of
-clusters, the doubt, Scrublet's score, and the total count. The program needs scanpy and takes some minutes.
+The counts of 765 genes in the 700 blood cells that scanpy contains are restored from their
+normalized logarithms. Each of ten data sets replaces the two cells of about 50 random pairs of
+different lineages by the sum of their counts. After the usual preparation, the cells are clustered.
+Scores that should be high for doublets: the mass on all pairs of clusters, the doubt, Scrublet's
+score, and the total count. The program needs scanpy and takes some minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from benchmarks.other import write_table
 from dempster.cluster import ECM, EVCLUS, CredalClustering
 from dempster.integrations.anndata import cluster
 
-SEEDS, N_PAIRS, N_CLUSTERS = range(10), 70, 6
+SEEDS = range(10)
+N_PAIRS = 70
+N_CLUSTERS = 6
 METHODS: tuple[Any, ...] = (ECM, EVCLUS, CredalClustering)
 T_CELLS = "T Reg|Cytotoxic|Memory|Naive"  # types of the lineage T
 
@@ -29,7 +32,8 @@ T_CELLS = "T Reg|Cytotoxic|Memory|Naive"  # types of the lineage T
 def load_counts() -> tuple[np.ndarray, pd.DataFrame]:
     """Return the counts of the genes in each cell, and a table with the total count and the lineage of the cells."""
     cells = scanpy.datasets.pbmc68k_reduced()
-    types, total = cells.obs["bulk_labels"].astype(str), cells.obs["n_counts"]
+    types = cells.obs["bulk_labels"].astype(str)
+    total = cells.obs["n_counts"]
     counts = np.expm1(cells.raw.X.toarray()) * total.to_numpy()[:, None] / 1e4
     lineage = types.where(~types.str.contains(T_CELLS), "T")
     return counts.round(), pd.DataFrame({"total": total, "lineage": lineage})
@@ -37,10 +41,14 @@ def load_counts() -> tuple[np.ndarray, pd.DataFrame]:
 
 def simulate(counts: np.ndarray, about: pd.DataFrame, seed: int) -> anndata.AnnData:
     """Replace random pairs of cells of different lineages by the sum of their counts."""
-    first, second = np.random.default_rng(seed).permutation(len(counts))[: 2 * N_PAIRS].reshape(2, N_PAIRS)
-    lineage, total = about["lineage"].to_numpy(), about["total"].to_numpy()
+    first, second = (
+        np.random.default_rng(seed).permutation(len(counts))[: 2 * N_PAIRS].reshape(2, N_PAIRS)
+    )
+    lineage = about["lineage"].to_numpy()
+    total = about["total"].to_numpy()
     differ = lineage[first] != lineage[second]
-    first, second = first[differ], second[differ]
+    first = first[differ]
+    second = second[differ]
     single = np.setdiff1d(np.arange(len(counts)), np.concatenate([first, second]))
     cells = anndata.AnnData(np.vstack([counts[single], counts[first] + counts[second]]))
     cells.obs["total"] = np.concatenate([total[single], total[first] + total[second]])
@@ -64,7 +72,11 @@ def evaluate(cells: anndata.AnnData, method: Any, seed: int) -> list[float]:
     cluster(cells, n_clusters=N_CLUSTERS, method=method, random_state=seed)
     obs, is_doublet = cells.obs, cells.obs["doublet"].to_numpy()
     pairs = cells.obsm["dempster_mass"].filter(regex=r"^\d+\|\d+$")
-    lineage_of = obs[~is_doublet].groupby("dempster", observed=True)["first"].agg(lambda some: some.mode()[0])
+    lineage_of = (
+        obs[~is_doublet]
+        .groupby("dempster", observed=True)["first"]
+        .agg(lambda some: some.mode()[0])
+    )
     truth = [{one, other} for one, other in zip(obs["first"], obs["second"], strict=True)]
     lineages = [{lineage_of.get(k) for k in name.split("|")} for name in pairs.idxmax(axis=1)]
     is_right = np.array([found == true for found, true in zip(lineages, truth, strict=True)])
@@ -91,18 +103,39 @@ def main() -> None:
         others["total count"].append(roc_auc_score(cells.obs["doublet"], cells.obs["total"]))
         for method in METHODS:
             results.setdefault(method.__name__, []).append(evaluate(cells, method, seed))
-        print(seed, *(f"{name} {np.round(values[-1], 2)}" for name, values in (results | others).items()), flush=True)
+        print(
+            seed,
+            *(f"{name} {np.round(values[-1], 2)}" for name, values in (results | others).items()),
+            flush=True,
+        )
     rows = []
     for name, values in results.items():
         pair, doubt, right, doublets, singles = np.mean(values, axis=0)
-        low, high = np.min(values, axis=0)[0], np.max(values, axis=0)[0]
+        low = np.min(values, axis=0)[0]
+        high = np.max(values, axis=0)[0]
         spread = f"{pair:.2f} ({low:.2f} to {high:.2f})"
         rows.append(
-            [f"`{name}({N_CLUSTERS})`", spread, f"{doubt:.2f}", f"{right:.0%}", f"{doublets:.0%}", f"{singles:.0%}"]
+            [
+                f"`{name}({N_CLUSTERS})`",
+                spread,
+                f"{doubt:.2f}",
+                f"{right:.0%}",
+                f"{doublets:.0%}",
+                f"{singles:.0%}",
+            ]
         )
     for name, scores in others.items():
-        rows.append([name, f"{np.mean(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})", *[""] * 4])
-    heads = ["method", "AUC", "AUC of the doubt", "right pair", "doublets in a pair", "other cells in a pair"]
+        rows.append(
+            [name, f"{np.mean(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})", *[""] * 4]
+        )
+    heads = [
+        "method",
+        "AUC",
+        "AUC of the doubt",
+        "right pair",
+        "doublets in a pair",
+        "other cells in a pair",
+    ]
     write_table("Doublets", heads, rows)
 
 

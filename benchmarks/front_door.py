@@ -1,8 +1,9 @@
 """Command ``python -m benchmarks.front_door``: evaluate parts of CredalClustering and write two tables of OTHER.md.
 
-The first table compares the mean over the candidates (pooling) with the selected candidate alone, on the public data
-sets of the report on defaults with the true number of clusters. The second table has the mean adjusted Rand index of
-rings, moons and spirals. The program needs the folder of shared data and takes about ten minutes on two cores.
+The first table compares the mean over the candidates (pooling) with the selected candidate alone,
+on the public data sets of the report on defaults with the true number of clusters. The second table
+has the mean adjusted Rand index of rings, moons and spirals. The program needs the folder of shared
+data and takes about ten minutes on two cores.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ NOISE = {"rings": (0.05, 0.07, 0.09), "moons": (0.05, 0.08, 0.12), "spirals": (0
 
 def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
     """Return ARI, ARI of the 80 % most certain objects, share of sets with the class, and mean size of the sets."""
-    kept = retention_curve(partition.labels, y, doubt=doubt_scores(partition), shares=[0.8]).quality[0]
-    cluster, sets = match_clusters(y, partition.labels)[y], partition.assignment()
+    kept = retention_curve(
+        partition.labels, y, doubt=doubt_scores(partition), shares=[0.8]
+    ).quality[0]
+    cluster = match_clusters(y, partition.labels)[y]
+    sets = partition.assignment()
     is_held = (cluster >= 0) & sets[np.arange(len(y)), np.maximum(cluster, 0)]
     return [adjusted_rand_score(y, partition.labels), kept, is_held.mean(), sets.sum(axis=1).mean()]
 
@@ -37,7 +41,9 @@ def select_alone(model: CredalClustering, X: np.ndarray) -> CredalPartition:
     if not isinstance(pool, PooledModel):
         return model.credal_partition_
     one = pool.models[pool.selected]
-    return CredalPartition(one.masses(X, lambda work, tasks: [work(*task) for task in tasks]), one.family)
+    return CredalPartition(
+        one.masses(X, lambda work, tasks: [work(*task) for task in tasks]), one.family
+    )
 
 
 def make_shape(shape: str, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +60,19 @@ def make_shape(shape: str, noise: float, seed: int) -> tuple[np.ndarray, np.ndar
 
 def compare_pooling() -> None:
     """Write the first table."""
-    pooled, alone = [], []
+    pooled = []
+    alone = []
     for data in public_sets():
         model = CredalClustering(data.n_classes, random_state=0).fit(data.X)
         pooled.append(measure(model.credal_partition_, data.y))
         alone.append(measure(select_alone(model, data.X), data.y))
         print(data.name, np.round([pooled[-1], alone[-1]], 3).tolist(), flush=True)
-    names = ("ARI", "ARI of the 80 % most certain objects", "true class in the set", "mean size of the set")
+    names = (
+        "ARI",
+        "ARI of the 80 % most certain objects",
+        "true class in the set",
+        "mean size of the set",
+    )
     means = zip(names, np.mean(pooled, axis=0), np.mean(alone, axis=0), strict=True)
     rows = [[name, f"{ours:.3f}", f"{other:.3f}"] for name, ours, other in means]
     write_table("CredalClustering: pooling", ["measure", "pooled", "selected alone"], rows)
@@ -75,12 +87,16 @@ def compare_shapes() -> None:
             scores = []
             for noise in levels:
                 sets = [make_shape(shape, noise, seed) for seed in SEEDS]
-                found = [(CredalClustering(number, random_state=0).fit(X).labels_, y) for X, y in sets]
+                found = [
+                    (CredalClustering(number, random_state=0).fit(X).labels_, y) for X, y in sets
+                ]
                 scores.append(np.mean([adjusted_rand_score(y, labels) for labels, y in found]))
             cells.append(", ".join(f"{score:.2f}" for score in scores))
         rows.append([f"{shape}, noise {', '.join(map(str, levels))}", *cells])
         print(rows[-1], flush=True)
-    write_table("CredalClustering: connected clusters", ["shape", "number given", "number automatic"], rows)
+    write_table(
+        "CredalClustering: connected clusters", ["shape", "number given", "number automatic"], rows
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Shared parts of the benchmarks: rows of the table, fresh processes, peak memory, interleaved timings.
 
-A measurement is defined by a module-level function *prepare* and its arguments. It runs in a fresh process, generates
-the data, loads compiled code, and returns a `Task`: the work to measure and a function that describes the result. In a
-fresh process no measurement is affected by memory, caches or threads of another.
+A measurement is defined by a module-level function *prepare* and its arguments. It runs in a fresh
+process, generates the data, loads compiled code, and returns a `Task`: the work to measure and a
+function that describes the result. In a fresh process no measurement is affected by memory, caches
+or threads of another.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ __all__ = [
 ]
 
 SHORTEST_ROUND = 0.2  # seconds; fast tasks are repeated within a round
-MAX_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no further round starts
+# of a single measurement: rounds, and seconds after which no further round starts
+MAX_ROUNDS = 5
+LONG_ENOUGH = 1.0
 
 
-# ---- rows of the table ----------------------------------------------------------------------------------------------
+# ---- rows of the table ---------------------------------------------------------------------------
 
 
 @dataclass
@@ -59,8 +62,9 @@ class Row:
     measured : str
         What was measured.
     seconds : float, optional
-        Smallest time, which is least disturbed by other processes. A difference of times is a median over rounds
-        instead, because two smallest times may have been measured under different load of the machine.
+        Smallest time, which is least disturbed by other processes. A difference of times is a
+        median over rounds instead, because two smallest times may have been measured under
+        different load of the machine.
     noise : float, optional
         Median divided by minimum, minus 1: disturbance by other processes.
     peak_bytes : int, optional
@@ -103,7 +107,7 @@ def skipped(name: str, why: str) -> Row:
     return Row(name, "skipped", note=why)
 
 
-# ---- finding benchmarks ---------------------------------------------------------------------------------------------
+# ---- finding benchmarks --------------------------------------------------------------------------
 
 Benchmark = Callable[[bool], list[Row]]
 
@@ -131,10 +135,12 @@ def shared_folder() -> Path | None:
     """Return the folder of data sets next to the checkout (or DEMPSTER_SHARED), or None."""
     default = Path(__file__).resolve().parents[2] / "shared"
     folder = Path(os.environ.get("DEMPSTER_SHARED", default))
-    return folder if (folder / "data").is_dir() else None
+    if (folder / "data").is_dir():
+        return folder
+    return None
 
 
-# ---- measuring ------------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -194,13 +200,19 @@ class MeasurementError(Exception):
     """Raised if a task failed or took too long."""
 
 
-def measured(prepare: Prepare, *arguments: Any, limit: float | None = None, imports: Sequence[str] = ()) -> Measurement:
+def measured(
+    prepare: Prepare, *arguments: Any, limit: float | None = None, imports: Sequence[str] = ()
+) -> Measurement:
     """Measure times, peak memory and result of one task in one fresh process, within a time limit.
 
-    Meant for tables of many tasks, where two processes each (`memory`, `timings`) would take longer than the work. If
-    the system can fork, all processes are forked from one that has only done the imports.
+    Meant for tables of many tasks, where two processes each (`memory`, `timings`) would take longer
+    than the work. If the system can fork, all processes are forked from one that has only done the
+    imports.
     """
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        method = "forkserver"
+    else:
+        method = "spawn"
     fresh: Any = multiprocessing.get_context(method)
     fresh.set_forkserver_preload(list(imports))
     receiver, sender = fresh.Pipe(duplex=False)
@@ -226,10 +238,15 @@ def _measure_and_send(sender: Any, prepare: Prepare, arguments: tuple[Any, ...])
     try:
         task = prepare(*arguments)
         gc.collect()
-        before, begin = _lowered_peak(), time.perf_counter()
+        before = _lowered_peak()
+        begin = time.perf_counter()
         result = task.work()
-        rounds, after = [time.perf_counter() - begin], _peak()
-        peak = None if before is None or after is None else after - before
+        rounds = [time.perf_counter() - begin]
+        after = _peak()
+        if before is None or after is None:
+            peak = None
+        else:
+            peak = after - before
         verdict = task.judge(result)
         del result
         while len(rounds) < MAX_ROUNDS and time.perf_counter() - begin < LONG_ENOUGH:
@@ -245,7 +262,10 @@ def _memory_of(prepare: Prepare, arguments: tuple[Any, ...]) -> tuple[int | None
     before = _lowered_peak()
     result = task.work()
     after = _peak()
-    rise = None if before is None or after is None else after - before
+    if before is None or after is None:
+        rise = None
+    else:
+        rise = after - before
     return rise, task.judge(result)
 
 
@@ -268,13 +288,16 @@ def _smallest_time(work: Callable[[], Any]) -> float:
             return smallest
 
 
-_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
 
 
 def _lowered_peak() -> int | None:
     """Free memory of the preparation, reset the peak if the system allows it, and return the peak."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # Without glibc there is nothing to do.
-        ctypes.CDLL(None).malloc_trim(0)  # Pages kept by the allocator would hide the memory of the task.
+    # Without glibc there is nothing to do.
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        # Pages kept by the allocator would hide the memory of the task.
+        ctypes.CDLL(None).malloc_trim(0)
     with contextlib.suppress(OSError):
         if _CLEAR.exists():
             _CLEAR.write_text("5")
@@ -284,8 +307,8 @@ def _lowered_peak() -> int | None:
 def _peak() -> int | None:
     """Return the peak resident memory of this process in bytes.
 
-    On Linux the value of the kernel for this process is better than getrusage, which includes the memory of the parent
-    at the start of the process and cannot be reset.
+    On Linux the value of the kernel for this process is better than getrusage, which includes the
+    memory of the parent at the start of the process and cannot be reset.
     """
     if _STATUS.exists():
         for line in _STATUS.read_text().splitlines():
@@ -295,4 +318,6 @@ def _peak() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )

@@ -1,7 +1,8 @@
 """Command ``python -m benchmarks.latent_classes``: measure the coverage of BootClus for tables of categories.
 
-The command writes a table of OTHER.md. Tables are drawn from latent class models whose true probabilities are known. The
-table has the shares of pairs whose interval contains the true probability. The program takes about ten minutes.
+The command writes a table of OTHER.md. Tables are drawn from latent class models whose true
+probabilities are known. The table has the shares of pairs whose interval contains the true
+probability. The program takes about ten minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dempster.cluster import BootClus
 from dempster.mixture import LatentClassModel
 
 LEVELS = 0.5, 0.9, 0.95
-N_DRAWS, N_BOOTSTRAPS = 100, 200
+N_DRAWS = 100
+N_BOOTSTRAPS = 200
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,20 @@ class Design:
     def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a table of categories, with NaN for missing values, and the true probabilities of the classes."""
         rng = np.random.default_rng(seed)
-        c, p, L = len(self.proportions), self.n_attributes, self.n_categories
+        c = len(self.proportions)
+        p = self.n_attributes
+        L = self.n_categories
         theta = np.full((c, p, L), (1 - self.typical) / (L - 1))
-        theta[np.arange(c)[:, None], np.arange(p), (np.arange(c)[:, None] * (1 + np.arange(p) % 2)) % L] = self.typical
+        theta[
+            np.arange(c)[:, None],
+            np.arange(p),
+            (np.arange(c)[:, None] * (1 + np.arange(p) % 2)) % L,
+        ] = self.typical
         classes = rng.choice(c, self.n_objects, p=self.proportions)
         reach = theta.cumsum(axis=2)[classes]
-        table = (rng.random((self.n_objects, p, 1)) > reach).sum(axis=2).clip(max=L - 1).astype(float)
+        table = (
+            (rng.random((self.n_objects, p, 1)) > reach).sum(axis=2).clip(max=L - 1).astype(float)
+        )
         observed = rng.random(table.shape) >= self.missing
         logs = np.log(theta[:, np.arange(p), table.astype(int)]) * observed  # (c, n, p)
         joint = np.log(self.proportions)[:, None] + logs.sum(axis=2)
@@ -55,7 +65,9 @@ DESIGNS = [
 ]
 
 
-def measure(design: Design, seed: int, n_bootstraps: int = N_BOOTSTRAPS, **settings: Any) -> np.ndarray:
+def measure(
+    design: Design, seed: int, n_bootstraps: int = N_BOOTSTRAPS, **settings: Any
+) -> np.ndarray:
     """Return the coverage of both intervals and the mean length of the confidence interval, for each level."""
     table, posterior = design.draw(seed)
     mixture = LatentClassModel(**settings)
@@ -63,7 +75,10 @@ def measure(design: Design, seed: int, n_bootstraps: int = N_BOOTSTRAPS, **setti
         len(design.proportions), mixture=mixture, n_bootstraps=n_bootstraps, n_partners=200, warm_start=True,
         random_state=seed,
     )  # fmt: skip
-    found = [model.set_params(confidence=level).fit(table).intervals_.coverage(posterior) for level in LEVELS]
+    found = [
+        model.set_params(confidence=level).fit(table).intervals_.coverage(posterior)
+        for level in LEVELS
+    ]
     return np.array([[each.confidence, each.belief, each.confidence_length] for each in found])
 
 
@@ -73,10 +88,20 @@ def main() -> None:
     for design in DESIGNS:
         measures = np.array([measure(design, seed) for seed in range(N_DRAWS)])
         means = measures.mean(axis=0)
-        rows.append([design.name, *(f"{ci:.2f}, {belief:.2f}" for ci, belief, _ in means), f"{means[1, 2]:.2f}"])
+        rows.append(
+            [
+                design.name,
+                *(f"{ci:.2f}, {belief:.2f}" for ci, belief, _ in means),
+                f"{means[1, 2]:.2f}",
+            ]
+        )
         errors = measures.std(axis=0, ddof=1) / np.sqrt(N_DRAWS)
         print(*rows[-1], "standard errors", errors[:, :2].round(3).tolist(), flush=True)
-    write_table("Coverage of BootClus: categories", ["tables", *map(str, LEVELS), "mean length at 0.9"], rows)
+    write_table(
+        "Coverage of BootClus: categories",
+        ["tables", *map(str, LEVELS), "mean length at 0.9"],
+        rows,
+    )
 
 
 if __name__ == "__main__":

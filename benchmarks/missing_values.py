@@ -1,8 +1,9 @@
 """Command ``python -m benchmarks.missing_values``: compare ``missing="partial"`` with imputation.
 
-The command writes a table of OTHER.md. Cells of standardised data sets with classes are removed at random. The table
-has the adjusted Rand index, and the proportion of objects with missing values that are wrong and certain: their cluster
-differs from the cluster in the complete data, and their doubt is below one half. The program takes a few minutes.
+The command writes a table of OTHER.md. Cells of standardised data sets with classes are removed at
+random. The table has the adjusted Rand index, and the proportion of objects with missing values
+that are wrong and certain: their cluster differs from the cluster in the complete data, and their
+doubt is below one half. The program takes a few minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def data_sets() -> list[tuple[np.ndarray, np.ndarray]]:
     for name in PUBLIC if folder is not None else ():
         stored = np.load(folder / "data" / f"{name}.npz")
         X = stored["X"].astype(float)
-        sets.append(((X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1), stored["y"]))
+        sets.append(
+            ((X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1), stored["y"])
+        )
     return sets
 
 
@@ -52,9 +55,14 @@ def hidden(X: np.ndarray, share: float, seed: int) -> np.ndarray:
 
 
 def wrong_and_certain(model: Any, complete: np.ndarray, lacking: np.ndarray) -> float:
-    """Return the proportion among objects with missing values; clusters are matched with those of the complete data."""
+    """Return the proportion among objects with missing values.
+
+    Clusters are matched with those of the complete data.
+    """
     c = model.n_clusters_
-    mine, theirs = linear_sum_assignment(-confusion_matrix(complete, model.labels_, labels=range(c)))
+    mine, theirs = linear_sum_assignment(
+        -confusion_matrix(complete, model.labels_, labels=range(c))
+    )
     same = np.empty(c, dtype=int)
     same[theirs] = mine
     wrong = (same[model.labels_] != complete) & (doubt_scores(model.credal_partition_) < 0.5)
@@ -70,18 +78,28 @@ def main() -> None:
     rows = []
     for method in (ECM, EVCLUS):
         fits = [method(len(np.unique(y)), random_state=0).fit(X).labels_ for X, y in sets]
-        whole = np.mean([adjusted_rand_score(y, labels) for (_, y), labels in zip(sets, fits, strict=True)])
+        whole = np.mean(
+            [adjusted_rand_score(y, labels) for (_, y), labels in zip(sets, fits, strict=True)]
+        )
         for share in SHARES:
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in TREATMENTS}
             for (X, y), labels in zip(sets, fits, strict=True):
                 for seed in range(PATTERNS):
                     holes = hidden(X, share, seed)
                     for name, imputer in TREATMENTS.items():
-                        table = holes if imputer is None else imputer.fit_transform(holes)
-                        model = method(len(np.unique(y)), missing="partial", random_state=0).fit(table)
+                        if imputer is None:
+                            table = holes
+                        else:
+                            table = imputer.fit_transform(holes)
+                        model = method(len(np.unique(y)), missing="partial", random_state=0).fit(
+                            table
+                        )
                         wrong = wrong_and_certain(model, labels, np.isnan(holes).any(axis=1))
                         found[name].append((adjusted_rand_score(y, model.labels_), wrong))
-            cells = [f"{np.mean(values, axis=0)[0]:.2f}, {np.mean(values, axis=0)[1]:.1%}" for values in found.values()]
+            cells = [
+                f"{np.mean(values, axis=0)[0]:.2f}, {np.mean(values, axis=0)[1]:.1%}"
+                for values in found.values()
+            ]
             rows.append([method.__name__, f"{share:.0%}", f"{whole:.2f}", *cells])
             print(*rows[-1], flush=True)
     write_table("Missing values", ["method", "missing", "complete", *TREATMENTS], rows)

@@ -1,7 +1,8 @@
 """Command ``python -m benchmarks.moons``: compare HDBSCAN and dempster on two moons and write a table of OTHER.md.
 
-The table has the mean adjusted Rand index of the labeled objects, over ten data sets for each level of noise, and the
-mean share of labeled objects. Noise of HDBSCAN and outliers of dempster are not labeled. The program takes some minutes.
+The table has the mean adjusted Rand index of the labeled objects, over ten data sets for each level
+of noise, and the mean share of labeled objects. Noise of HDBSCAN and outliers of dempster are not
+labeled. The program takes some minutes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.other import write_table
 from dempster.cluster import EVCLUS, CredalClustering
 
-N_OBJECTS, SEEDS, NOISE = 500, range(10), (0.05, 0.08, 0.12)
+N_OBJECTS = 500
+SEEDS = range(10)
+NOISE = (0.05, 0.08, 0.12)
 METHODS: dict[str, Any] = {
-    "HDBSCAN()": HDBSCAN(copy=True),  # min_cluster_size is 5, which is also a hundredth of the objects.
+    # min_cluster_size is 5, which is also a hundredth of the objects.
+    "HDBSCAN()": HDBSCAN(copy=True),
     "HDBSCAN(min_cluster_size=25)": HDBSCAN(min_cluster_size=25, copy=True),
     "CredalClustering()": CredalClustering(random_state=0),
     'EVCLUS(2, shape="connected")': EVCLUS(2, shape="connected", random_state=0),
@@ -30,7 +34,10 @@ def evaluate(method: Any, noise: float, seed: int) -> tuple[float, float]:
     X, moon = make_moons(N_OBJECTS, noise=noise, random_state=seed)
     model = method.fit(X)
     partition = getattr(model, "credal_partition_", None)
-    labels = model.labels_ if partition is None else partition.labels_with_outliers
+    if partition is None:
+        labels = model.labels_
+    else:
+        labels = partition.labels_with_outliers
     is_labeled = labels >= 0
     return adjusted_rand_score(moon[is_labeled], labels[is_labeled]), float(is_labeled.mean())
 
@@ -39,7 +46,9 @@ def main() -> None:
     """Write the table."""
     rows = []
     for name, method in METHODS.items():
-        means = [np.mean([evaluate(method, noise, seed) for seed in SEEDS], axis=0) for noise in NOISE]
+        means = [
+            np.mean([evaluate(method, noise, seed) for seed in SEEDS], axis=0) for noise in NOISE
+        ]
         rows.append([f"`{name}`", *(f"{index:.2f} ({share:.0%})" for index, share in means)])
         print(*rows[-1], flush=True)
     write_table("Two moons", ["method", *(f"noise {noise}" for noise in NOISE)], rows)

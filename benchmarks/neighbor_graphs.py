@@ -1,7 +1,8 @@
 """Command ``python -m benchmarks.neighbor_graphs``: cluster cells by a graph of neighbors, and write a table of OTHER.md.
 
-The 700 blood cells that scanpy contains are clustered by their principal components and by distances along graphs of
-nearest neighbors. The table has the adjusted Rand index. The program needs scanpy and takes some minutes.
+The 700 blood cells that scanpy contains are clustered by their principal components and by
+distances along graphs of nearest neighbors. The table has the adjusted Rand index. The program
+needs scanpy and takes some minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from benchmarks.doublets import T_CELLS
 from benchmarks.other import write_table
 from dempster.integrations.anndata import cluster
 
-SEEDS, NUMBERS, NEIGHBORS = range(3), (6, 10, "auto"), (10, 15, 30)
+SEEDS = range(3)
+NUMBERS = (6, 10, "auto")
+NEIGHBORS = (10, 15, 30)
 
 
 def main() -> None:

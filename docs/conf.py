@@ -1,13 +1,14 @@
 """Configuration of the site: Sphinx, pages in Markdown, docstrings in numpydoc format.
 
-The extensions in `_ext` belong to this project: `pages` runs the code of the pages, `figures` draws the figures,
-`gallery` runs the examples, `reproduction` splits the report on the papers, `api` writes a page for every public name,
-and `docstrings` converts plain-text docstrings to markup. With ``-D quick=1`` figures and examples are skipped; code
-and links are still checked.
+The extensions in `_ext` belong to this project: `pages` runs the code of the pages, `figures` draws
+the figures, `gallery` runs the examples, `reproduction` splits the report on the papers, `api`
+writes a page for every public name, and `docstrings` converts plain-text docstrings to markup. With
+``-D quick=1`` figures and examples are skipped; code and links are still checked.
 
-The pydata theme is wide enough for our tables, has the navigation bar that users of NumPy, SciPy and pandas are used
-to, and supports light, dark and narrow layouts. MathJax is copied from a wheel. The build needs no network; with a
-network, names of NumPy, SciPy, scikit-learn and pandas are links to their documentation.
+The pydata theme is wide enough for our tables, has the navigation bar that users of NumPy, SciPy
+and pandas are used to, and supports light, dark and narrow layouts. MathJax is copied from a wheel.
+The build needs no network; with a network, names of NumPy, SciPy, scikit-learn and pandas are links
+to their documentation.
 """
 
 import inspect
@@ -167,7 +168,10 @@ def copy_mathjax(app, error):
 
 
 def link_other_libraries(app, config):
-    """Link names of other libraries whose inventory can be downloaded; quick builds do not use the network."""
+    """Link names of other libraries whose inventory can be downloaded.
+
+    Quick builds do not use the network.
+    """
     if not int(config.quick):
         config.intersphinx_mapping = {
             name: (address, None)

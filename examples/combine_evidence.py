@@ -2,10 +2,11 @@
 
     python examples/combine_evidence.py
 
-Three sources classify images of three digits. The first one returns a label, which is discounted by its error rate for
-each digit. The second one returns the votes of a few trees, which are the parameters of Dirichlet distributions: few
-votes leave ignorance. The third one is a Gaussian mixture without labels; similar memberships become mass on several
-digits. The operator ``&`` combines them.
+Three sources classify images of three digits. The first one returns a label, which is discounted by
+its error rate for each digit. The second one returns the votes of a few trees, which are the
+parameters of Dirichlet distributions: few votes leave ignorance. The third one is a Gaussian
+mixture without labels; similar memberships become mass on several digits. The operator ``&``
+combines them.
 """
 
 import matplotlib.pyplot as plt
@@ -42,10 +43,15 @@ def report(name, masses):
 
 print(f"{'':34}{'accuracy':>9}{'coverage':>11}{'size':>7}")
 
-# The first source returns a label, from two attributes. Its reliability is estimated on other objects.
+# The first source returns a label, from two attributes. Its reliability is estimated on other
+# objects.
 nearest = KNeighborsClassifier(1).fit(X[:, [0, 2]], y)
-named = MassFunctions.from_dict([{digit: 1} for digit in nearest.predict(X_new[:, [0, 2]]).tolist()], frame=DIGITS)
-tried = MassFunctions.from_dict([{digit: 1} for digit in nearest.predict(X_known[:, [0, 2]]).tolist()], frame=DIGITS)
+named = MassFunctions.from_dict(
+    [{digit: 1} for digit in nearest.predict(X_new[:, [0, 2]]).tolist()], frame=DIGITS
+)
+tried = MassFunctions.from_dict(
+    [{digit: 1} for digit in nearest.predict(X_known[:, [0, 2]]).tolist()], frame=DIGITS
+)
 trust = ContextualDiscounting().fit(tried, y_known)
 first = trust.transform(named)
 report("labels", named)
@@ -58,11 +64,14 @@ alpha = 1 + np.stack([(counts == k).sum(axis=0) for k in range(len(DIGITS))], ax
 second = MassFunctions.from_dirichlet(alpha, frame=DIGITS)
 report("votes", second)
 
-# The third source is a clusterer of another library. Labels identify its clusters; its discount rate is 0.5.
+# The third source is a clusterer of another library. Labels identify its clusters; its discount
+# rate is 0.5.
 mixture = GaussianMixture(3, random_state=0).fit(np.vstack([X, X_known, X_new])[:, 1:])
 groups = mixture.predict(X[:, 1:])
 cluster_of = [np.bincount(groups[y == digit], minlength=3).argmax() for digit in DIGITS]
-partition = CredalPartition.from_soft(mixture.predict_proba(X_new[:, 1:])[:, cluster_of], frame=DIGITS)
+partition = CredalPartition.from_soft(
+    mixture.predict_proba(X_new[:, 1:])[:, cluster_of], frame=DIGITS
+)
 third = partition.discount(0.5)
 report("clusters, discounted by half", third)
 
@@ -78,8 +87,8 @@ print(f"mean conflict: {combined.empty.mean():.2f}")
 print("the three images with the largest conflict:")
 print(combined[np.argsort(-combined.empty)[:3]].to_frame().round(3).to_string(index=False))
 
-# Picture: Bars of the accuracy of each source alone and of two combinations. The combination with discounted labels is
-# the best; without discounting, the labels determine the result.
+# Picture: Bars of the accuracy of each source alone and of two combinations. The combination with
+# discounted labels is the best; without discounting, the labels determine the result.
 _, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
 ax.barh(list(scores), list(scores.values()), color=["0.7"] * 4 + ["tab:blue"] * 2)
 ax.invert_yaxis()

@@ -16,15 +16,22 @@ second = ECM(2, random_state=0).fit(X[:, 1:]).credal_partition_  # uses only the
 both = combine_partitions([first, second], "dempster", n_clusters=4, random_state=0)
 everything = ECM(4, random_state=0).fit(X).credal_partition_
 
-# The combined partition is far more specific than the two that it combines, and about as consistent with the truth. The
-# partition by both attributes is more consistent, and leaves more open.
-partitions = {"first attribute": first, "second attribute": second, "combined": both, "both attributes": everything}
+# The combined partition is far more specific than the two that it combines, and about as consistent
+# with the truth. The partition by both attributes is more consistent, and leaves more open.
+partitions = {
+    "first attribute": first,
+    "second attribute": second,
+    "combined": both,
+    "both attributes": everything,
+}
 print(f"{'':18}consistency with the truth   nonspecificity")
 for name, partition in partitions.items():
-    print(f"{name:18}{consistency_index(partition, truth):26.2f}{pairwise_nonspecificity(partition):17.2f}")
+    print(
+        f"{name:18}{consistency_index(partition, truth):26.2f}{pairwise_nonspecificity(partition):17.2f}"
+    )
 
-# Picture: Map with a point for each partition and for the truth. The combined partition is the closest to the truth;
-# the partitions by one attribute are the farthest.
+# Picture: Map with a point for each partition and for the truth. The combined partition is the
+# closest to the truth; the partitions by one attribute are the farthest.
 display = PartitionMapDisplay.from_partitions({**partitions, "truth": np.asarray(truth)})
 display.figure_.savefig("partitions.png", dpi=120, bbox_inches="tight")
 print("wrote partitions.png")

@@ -17,10 +17,11 @@ from dempster.cluster import NNEVCLUS
 
 images, digit = load_digits(return_X_y=True)
 chosen = np.flatnonzero(np.isin(digit, (0, 4, 6)))[:240]
-images, digit = images[chosen].reshape(-1, 1, 8, 8).astype(np.float32), digit[chosen]
+images = images[chosen].reshape(-1, 1, 8, 8).astype(np.float32)
+digit = digit[chosen]
 
-# A torch module maps an image to masses. It must have one output per focal set: here the empty set, {0}, {1}, {2},
-# the three pairs and the frame.
+# A torch module maps an image to masses. It must have one output per focal set: here the empty set,
+# {0}, {1}, {2}, the three pairs and the frame.
 family = FocalSets.pairs(3)
 torch.manual_seed(0)
 torch.set_num_threads(1)  # A small network does not benefit from more threads.
@@ -31,9 +32,11 @@ network = nn.Sequential(
     nn.Linear(8 * 3 * 3, len(family)),
 )
 
-# With `d0_quantile=0.99`, only the most different images are certainly in different clusters; with the default of 0.9
-# more images would be outliers. The large tolerance makes this example fast.
-model = NNEVCLUS(3, focal_sets=family, network=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0)
+# With `d0_quantile=0.99`, only the most different images are certainly in different clusters; with
+# the default of 0.9 more images would be outliers. The large tolerance makes this example fast.
+model = NNEVCLUS(
+    3, focal_sets=family, network=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0
+)
 partition = model.fit(images).credal_partition_
 
 print(partition.summary())
@@ -49,8 +52,8 @@ for i in np.argsort(-between)[:5]:
     heaviest = several[partition.masses[i, several].argmax()]
     print(f"{digit[i]:7d}{between[i]:8.2f}   {family.names(names)[heaviest]}")
 
-# Picture: Rows of small images of handwritten digits: typical images of 0, 4 and 6, ambiguous images, and outliers,
-# each with its mass.
+# Picture: Rows of small images of handwritten digits: typical images of 0, 4 and 6, ambiguous
+# images, and outliers, each with its mass.
 rows = {f"typical {names[k]}": partition.singleton_belief[:, k] for k in range(3)}
 rows |= {"ambiguous": between, "outliers": partition.empty}
 figure, axes = plt.subplots(len(rows), 10, figsize=(9, 5.2), layout="constrained")
@@ -60,6 +63,8 @@ for line, (name, mass) in zip(axes, rows.items(), strict=True):
         ax.set(xticks=[], yticks=[])
         ax.set_xlabel(f"{mass[i]:.2f}", fontsize="small")
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")
-figure.suptitle("largest masses on each cluster, on several clusters, and on the empty set", fontsize="medium")
+figure.suptitle(
+    "largest masses on each cluster, on several clusters, and on the empty set", fontsize="medium"
+)
 figure.savefig("digits.png", dpi=120)
 print("\nwrote digits.png")

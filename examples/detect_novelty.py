@@ -13,9 +13,12 @@ centers = [(0, 0), (5, 0), (2.5, 4.3), (2.5, -6)]
 X, group = make_blobs([80] * 4, centers=centers, cluster_std=0.8, random_state=0)
 seen = group < 3
 
-# A one-class SVM describes the region of the training data. Objects far outside (beyond the fence of a box plot of its
-# scores) get mass on the empty set. The large tolerance makes this example fast.
-model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=100, tol=1e-2, random_state=0).fit(X[seen])
+# A one-class SVM describes the region of the training data. Objects far outside (beyond the fence
+# of a box plot of its scores) get mass on the empty set. The large tolerance makes this example
+# fast.
+model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=100, tol=1e-2, random_state=0).fit(
+    X[seen]
+)
 
 # The model assigns all objects. Those of the fourth group were not in the training data.
 partition = model.predict_mass(X)
@@ -31,8 +34,10 @@ one = int((group == 3).argmax())
 print("\none of the novel objects:")
 print(partition[one].to_frame().round(2).to_string(index=False))
 
-# Picture: Three groups of points, each inside the contour lines of its cluster. The fourth group at the bottom lies
-# outside, in the region of the empty set.
-display = MassContourDisplay.from_estimator(model, X, layout="together", title="three known groups and a novel one")
+# Picture: Three groups of points, each inside the contour lines of its cluster. The fourth group at
+# the bottom lies outside, in the region of the empty set.
+display = MassContourDisplay.from_estimator(
+    model, X, layout="together", title="three known groups and a novel one"
+)
 display.figure_.savefig("detect_novelty.png", dpi=120)
 print("\nwrote detect_novelty.png")

@@ -18,12 +18,13 @@ def score(constraints):
     return adjusted_rand_score(truth, model.labels_), model.credal_partition_
 
 
-# Each suggested pair has an uncertain and a certain object. The simulated expert knows the true classes. For
-# comparison, the expert is also asked about random pairs.
+# Each suggested pair has an uncertain and a certain object. The simulated expert knows the true
+# classes. For comparison, the expert is also asked about random pairs.
 print("answers   random questions   suggested questions")
 agreement, partition = score(Constraints())
 print(f"{0:7d}{agreement:19.2f}{agreement:22.2f}")
-known, curves = Constraints(), [(0, agreement, agreement)]
+known = Constraints()
+curves = [(0, agreement, agreement)]
 for n_answers in range(20, 101, 20):
     questions = suggest_pairs(partition, 20, constraints=known)
     known = known | Constraints.from_pairs(questions, truth)
@@ -34,8 +35,8 @@ for n_answers in range(20, 101, 20):
 
 print(f"\n{known!r}, violated by the last partition: {len(known.violations(partition))}")
 
-# Picture: Adjusted Rand index against the number of answers, from 0 to 100. The curve of the suggested questions
-# rises above the curve of the random questions.
+# Picture: Adjusted Rand index against the number of answers, from 0 to 100. The curve of the
+# suggested questions rises above the curve of the random questions.
 answers, random_questions, suggested = zip(*curves, strict=True)
 _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ax.plot(answers, suggested, ".-", label="suggested questions")

@@ -30,9 +30,11 @@ new = explain_object(model, iris.data, [6.0, 2.9, 4.9, 1.7], feature_names=names
 print(f"\n{new.to_text()}")
 
 # The partition alone is sufficient for an explanation without the model.
-print(f"\n{explain_object(model.credal_partition_, iris.data, flower, feature_names=names).to_text()}")
+print(
+    f"\n{explain_object(model.credal_partition_, iris.data, flower, feature_names=names).to_text()}"
+)
 
-# Picture: Bars of the contributions of the four measurements to the similarity of the flower to each of two clusters,
-# beside the masses of the flower.
+# Picture: Bars of the contributions of the four measurements to the similarity of the flower to
+# each of two clusters, beside the masses of the flower.
 why.plot().figure_.savefig("explain_an_object.png", dpi=120)
 print("\nwrote explain_an_object.png")

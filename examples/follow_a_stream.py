@@ -19,8 +19,10 @@ def block(t):
     return first[group] + t * drift[group] + rng.normal(size=(200, 2))
 
 
-# Call `partial_fit` for every block. With `half_life=800`, the weight of past objects halves after 800 new objects.
-forgets, remembers = ECM(3, random_state=0), ECM(3, random_state=0)
+# Call `partial_fit` for every block. With `half_life=800`, the weight of past objects halves after
+# 800 new objects.
+forgets = ECM(3, random_state=0)
+remembers = ECM(3, random_state=0)
 paths = {"half-life of 800 objects": [], "no forgetting": []}
 for t in range(100):
     X = block(t)
@@ -39,13 +41,18 @@ for name, path in paths.items():
 # The partition refers to the last block.
 print(forgets.credal_partition_.summary())
 
-# Picture: Paths of three cluster centers in two panels. With a half-life of 800 objects they follow the true dotted
-# paths to the end; without forgetting they stop about halfway.
+# Picture: Paths of three cluster centers in two panels. With a half-life of 800 objects they follow
+# the true dotted paths to the end; without forgetting they stop about halfway.
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
     ax.scatter(*X.T, s=8, color="0.75", label="last block")
     for k in range(3):
-        ax.plot(*np.array([first[k], end[k]]).T, color="0.4", linestyle=":", label="true path" if k == 0 else None)
+        ax.plot(
+            *np.array([first[k], end[k]]).T,
+            color="0.4",
+            linestyle=":",
+            label="true path" if k == 0 else None,
+        )
         ax.plot(*np.array(path)[:, k].T, color=f"C{k}", linewidth=2)
         ax.plot(*path[-1][k], "o", color=f"C{k}", label="center" if k == 0 else None)
     ax.set_title(name)

@@ -39,8 +39,8 @@ print(f"wrote {len(paths)} files into masses/; the first contains {read_partitio
 
 # Plots need rows in memory: predict the rows of one file.
 #
-# Picture: 2,000 rows in the plane of length and width: three clusters with filled hulls, and two-colored points
-# between them.
+# Picture: 2,000 rows in the plane of length and width: three clusters with filled hulls, and
+# two-colored points between them.
 rows = pd.read_parquet(folder / "0.parquet")[:2000]
 display = CredalPartitionDisplay.from_partition(model.predict_mass(rows), rows)
 display.figure_.savefig("larger_than_memory.png", dpi=120)

@@ -2,10 +2,11 @@
 
     python examples/measure_quality.py
 
-Irises of three species are clustered without using the species. Silhouettes measure whether objects are close to their
-clusters, resampling measures whether the clusters are stable, and the known species measure whether the sets contain
-the truth. Two baselines show whether the doubt is informative: the hard labels of the same partition, and the same
-masses assigned to objects at random.
+Irises of three species are clustered without using the species. Silhouettes measure whether objects
+are close to their clusters, resampling measures whether the clusters are stable, and the known
+species measure whether the sets contain the truth. Two baselines show whether the doubt is
+informative: the hard labels of the same partition, and the same masses assigned to objects at
+random.
 """
 
 import matplotlib.pyplot as plt
@@ -32,13 +33,13 @@ print(silhouette)
 print("\nSet-valued predictions compared with the species:")
 print(set_scores(partition, iris.target))
 
-# `quality` computes all measures, also for the hard labels of the partition and for masses assigned at random. The
-# doubt is informative if the partition is better than both.
+# `quality` computes all measures, also for the hard labels of the partition and for masses assigned
+# at random. The doubt is informative if the partition is better than both.
 print("\nAll measures, beside the hard labels and randomly assigned masses:")
 print(quality(partition, iris.data, iris.target, stability=again, random_state=0))
 
-# Picture: Three panels: the silhouettes of the flowers by cluster, the agreement of clusters between resamples, and the
-# stability of each flower.
+# Picture: Three panels: the silhouettes of the flowers by cluster, the agreement of clusters
+# between resamples, and the stability of each flower.
 figure = plt.figure(figsize=(15, 4.4), layout="constrained")
 axes = figure.subplots(1, 3)
 silhouette.plot(ax=axes[0], title="silhouettes")

@@ -14,13 +14,16 @@ from dempster.plot import CredalPartitionDisplay
 
 # Remove a fifth of the measurements.
 iris = load_iris(as_frame=True)
-flowers, species = iris.data, iris.target
+flowers = iris.data
+species = iris.target
 rng = np.random.default_rng(0)
 table = flowers.mask(rng.random(flowers.shape) < 0.2)
 table = table[table.notna().any(axis=1)]  # rows without any value cannot be clustered
 species = species[table.index]
 lost = table.isna().sum(axis=1)
-print(f"{int(lost.sum())} of {table.size} values are missing, in {int((lost > 0).sum())} of {len(table)} rows\n")
+print(
+    f"{int(lost.sum())} of {table.size} values are missing, in {int((lost > 0).sum())} of {len(table)} rows\n"
+)
 
 # By default, missing values raise an error, which describes the alternatives.
 try:
@@ -50,15 +53,21 @@ flower = flowers.iloc[[136]]
 print("\none flower, given          doubt   plausibility of each cluster")
 for k in range(1, 5):
     known = model.predict_mass(flower.where(np.arange(4)[None] < k))
-    print(f"  its first {k} of 4 values {doubt_scores(known)[0]:7.2f}   {known.contour[0].round(2)}")
+    print(
+        f"  its first {k} of 4 values {doubt_scores(known)[0]:7.2f}   {known.contour[0].round(2)}"
+    )
 
 # Use Gower's dissimilarity for tables with categories.
 mixed = table.assign(color=rng.choice(["violet", "blue", None], len(table)))
 gower = EVCLUS(3, metric="gower", missing="partial", random_state=0).fit(mixed)
-print(f"\nwith a column of colors, by Gower's dissimilarity: {np.bincount(gower.labels_)} flowers per cluster")
+print(
+    f"\nwith a column of colors, by Gower's dissimilarity: {np.bincount(gower.labels_)} flowers per cluster"
+)
 
-# Picture: The irises in the plane of their first two principal components: three clusters with hulls, and two-colored
-# points between two of them.
-display = CredalPartitionDisplay.from_estimator(model, table, title="irises with a fifth of the values missing")
+# Picture: The irises in the plane of their first two principal components: three clusters with
+# hulls, and two-colored points between two of them.
+display = CredalPartitionDisplay.from_estimator(
+    model, table, title="irises with a fifth of the values missing"
+)
 display.figure_.savefig("missing_values.png", dpi=120)
 print("\nwrote missing_values.png")

@@ -2,8 +2,8 @@
 
 python examples/models_in_files.py
 
-A file of `dempster.persistence.save` contains numbers and text, but no executable code, unlike a pickle. `load`
-restores the model exactly, and raises an error for other files.
+A file of `dempster.persistence.save` contains numbers and text, but no executable code, unlike a
+pickle. `load` restores the model exactly, and raises an error for other files.
 """
 
 import pickle
@@ -26,7 +26,9 @@ print(f"{info['kind']}, {info['bytes'] / 1000:.0f} kB, written by dempster {info
 
 # The loaded model gives the same masses for new objects.
 again = load("iris.dempster")
-same = np.array_equal(again.predict_mass(X[:5] + 0.1).masses, model.predict_mass(X[:5] + 0.1).masses)
+same = np.array_equal(
+    again.predict_mass(X[:5] + 0.1).masses, model.predict_mass(X[:5] + 0.1).masses
+)
 print("same masses for new objects:", same)
 
 # A pickle can execute code when it is loaded, so that `load` does not accept it.
@@ -41,7 +43,7 @@ write_r(model.credal_partition_, "iris.rds")
 partition = read_r("iris.rds")
 print(partition.summary())
 
-# Picture: The partition that was read from the R file: three groups of irises with filled hulls, and two-colored points
-# between two of them.
+# Picture: The partition that was read from the R file: three groups of irises with filled hulls,
+# and two-colored points between two of them.
 partition.plot(X).figure_.savefig("models_in_files.png", dpi=120)
 print("wrote iris.dempster, model.pkl, iris.rds and models_in_files.png")

@@ -23,7 +23,8 @@ def block(number: int) -> np.ndarray:
 class Disk:
     """Ten blocks, with a simulated failure in the fifth pass."""
 
-    passes, fails = 0, True
+    passes = 0
+    fails = True
 
     def __iter__(self):
         self.passes += 1
@@ -34,7 +35,8 @@ class Disk:
             yield block(number)
 
 
-# The first fit fails in the fifth pass over the data. The second one continues from the checkpoint file.
+# The first fit fails in the fifth pass over the data. The second one continues from the checkpoint
+# file.
 with tempfile.TemporaryDirectory() as folder:
     disk = Disk()
     model = ECM(3, tol=1e-9, random_state=0, checkpoint=Path(folder) / "fit.passes")
@@ -48,10 +50,14 @@ with tempfile.TemporaryDirectory() as folder:
 
 # The result has the same bits as that of a fit without interruption.
 uninterrupted = ECM(3, tol=1e-9, random_state=0).fit(disk)
-print("same centers as without interruption:", np.array_equal(model.cluster_centers_, uninterrupted.cluster_centers_))
+print(
+    "same centers as without interruption:",
+    np.array_equal(model.cluster_centers_, uninterrupted.cluster_centers_),
+)
 print(model.credal_partition_.summary())
 
-# Picture: 2,000 rows of the first block: three clusters with filled hulls and a few two-colored points between them.
+# Picture: 2,000 rows of the first block: three clusters with filled hulls and a few two-colored
+# points between them.
 rows = block(0)[:2000]
 display = CredalPartitionDisplay.from_partition(model.predict_mass(rows), rows)
 display.figure_.savefig("resume_a_fit.png", dpi=120)

@@ -15,7 +15,8 @@ iris = load_iris(as_frame=True)
 table = iris.data.assign(species=np.asarray(iris.target_names)[iris.target])
 table.to_csv("flowers.csv", index=False)
 
-# A recipe names the file and the settings. `run` reads the table, selects and scales the numeric columns, and clusters.
+# A recipe names the file and the settings. `run` reads the table, selects and scales the numeric
+# columns, and clusters.
 recipe = Recipe("flowers.csv", method="ecm", clusters=3, truth="species", parameters={"delta": 5})
 result = recipe.run(note=print)
 print(result.partition.summary())
@@ -29,12 +30,13 @@ print("As a TOML file:", recipe.to_toml(), sep="\n")
 again = Recipe.from_toml(recipe.to_toml()).run()
 print("same masses:", np.array_equal(again.partition.masses, result.partition.masses))
 
-# The model stores the names of the columns and their scaling, so that it accepts new rows of the table.
+# The model stores the names of the columns and their scaling, so that it accepts new rows of the
+# table.
 save(result.model, "flowers.dempster")
 model = load("flowers.dempster")
 print("labels of the first flowers:", model.predict_mass(read_table("flowers.csv").head(3)).labels)
 
-# Picture: The irises in the plane of their first two principal components, with filled hulls of three clusters and
-# two-colored points between two of them.
+# Picture: The irises in the plane of their first two principal components, with filled hulls of
+# three clusters and two-colored points between two of them.
 result.partition.plot(iris.data).figure_.savefig("run_a_recipe.png", dpi=120)
 print("wrote flowers.csv, flowers.dempster and run_a_recipe.png")

@@ -18,13 +18,16 @@ truth[(row + 0.2) ** 2 + (column + 0.3) ** 2 < 0.08] = 2
 truth[(row - 0.2) ** 2 + (column - 0.35) ** 2 < 0.1] = 3
 scan = truth + np.random.default_rng(0).normal(scale=0.35, size=truth.shape)
 
-# The gray levels of the regions lie on a line, so single regions and the frame are sufficient as focal sets.
+# The gray levels of the regions lie on a line, so single regions and the frame are sufficient as
+# focal sets.
 settings = {"focal_sets": "simple", "beta": 1.5, "n_init": 3, "random_state": 0}
 alone = ECM(4, **settings).fit(scan.reshape(-1, 1))
 together = SECM(4, **settings).fit(scan)
 print("noisy phantom, agreement with the truth (adjusted Rand index)")
 print(f"    ECM, pixel by pixel     {adjusted_rand_score(truth.ravel(), alone.labels_):.2f}")
-print(f"    SECM, with neighbors    {adjusted_rand_score(truth.ravel(), together.labels_.ravel()):.2f}")
+print(
+    f"    SECM, with neighbors    {adjusted_rand_score(truth.ravel(), together.labels_.ravel()):.2f}"
+)
 
 # A photograph, every fourth pixel: three channels, four regions, and pairs of regions.
 photograph = load_sample_image("china.jpg")[::4, ::4] / 255
@@ -42,9 +45,9 @@ for k, color in enumerate(model.cluster_centers_):
     print(f"    region {k}: {share:4.0%} of the pixels, mean color ({red}, {green}, {blue})")
 print(f"    between regions: {undecided.mean():.0%}")
 
-# Picture: Six images. Top: a noisy scan; its segmentation by ECM, with many wrong single pixels; its segmentation by
-# SECM, with four homogeneous regions. Bottom: a photograph of a Chinese palace; its regions; the boundaries between
-# regions in white.
+# Picture: Six images. Top: a noisy scan; its segmentation by ECM, with many wrong single pixels;
+# its segmentation by SECM, with four homogeneous regions. Bottom: a photograph of a Chinese palace;
+# its regions; the boundaries between regions in white.
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), layout="constrained")
 for ax, (title, picture) in zip(
     axes.flat,

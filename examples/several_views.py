@@ -12,12 +12,13 @@ from dempster.cluster import ECM, WMVEC
 from dempster.explain import CautiousTree, doubt_scores, explain_object
 from dempster.plot import CredalPartitionDisplay
 
-# Four kinds of objects. One instrument separates the first two from the last two, another one separates odd from even
-# kinds, in other units, and the third one measures only noise.
+# Four kinds of objects. One instrument separates the first two from the last two, another one
+# separates odd from even kinds, in other units, and the third one measures only noise.
 rng = np.random.default_rng(0)
 kind = np.arange(400) % 4
 views = {
-    "length and width": np.column_stack([4.0 * (kind // 2), 2.0 * (kind // 2)]) + rng.normal(size=(400, 2)),
+    "length and width": np.column_stack([4.0 * (kind // 2), 2.0 * (kind // 2)])
+    + rng.normal(size=(400, 2)),
     "spectrum": 1000 + 300 * (np.outer(kind % 2, [2, -2, 1.5, 1]) + rng.normal(size=(400, 4))),
     "broken": rng.normal(size=(400, 3)),
 }
@@ -25,10 +26,15 @@ model = WMVEC(4, random_state=0).fit(views)
 partition = model.credal_partition_
 print(partition.summary())
 
-# The weight of each view depends on its dispersion within clusters, compared with that of data without clusters.
+# The weight of each view depends on its dispersion within clusters, compared with that of data
+# without clusters.
 print("\nview              weight  dispersion within    without clusters")
 for name, weight, left, shapeless in zip(
-    model.view_names_, model.view_weights_, model.view_dispersion_, model.shapeless_dispersion_, strict=True
+    model.view_names_,
+    model.view_weights_,
+    model.view_dispersion_,
+    model.shapeless_dispersion_,
+    strict=True,
 ):
     print(f"{name:16s}  {weight:6.2f}  {left:20.2f}  {shapeless:18.2f}")
 
@@ -52,10 +58,16 @@ print(f"\n{rules.export_text()}")
 
 # The plane shows one attribute of each informative view.
 #
-# Picture: Left, four groups of objects with hulls in the plane of one attribute of each of two views. Right, bars of
-# the weights of the three views; that of the broken instrument is the smallest.
+# Picture: Left, four groups of objects with hulls in the plane of one attribute of each of two
+# views. Right, bars of the weights of the three views; that of the broken instrument is the
+# smallest.
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), width_ratios=[3, 2])
-shown = pd.DataFrame({"length": views["length and width"][:, 0], "first line of the spectrum": views["spectrum"][:, 0]})
+shown = pd.DataFrame(
+    {
+        "length": views["length and width"][:, 0],
+        "first line of the spectrum": views["spectrum"][:, 0],
+    }
+)
 CredalPartitionDisplay.from_partition(partition, shown, ax=left)
 right.barh(model.view_names_, model.view_weights_, height=0.5, color="0.6")
 right.invert_yaxis()

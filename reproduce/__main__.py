@@ -23,16 +23,29 @@ LEFT_OUT = "Left out"
 
 @click.command()
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="Run experiments whose name contains NAME; may be repeated."
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Run experiments whose name contains NAME; may be repeated.",
 )
 @click.option("--quick", is_flag=True, help="Use fewer seeds and smaller data (a few minutes).")
 @click.option("--fresh", is_flag=True, help="Delete saved results first.")
-@click.option("--any-version", is_flag=True, help="Use saved results even if the library has changed.")
 @click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True, help="Number of worker processes."
+    "--any-version", is_flag=True, help="Use saved results even if the library has changed."
 )
-@click.option("--list", "only_list", is_flag=True, help="Print the names of the experiments and exit.")
-def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, jobs: int, only_list: bool) -> None:
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default=True,
+    help="Number of worker processes.",
+)
+@click.option(
+    "--list", "only_list", is_flag=True, help="Print the names of the experiments and exit."
+)
+def main(
+    only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, jobs: int, only_list: bool
+) -> None:
     """Recompute the tables and figures of the papers. An interrupted run can be resumed."""
     chosen = [e for e in experiments() if not only or any(part in e.name for part in only)]
     if not chosen:
@@ -46,9 +59,15 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
     began = time.perf_counter()
     whole = not quick and not only and _data_are_here()
     # A partial run must not replace the full page and its figures.
-    page, figures = (HOME / "RESULTS.md", FIGURES) if whole else (HOME / "RESULTS-part.md", HOME / "figures-part")
+    if whole:
+        page = HOME / "RESULTS.md"
+        figures = FIGURES
+    else:
+        page = HOME / "RESULTS-part.md"
+        figures = HOME / "figures-part"
     settings = {"quick": quick, "jobs": jobs, "any_version": any_version, "figures": figures}
-    sections, failed = [], []
+    sections = []
+    failed = []
     for number, about in enumerate(chosen, 1):
         run, error = _run(about, number, len(chosen), **settings)
         sections.append((about, run, error))
@@ -56,7 +75,9 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
     if failed:  # Keep the last complete page.
         page = HOME / "RESULTS-part.md"
     unfinished = page.with_suffix(".part")
-    unfinished.write_text(_page(sections, quick=quick, whole=whole, seconds=time.perf_counter() - began))
+    unfinished.write_text(
+        _page(sections, quick=quick, whole=whole, seconds=time.perf_counter() - began)
+    )
     unfinished.replace(page)
     click.echo(f"wrote {page.relative_to(HOME.parent)}")
     if failed:
@@ -85,16 +106,28 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
         error = f"{LEFT_OUT}: {missing}"
     except Exception:
         error = traceback.format_exc()
-    state = "left out" if error.startswith(LEFT_OUT) else "failed" if error else "done"
+    if error.startswith(LEFT_OUT):
+        state = "left out"
+    elif error:
+        state = "failed"
+    else:
+        state = "done"
     marks = sum(len(table.below) for table in run.tables)
-    note = f", {marks} below the paper" if marks else ""
-    click.echo(f"\r\033[K[{number}/{total}] {about.name} {state} in {time.perf_counter() - began:.0f} s{note}")
+    if marks:
+        note = f", {marks} below the paper"
+    else:
+        note = ""
+    click.echo(
+        f"\r\033[K[{number}/{total}] {about.name} {state} in {time.perf_counter() - began:.0f} s{note}"
+    )
     if state == "failed":
         click.echo(error, err=True)
     return run, error
 
 
-def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bool, seconds: float) -> str:
+def _page(
+    sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bool, seconds: float
+) -> str:
     cells = {file: result for _, run, _ in sections for file, result in run.cells.items()}
     computed = sum(run.computed for _, run, _ in sections)
     machines = Counter(result["machine"] for result in cells.values())
@@ -131,7 +164,8 @@ def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
         "| paper | section | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
         "| --- | --- | --: | --: | --: | --: | --: | --: |",
     ]
-    totals, paper = Counter[str](), None
+    totals = Counter[str]()
+    paper = None
     for about, run, _ in sections:
         counts = Counter(
             rows=sum(len(table.rows) for table in run.tables),
@@ -140,16 +174,27 @@ def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
             below=sum(len(table.below) for table in run.tables),
         )
         totals += counts
-        first = about.paper.split(" (")[0] if about.paper != paper else ""
+        if about.paper != paper:
+            first = about.paper.split(" (")[0]
+        else:
+            first = ""
         paper = about.paper
-        lines.append(_overview_line(f"{first} | [{about.place}](#{about.anchor})", counts, _minutes(run.cells)))
+        lines.append(
+            _overview_line(
+                f"{first} | [{about.place}](#{about.anchor})", counts, _minutes(run.cells)
+            )
+        )
     lines.append(_overview_line("all |", totals, _minutes(cells)))
     return "\n".join(lines)
 
 
 def _overview_line(title: str, counts: Counter[str], minutes: float) -> str:
     within = counts["compared"] - counts["above"] - counts["below"]
-    figures = [counts["compared"], within, counts["above"], counts["below"]] if counts["compared"] else [""] * 4
+    figures = (
+        [counts["compared"], within, counts["above"], counts["below"]]
+        if counts["compared"]
+        else [""] * 4
+    )
     return "| " + " | ".join(map(str, [title, counts["rows"], *figures, f"{minutes:.1f}"])) + " |"
 
 

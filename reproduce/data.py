@@ -1,7 +1,8 @@
 """Data sets of the papers, prepared as the papers describe.
 
-The files are in the folder ``../shared/data`` next to the checkout, or in ``data`` below the folder that the
-environment variable DEMPSTER_SHARED names. Data that can be generated come from `dempster.datasets`.
+The files are in the folder ``../shared/data`` next to the checkout, or in ``data`` below the folder
+that the environment variable DEMPSTER_SHARED names. Data that can be generated come from
+`dempster.datasets`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,18 @@ import numpy as np
 
 from dempster.io import read_dissimilarities
 
-__all__ = ["MissingDataError", "PRTOOLS", "dissimilarity_file", "folder", "stored", "table", "standardised"]
+__all__ = [
+    "MissingDataError",
+    "PRTOOLS",
+    "dissimilarity_file",
+    "folder",
+    "stored",
+    "table",
+    "standardised",
+]
 
-PRTOOLS = ("ChickenPieces", "Zongker", "Gestures")  # matrices that the papers use; not among the data sets
+# matrices that the papers use; not among the data sets
+PRTOOLS = ("ChickenPieces", "Zongker", "Gestures")
 
 
 class MissingDataError(RuntimeError):
@@ -28,7 +38,9 @@ def folder() -> Path:
     beside = Path(__file__).resolve().parents[2] / "shared"
     path = Path(os.environ.get("DEMPSTER_SHARED", beside)) / "data"
     if not path.is_dir():
-        raise MissingDataError(f"{path} does not exist; set DEMPSTER_SHARED to the folder that contains data/")
+        raise MissingDataError(
+            f"{path} does not exist; set DEMPSTER_SHARED to the folder that contains data/"
+        )
     return path
 
 
@@ -41,16 +53,18 @@ def stored(name: str) -> dict[str, Any]:
 def dissimilarity_file(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the dissimilarities and classes of a data set of PRTools (http://prtools.org/disdatasets).
 
-    The file has the name of the data set in lower case and an extension of `dempster.io.read_dissimilarities`, such as
-    ``zongker.mat``. Classes that are not in this file are in ``zongker_classes.txt``, one line for each object.
-    Similarities s up to 1, as in one version of Zongker, are converted to sqrt(1 - s). The matrix is replaced by its
-    mean with the transpose, as in the papers.
+    The file has the name of the data set in lower case and an extension of
+    `dempster.io.read_dissimilarities`, such as ``zongker.mat``. Classes that are not in this file
+    are in ``zongker_classes.txt``, one line for each object. Similarities s up to 1, as in one
+    version of Zongker, are converted to sqrt(1 - s). The matrix is replaced by its mean with the
+    transpose, as in the papers.
     """
     files = [path for path in sorted(folder().glob(f"{name.lower()}.*")) if path.suffix != ".npz"]
     if not files:
         raise MissingDataError(f"{name.lower()}.mat is not in {folder()}")
     frame = read_dissimilarities(files[0])
-    D, classes = frame.to_numpy(dtype=float), frame.attrs.get("classes")
+    D = frame.to_numpy(dtype=float)
+    classes = frame.attrs.get("classes")
     if classes is None:
         classes = (folder() / f"{name.lower()}_classes.txt").read_text().split()
     if np.diagonal(D).all():
@@ -66,12 +80,19 @@ def standardised(X: np.ndarray) -> np.ndarray:
 
 
 def table(name: str, *, standardise: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the attributes (or dissimilarities) and the classes 0, 1, ... of a data set of the papers."""
+    """Return the attributes (or dissimilarities) and the classes 0, 1, ...
+
+    Of a data set of the papers.
+    """
     if name in PREPARED:
         X, y = PREPARED[name]()
     else:
         data = stored(name.lower())
-        X, y = (data["D"] if "D" in data else data["X"]), data["y"]
+        if "D" in data:
+            X = data["D"]
+        else:
+            X = data["X"]
+        y = data["y"]
         if "D" in data:
             return X.astype(float), np.unique(y, return_inverse=True)[1]
     X = X.astype(float)
@@ -89,20 +110,29 @@ def _ecoli() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _glass_with_row_number() -> tuple[np.ndarray, np.ndarray]:
-    """Add the row number as tenth attribute, as Denoeux (2021) probably did; the file is sorted by class."""
+    """Add the row number as tenth attribute, as Denoeux (2021) probably did.
+
+    The file is sorted by class.
+    """
     data = stored("glass")
     return np.column_stack([np.arange(1, len(data["y"]) + 1), data["X"]]), data["y"]
 
 
 def _letters4p1() -> tuple[np.ndarray, np.ndarray]:
-    """Select the letters A to F (4639 objects); Denoeux (2021) does not name his six (4634 objects)."""
+    """Select the letters A to F (4639 objects).
+
+    Denoeux (2021) does not name his six (4634 objects).
+    """
     data = stored("letter")
     kept = data["y"] < 6
     return data["X"][kept], data["y"][kept]
 
 
 def _leaves5p1() -> tuple[np.ndarray, np.ndarray]:
-    """Select the first 20 of 100 species, described by leaf shape; Denoeux (2021) does not name his 20."""
+    """Select the first 20 of 100 species, described by leaf shape.
+
+    Denoeux (2021) does not name his 20.
+    """
     data = stored("leaves_shape")
     kept = data["y"] < 20
     return data["X"][kept], data["y"][kept]
@@ -117,12 +147,14 @@ def _segment() -> tuple[np.ndarray, np.ndarray]:
 def _mice() -> tuple[np.ndarray, np.ndarray]:
     """Select trisomic mice in three classes, without the three objects with most missing values (Denoeux, 2021).
 
-    The 22 proteins of that paper are listed in a reference that is not available here, so all 71 complete ones are
-    used.
+    The 22 proteins of that paper are listed in a reference that is not available here, so all 71
+    complete ones are used.
     """
     data = stored("mice")
     group = data["names"][data["y"]]
-    y = np.select([group == "t-SC-m", group == "t-SC-s", np.isin(group, ["t-CS-m", "t-CS-s"])], [0, 1, 2], -1)
+    y = np.select(
+        [group == "t-SC-m", group == "t-SC-s", np.isin(group, ["t-CS-m", "t-CS-s"])], [0, 1, 2], -1
+    )
     kept = (y >= 0) & (np.isnan(data["X"]).sum(axis=1) <= 10)
     X = data["X"][kept]
     return X[:, ~np.isnan(X).any(axis=0)], y[kept]
@@ -133,8 +165,13 @@ def _dry_bean(scaled_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
     data = stored("drybean")
     rng = np.random.default_rng(0)
     classes = range(int(data["y"].max()) + 1)
-    kept = np.concatenate([rng.choice(np.flatnonzero(data["y"] == k), 200, replace=False) for k in classes])
-    X = standardised(data["X"]) if scaled_first else data["X"]
+    kept = np.concatenate(
+        [rng.choice(np.flatnonzero(data["y"] == k), 200, replace=False) for k in classes]
+    )
+    if scaled_first:
+        X = standardised(data["X"])
+    else:
+        X = data["X"]
     return X[kept], data["y"][kept]
 
 

@@ -9,10 +9,11 @@ An experiment is a function with one argument, the `Run`, in a module of a paper
         table = run.table("object", "set", paper="mass", ours="mass")
         table.add("1", "{1}", paper=0.89, ours=result["masses"][0])
 
-The computations are *cells*: module-level functions with keyword arguments that JSON can represent, which return a
-dictionary of numbers. They run in worker processes with one thread each. Every result is saved as soon as it is
-computed, so that an interrupted run can be resumed. A result is valid as long as the library, the module of the cell
-and its arguments are unchanged; experiments with equal arguments share it.
+The computations are *cells*: module-level functions with keyword arguments that JSON can represent,
+which return a dictionary of numbers. They run in worker processes with one thread each. Every
+result is saved as soon as it is computed, so that an interrupted run can be resumed. A result is
+valid as long as the library, the module of the cell and its arguments are unchanged; experiments
+with equal arguments share it.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ __all__ = ["experiment", "experiments", "Experiment", "Run", "Table", "Summary",
 HOME = Path(__file__).resolve().parent
 CACHE = HOME / ".cache"
 FIGURES = HOME / "figures"  # of the full page
-SHORT = 0.03  # difference in the adjusted Rand index from which a score is marked as below or above the paper's
+# difference in the adjusted Rand index from which a score is marked as below or above the paper's
+SHORT = 0.03
 
 Cell = Callable[..., dict[str, Any]]
 
 
-# ---- experiments ----------------------------------------------------------------------------------------------------
+# ---- experiments ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class Experiment:
     @property
     def anchor(self) -> str:
         """Anchor of the heading on the results page."""
-        kept = "".join(letter for letter in self.heading.lower() if letter.isalnum() or letter in " -_")
+        kept = "".join(
+            letter for letter in self.heading.lower() if letter.isalnum() or letter in " -_"
+        )
         return kept.replace(" ", "-")
 
 
@@ -89,7 +93,7 @@ def experiments() -> list[Experiment]:
     return [e for _, e in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
 
-# ---- summaries ------------------------------------------------------------------------------------------------------
+# ---- summaries -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -102,17 +106,22 @@ class Summary:
 
     def __format__(self, spec: str) -> str:
         spec = spec or ".2f"
-        spread = f" ± {format(self.spread, spec)}" if self.count > 1 else ""
+        if self.count > 1:
+            spread = f" ± {format(self.spread, spec)}"
+        else:
+            spread = ""
         return format(self.mean, spec) + spread
 
 
 def summary(results: Iterable[dict[str, Any]], key: str) -> Summary:
     """Return the mean and standard deviation of one number over several results."""
     values = [float(result[key]) for result in results]
-    return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+    return Summary(
+        statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values)
+    )
 
 
-# ---- tables ---------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -136,7 +145,8 @@ class Table:
     rows: list[list[str]] = field(default_factory=list)
     compared: int = 0  # rows with a value of the paper to compare with
     below: dict[int, str] = field(default_factory=dict)  # row below the paper's value: the reason
-    above: dict[int, str] = field(default_factory=dict)  # row above the paper's value: the explanation
+    # row above the paper's value: the explanation
+    above: dict[int, str] = field(default_factory=dict)
 
     def add(
         self,
@@ -147,13 +157,22 @@ class Table:
         why: str = "",
         idea: str = "",
     ) -> None:
-        """Add a row; ``why`` is printed if it is below the paper's value, ``idea`` if it is above."""
+        """Add a row.
+
+        ``why`` is printed if it is below the paper's value, ``idea`` if it is above.
+        """
         row = [str(cell) for cell in cells]
         if len(row) != len(self.columns):
-            raise ValueError(f"the table has {len(self.columns)} leading columns, the row {len(row)}")
+            raise ValueError(
+                f"the table has {len(self.columns)} leading columns, the row {len(row)}"
+            )
         mark = ""
         value = ours.mean if isinstance(ours, Summary) else ours
-        if self.short is not None and isinstance(paper, int | float) and isinstance(value, int | float):
+        if (
+            self.short is not None
+            and isinstance(paper, int | float)
+            and isinstance(value, int | float)
+        ):
             self.compared += 1
             if value < paper - self.short:
                 mark = " ▼"
@@ -162,13 +181,17 @@ class Table:
                 mark = " ▲"
                 self.above[len(self.rows)] = idea
         row += [self._figure(paper), self._figure(ours) + mark]
-        row.append("" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}")
+        row.append(
+            "" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+        )
         self.rows.append(row)
 
     def _figure(self, value: Any) -> str:
         if value is None:
             return "–"
-        return value if isinstance(value, str) else format(value, self.form)
+        if isinstance(value, str):
+            return value
+        return format(value, self.form)
 
     @property
     def unexplained(self) -> list[str]:
@@ -177,11 +200,17 @@ class Table:
 
     def markdown(self) -> str:
         names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
-        width = len(names) if any(row[-1] for row in self.rows) else len(names) - 1  # Omit empty seconds.
+        # Omit empty seconds.
+        if any(row[-1] for row in self.rows):
+            width = len(names)
+        else:
+            width = len(names) - 1
         rows = [names, ["---"] * len(names), *self.rows]
         lines = ["| " + " | ".join(row[:width]) + " |" for row in rows]
         for why, places in _grouped(self.below).items():
-            lines.append(f"\n▼ {'; '.join(map(self._place, places))}: {why or 'below the paper, not explained'}")
+            lines.append(
+                f"\n▼ {'; '.join(map(self._place, places))}: {why or 'below the paper, not explained'}"
+            )
         for idea, places in _grouped(self.above).items():
             if idea:
                 lines.append(f"\n▲ {'; '.join(map(self._place, places))}: {idea}")
@@ -199,7 +228,7 @@ def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
     return groups
 
 
-# ---- running --------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 class Run:
@@ -215,8 +244,12 @@ class Run:
         progress: Any = None,
         figures: Path = FIGURES,
     ):
-        self.about, self.quick, self.jobs, self.any_version = about, quick, jobs, any_version
-        self.progress, self.figures = progress, figures
+        self.about = about
+        self.quick = quick
+        self.jobs = jobs
+        self.any_version = any_version
+        self.progress = progress
+        self.figures = figures
         self.page: list[str] = []
         self.tables: list[Table] = []
         self.cells: dict[Path, dict[str, Any]] = {}  # cache file: result, computed or loaded
@@ -224,16 +257,23 @@ class Run:
 
     def choose(self, full: Any, quick: Any) -> Any:
         """Return the setting for a full or a quick run."""
-        return quick if self.quick else full
+        if self.quick:
+            return quick
+        return full
 
     def seeds(self, full: int, quick: int = 1) -> list[int]:
         """Return the fixed seeds 0, 1, 2, ..."""
         return list(range(self.choose(full, quick)))
 
-    def each(self, cell: Cell, arguments: Iterable[dict[str, Any]], *, alone: bool = False) -> list[dict[str, Any]]:
-        """Return the results of a cell for each set of arguments; ``alone`` runs them one at a time.
+    def each(
+        self, cell: Cell, arguments: Iterable[dict[str, Any]], *, alone: bool = False
+    ) -> list[dict[str, Any]]:
+        """Return the results of a cell for each set of arguments.
 
-        Each result has a key ``"seconds"``: the value that the cell returns, otherwise its CPU time.
+        ``alone`` runs them one at a time.
+
+        Each result has a key ``"seconds"``: the value that the cell returns, otherwise its CPU
+        time.
         """
         arguments = list(arguments)
         files = [self._file(cell, keywords) for keywords in arguments]
@@ -283,8 +323,14 @@ class Run:
         parts = [f"### {self.about.heading}", intro]
         parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
         if self.cells:
-            unit = "computation" if len(self.cells) == 1 else "computations"
-            spent = f"{self.seconds:,.0f} s" if self.seconds >= 1 else "less than a second"
+            if len(self.cells) == 1:
+                unit = "computation"
+            else:
+                unit = "computations"
+            if self.seconds >= 1:
+                spent = f"{self.seconds:,.0f} s"
+            else:
+                spent = "less than a second"
             parts.append(f"{len(self.cells)} {unit}, {spent} on one thread.")
         return "\n\n".join(part for part in parts if part)
 
@@ -294,12 +340,17 @@ class Run:
 
     def _file(self, cell: Cell, keywords: dict[str, Any]) -> Path:
         source = Path(inspect.getfile(cell)).read_text()
-        version = "" if self.any_version else library_fingerprint()
+        if self.any_version:
+            version = ""
+        else:
+            version = library_fingerprint()
         text = json.dumps([cell.__qualname__, source, keywords, version], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:24]
         return CACHE / cell.__module__.removeprefix("reproduce.") / f"{cell.__name__}-{key}.json"
 
-    def _compute(self, cell: Cell, arguments: list[dict[str, Any]], which: list[int], jobs: int) -> Any:
+    def _compute(
+        self, cell: Cell, arguments: list[dict[str, Any]], which: list[int], jobs: int
+    ) -> Any:
         if not which:
             return
         if jobs == 1:
@@ -307,7 +358,9 @@ class Run:
                 yield k, _timed(cell.__module__, cell.__name__, arguments[k])
             return
         pool = _workers(jobs)
-        futures = {pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which}
+        futures = {
+            pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which
+        }
         try:
             while futures:
                 finished, _ = wait(futures, return_when=FIRST_COMPLETED)
@@ -329,7 +382,9 @@ def _one_thread() -> None:
     """Limit a worker process to one thread."""
     from threadpoolctl import threadpool_limits
 
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1"))
+    os.environ.update(
+        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1")
+    )
     threadpool_limits(1)
     try:
         import torch

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("any machine", deadline=None, max_examples=40)  # A busy machine must not fail a test.
+# A busy machine must not fail a test.
+settings.register_profile("any machine", deadline=None, max_examples=40)
 settings.load_profile("any machine")
 
 
@@ -51,7 +52,10 @@ def _shared_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Folder of reference results and data sets next to the checkout; tests that need it are skipped without it."""
+    """Folder of reference results and data sets next to the checkout.
+
+    Tests that need it are skipped without it.
+    """
     folder = _shared_folder()
     if not (folder / "reference").is_dir():
         pytest.skip(f"reference data not found in {folder} (set DEMPSTER_SHARED)")
@@ -102,7 +106,10 @@ def shared_data(shared):
 
     def read(name, standardise=False):
         with np.load(shared / "data" / f"{name}.npz", allow_pickle=False) as z:
-            X = z["D"] if "D" in z else z["X"].astype(float)
+            if "D" in z:
+                X = z["D"]
+            else:
+                X = z["X"].astype(float)
             y = z.get("y")
         if standardise:
             scale = X.std(0)
@@ -114,7 +121,10 @@ def shared_data(shared):
 
 @pytest.fixture(scope="session")
 def playwright():
-    """Driver of a browser, once in a process; tests that need it are skipped if there is no browser."""
+    """Driver of a browser, once in a process.
+
+    Tests that need it are skipped if there is no browser.
+    """
     from tests.report.browser import needs_browser
 
     with needs_browser().sync_playwright() as driver:

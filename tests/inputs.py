@@ -15,7 +15,8 @@ from dempster import classify, metric
 from dempster.dissimilarity.gower import GowerEncoder, gower_block
 
 IRIS, Y = load_iris(return_X_y=True)
-IRIS, Y = IRIS[::3], Y[::3]
+IRIS = IRIS[::3]
+Y = Y[::3]
 SHIFTED = IRIS - 2.0  # Rounding does not decide ties, and some cells are zero.
 CLASSIFIERS = [
     kind
@@ -121,22 +122,37 @@ OBJECTS = {
     "lazy": pl.LazyFrame({"a": [1.0, 2.0, 3.0, 4.0]}),
     "polars": pl.DataFrame(dict(zip("abcd", IRIS.T, strict=True))),
     "arrow": pd.DataFrame(IRIS).convert_dtypes(dtype_backend="pyarrow"),
-    "two levels of names": pd.DataFrame(IRIS, index=pd.MultiIndex.from_product([range(10), list("vwxyz")])),
+    "two levels of names": pd.DataFrame(
+        IRIS, index=pd.MultiIndex.from_product([range(10), list("vwxyz")])
+    ),
     "a matrix": np.asmatrix(IRIS),
     "a table": pd.DataFrame(IRIS, columns=list("abcd")),
-    "a table with numbers as names": pd.DataFrame(IRIS, columns=range(4), index=range(5, 5 + len(IRIS))),
+    "a table with numbers as names": pd.DataFrame(
+        IRIS, columns=range(4), index=range(5, 5 + len(IRIS))
+    ),
     "a table with mixed names": pd.DataFrame(IRIS, columns=["a", 1, "b", 2]),
     "a table with names twice": pd.DataFrame(IRIS, columns=list("aabb"), index=["x"] * len(IRIS)),
     "a table with categories": pd.DataFrame({"a": pd.Categorical(["u", "v"] * 10), "b": range(20)}),
     "a table with missing values": pd.DataFrame({"a": [1.0, None, 3.0] * 5, "b": range(15)}),
-    "nullable integers": pd.DataFrame({"a": pd.array([1, 2, 3] * 5, dtype="Int64"), "b": range(15)}),
+    "nullable integers": pd.DataFrame(
+        {"a": pd.array([1, 2, 3] * 5, dtype="Int64"), "b": range(15)}
+    ),
     "one far outlier": np.concatenate([IRIS, np.full((1, 4), 1e30)]),
     "ties": np.array(np.meshgrid(range(5), range(5))).reshape(2, -1).T.astype(float),
 }
 
-# Inputs that are not numeric or hide missing values; every estimator that needs numbers rejects them.
+# Inputs that are not numeric or hide missing values; every estimator that needs numbers rejects
+# them.
 HIDDEN = (
-    *("masked", "dates", "dates in a table", "spans of time", "complex", "complex columns", "pandas NA"),
+    *(
+        "masked",
+        "dates",
+        "dates in a table",
+        "spans of time",
+        "complex",
+        "complex columns",
+        "pandas NA",
+    ),
     *("sparse tensor", "lazy"),
 )
 
@@ -154,7 +170,8 @@ class Picture:
     """Object with an array interface but without a shape, like images of PIL."""
 
     def __init__(self, X):
-        self.kept, self.__array_interface__ = X, X.__array_interface__
+        self.kept = X
+        self.__array_interface__ = X.__array_interface__
 
 
 # The same numbers in unusual representations.

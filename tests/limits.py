@@ -12,14 +12,26 @@ import pytest
 SECONDS = 10
 BYTES = 6 << 30  # Memory beyond what the process already uses.
 
-_OBSCURE = ("'NoneType' object", "broadcast", "unhashable", "has no attribute", "not subscriptable", "out of bounds")
+_OBSCURE = (
+    "'NoneType' object",
+    "broadcast",
+    "unhashable",
+    "has no attribute",
+    "not subscriptable",
+    "out of bounds",
+)
 
 # Large sweeps: one third of the cases runs in `make test`, the others in the long suite.
-by_thirds = pytest.mark.parametrize("third", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
+by_thirds = pytest.mark.parametrize(
+    "third", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))]
+)
 
 
 def third_of(things, number, third):
-    """Return every third of the things; ``number`` selects which third, so that different tests use different ones."""
+    """Return every third of the things.
+
+    ``number`` selects which third, so that different tests use different ones.
+    """
     return [*things][(number + third) % 3 :: 3]
 
 
@@ -33,7 +45,9 @@ class TookTooLong(Exception):
 
 @contextmanager
 def limited(seconds=SECONDS):
-    """Raise `TookTooLong` for a hang and `MemoryError` for an excessive allocation; a hang in C ends the process.
+    """Raise `TookTooLong` for a hang and `MemoryError` for an excessive allocation.
+
+    A hang in C ends the process.
 
     There are no limits on other systems than Linux.
     """
@@ -42,12 +56,14 @@ def limited(seconds=SECONDS):
         return
     import resource
 
-    start, n_alarms = time.process_time(), 0
+    start = time.process_time()
+    n_alarms = 0
 
     def give_up(*_):
         nonlocal n_alarms
         n_alarms += 1
-        if n_alarms < 12 and time.process_time() - start < seconds:  # The machine is busy with other processes.
+        # The machine is busy with other processes.
+        if n_alarms < 12 and time.process_time() - start < seconds:
             signal.alarm(seconds)
         else:
             raise TookTooLong

@@ -17,13 +17,17 @@ def random_masses(rng, n, f):
 def families(draw, max_clusters=5, empty=None):
     c = draw(st.integers(2, max_clusters))
     kind = draw(st.sampled_from(["simple", "pairs", "full"]))
-    with_empty, omega = draw(st.booleans() if empty is None else empty), draw(st.booleans())
+    with_empty = draw(st.booleans() if empty is None else empty)
+    omega = draw(st.booleans())
     return getattr(FocalSets, kind)(c, empty=with_empty, omega=omega)
 
 
 @st.composite
 def mass_functions(draw, n=4, family=None, cls=MassFunctions, **keywords):
-    chosen = draw(families(**keywords)) if family is None else family
+    if family is None:
+        chosen = draw(families(**keywords))
+    else:
+        chosen = family
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return cls(random_masses(rng, n, len(chosen)), chosen)
 

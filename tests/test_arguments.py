@@ -14,7 +14,14 @@ from dempster.classify import ContextualDiscounting
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, suggest_pairs
 from dempster.dissimilarity import to_conflict
-from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, retention_curve, stability
+from dempster.explain import (
+    CautiousTree,
+    RetentionCurve,
+    explain_object,
+    profile,
+    retention_curve,
+    stability,
+)
 from dempster.mixture import GaussianParameters
 from dempster.model_selection import number_of_clusters
 from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
@@ -111,7 +118,9 @@ ARRAYS = {
     "G": lambda v: solve_simplex_qp_batch(np.eye(2), v),
     "h": lambda v: solve_diagonal(v, [0.0, 1.0]),
     "doubt": lambda v: retention_curve(M, [0, 1, 1], doubt=v),
-    "sample_weight": lambda v: number_of_clusters(np.arange(12.0)[:, None], candidates=[2, 3], sample_weight=v),
+    "sample_weight": lambda v: number_of_clusters(
+        np.arange(12.0)[:, None], candidates=[2, 3], sample_weight=v
+    ),
     "weights of nearest_pairs": lambda v: nearest_pairs(M, 1, v),
     "dissimilarities": lambda v: to_conflict(v, 1.0),
     "pairs": M.relational,
@@ -140,9 +149,44 @@ OTHERS = {
     "partitions on a map": embed_partitions,
     "partition": RelationalPartition,
 }
-TABLES_OF = {"two": np.eye(2), "three": np.full((3, 4), 0.25), "line": np.linspace(0.1, 0.9, 12), "few": np.ones(3)}
-NOT_FLAGS = ["no", "", b"x", 2, -1, 0.5, np.nan, 1j, [], {}, None, object(), DATES[0], pd.NA, np.array([1, 2])]
-NOT_WORDS = ["magic", "", b"average", 3, 0.5, np.nan, [], ["average"], {}, np.array(["average"]), None, object(), pd.NA]
+TABLES_OF = {
+    "two": np.eye(2),
+    "three": np.full((3, 4), 0.25),
+    "line": np.linspace(0.1, 0.9, 12),
+    "few": np.ones(3),
+}
+NOT_FLAGS = [
+    "no",
+    "",
+    b"x",
+    2,
+    -1,
+    0.5,
+    np.nan,
+    1j,
+    [],
+    {},
+    None,
+    object(),
+    DATES[0],
+    pd.NA,
+    np.array([1, 2]),
+]
+NOT_WORDS = [
+    "magic",
+    "",
+    b"average",
+    3,
+    0.5,
+    np.nan,
+    [],
+    ["average"],
+    {},
+    np.array(["average"]),
+    None,
+    object(),
+    pd.NA,
+]
 NOT_REALS = [
     "x", b"x", np.nan, -np.inf, -1, 1j, [], [0.5], {}, object(), pd.NA, DATES[0], 10**400,
     fractions.Fraction(1, 3), decimal.Decimal("0.5"), datetime.date(2020, 1, 1), np.ma.masked,
@@ -187,7 +231,14 @@ def test_flags(which):
 def test_invalid_arrays(which):
     for table in TABLES_OF.values():
         wrong = [masked(table), table.astype("M8[D]"), table.astype("m8[s]"), table.astype(complex)]
-        wrong += [np.full(table.shape, "word"), [[1.0, 2.0], [3.0]], [object()], Unreadable(), {"a": 1}, "text"]
+        wrong += [
+            np.full(table.shape, "word"),
+            [[1.0, 2.0], [3.0]],
+            [object()],
+            Unreadable(),
+            {"a": 1},
+            "text",
+        ]
         for value in wrong:
             assert_rejected(ARRAYS[which], value)
 
@@ -202,10 +253,28 @@ LABELS = {
 
 @pytest.mark.parametrize("which", LABELS)
 def test_labels(which):
-    missing = [[0, 1, None], [0, 1, pd.NA], [0.0, 1.0, np.nan], [0.0, 1.0, np.inf], masked([0, 1, 1])]
-    for value in [*missing, pd.Series([0, 1, None], dtype="Int64"), np.zeros((3, 2)), [[0], [1, 2], [3]], Unreadable()]:
+    missing = [
+        [0, 1, None],
+        [0, 1, pd.NA],
+        [0.0, 1.0, np.nan],
+        [0.0, 1.0, np.inf],
+        masked([0, 1, 1]),
+    ]
+    for value in [
+        *missing,
+        pd.Series([0, 1, None], dtype="Int64"),
+        np.zeros((3, 2)),
+        [[0], [1, 2], [3]],
+        Unreadable(),
+    ]:
         assert_rejected(LABELS[which], value)
-    for value in ([0, 1, 1], ["a", "b", "b"], DATES, pd.Series(["a", "b", "b"], dtype="category"), np.array([1, 2, 2])):
+    for value in (
+        [0, 1, 1],
+        ["a", "b", "b"],
+        DATES,
+        pd.Series(["a", "b", "b"], dtype="category"),
+        np.array([1, 2, 2]),
+    ):
         LABELS[which](value)
 
 
@@ -225,7 +294,8 @@ def test_invalid_tables(which):
     import dask.dataframe as dd
     import pyarrow as pa
 
-    lazy, arrow = dd.from_pandas(pd.DataFrame(X), npartitions=2), pa.array([1.0, 2.0])
+    lazy = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    arrow = pa.array([1.0, 2.0])
     wrong = [Unreadable(), masked(X), [[1.0, 2.0], [3.0]], pd.Period("2020"), arrow]
     for value in wrong + [lazy] * (which != "a block"):  # Blocks are computed one by one.
         with limited(), pytest.raises((ValueError, TypeError), match=r"\bX\b"):
@@ -242,7 +312,9 @@ VALUES = {
     "possibilities": CredalPartition.from_possibilistic,
     "weights": lambda v: nearest_pairs(M, 1, weights=[v, v]),
     "reference": lambda v: dominates(M, M, v),
-    "feature_names": lambda v: explain_object(CLUSTERED, X, 0, feature_names=[v] if isinstance(v, list) else v),
+    "feature_names": lambda v: explain_object(
+        CLUSTERED, X, 0, feature_names=[v] if isinstance(v, list) else v
+    ),
     "clusters": lambda v: explain_object(CLUSTERED, X, 0, clusters=v),
     "attributes": lambda v: explain_object(CLUSTERED, X, 0, attributes=v),
     "contexts": lambda v: ContextualDiscounting(v).fit(M, [0, 1, 1]),
@@ -258,7 +330,18 @@ def test_invalid_fields(which):
 
 
 def test_invalid_rows():
-    for rows in (None, [[0, 1]], np.zeros((2, 2), int), np.array(1), 0.5, [0.5], "ab", [True], [9], masked([0, 1, 2])):
+    for rows in (
+        None,
+        [[0, 1]],
+        np.zeros((2, 2), int),
+        np.array(1),
+        0.5,
+        [0.5],
+        "ab",
+        [True],
+        [9],
+        masked([0, 1, 2]),
+    ):
         with pytest.raises(IndexError):
             M[rows]
     assert len(M[[]]) == 0
@@ -267,7 +350,12 @@ def test_invalid_rows():
 
 
 def test_huge_families():
-    for build in (FocalSets.simple, FocalSets.pairs, FocalSets.intervals, lambda c: FocalSets.with_pairs(c, [(0, 1)])):
+    for build in (
+        FocalSets.simple,
+        FocalSets.pairs,
+        FocalSets.intervals,
+        lambda c: FocalSets.with_pairs(c, [(0, 1)]),
+    ):
         for c in (200_000, 10**6, 2**31, 2**63, 10**400):
             with limited(2), pytest.raises(ValueError, match=r"cluster|sets"):
                 build(c)

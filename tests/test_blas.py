@@ -13,7 +13,8 @@ class Libraries:
     """Replacement for the libraries that threadpoolctl finds: a number of threads and a count of its changes."""
 
     def __init__(self):
-        self.threads, self.changes = 8, 0
+        self.threads = 8
+        self.changes = 0
 
     def limit(self, limits, user_api):
         assert user_api == "blas"
@@ -22,7 +23,8 @@ class Libraries:
 
 class Limit:
     def __init__(self, libraries, threads):
-        self.libraries, self.before = libraries, libraries.threads
+        self.libraries = libraries
+        self.before = libraries.threads
         self._set(threads)
 
     def _set(self, threads):
@@ -55,7 +57,9 @@ def test_number_of_threads_is_restored(libraries):
 
 
 def test_overlapping_fits_restore_the_first_number(libraries):
-    both, one, seen = Barrier(2, timeout=60), Barrier(2, timeout=60), []
+    both = Barrier(2, timeout=60)
+    one = Barrier(2, timeout=60)
+    seen = []
 
     def first():
         with _blas.one_blas_thread():
@@ -81,7 +85,9 @@ def test_libraries_of_this_process():
     np.linalg.inv(np.eye(3))
 
     def threads():
-        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+        return {
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        }
 
     before = threads()
     with _blas.one_blas_thread():

@@ -22,7 +22,18 @@ MIXTURES = {
     "four in three dimensions": [[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2]],
     "six": [[0, 0], [2, 0], [4, 0], [0, 2], [2, 2], [4, 2]],
 }
-PUBLIC = ["iris", "wine", "seeds", "glass", "ecoli", "ionosphere", "vehicles", "heart", "diabetes", "vowel"]
+PUBLIC = [
+    "iris",
+    "wine",
+    "seeds",
+    "glass",
+    "ecoli",
+    "ionosphere",
+    "vehicles",
+    "heart",
+    "diabetes",
+    "vowel",
+]
 
 
 def draw(name, n, rng):
@@ -36,20 +47,34 @@ def draw(name, n, rng):
 @pytest.mark.parametrize("by_class", [False, True])
 def test_mixtures(name, score, by_class):
     """The mean over the draws has a standard deviation of 0.002, or 0.004 for a class."""
-    rng, n_classes = np.random.default_rng(0), len(MIXTURES[name])
-    n = 1500 if by_class else 800
+    rng = np.random.default_rng(0)
+    n_classes = len(MIXTURES[name])
+    if by_class:
+        n = 1500
+    else:
+        n = 800
     hits = []
     for seed in range(N_DRAWS):
         X, y = draw(name, n + 500, rng)
-        model = ConformalClassifier(LinearDiscriminantAnalysis(), score=score, by_class=by_class, random_state=seed)
-        own = model.set_params(confidence=0.95).fit(X[:n], y[:n]).p_values(X[n:])[np.arange(500), y[n:]]
+        model = ConformalClassifier(
+            LinearDiscriminantAnalysis(), score=score, by_class=by_class, random_state=seed
+        )
+        own = (
+            model.set_params(confidence=0.95)
+            .fit(X[:n], y[:n])
+            .p_values(X[n:])[np.arange(500), y[n:]]
+        )
         is_covered = own[:, None] > 1 - LEVELS + 1e-9
-        groups = [y[n:] == k for k in range(n_classes)] if by_class else [slice(None)]
+        if by_class:
+            groups = [y[n:] == k for k in range(n_classes)]
+        else:
+            groups = [slice(None)]
         hits.append([is_covered[rows].mean(axis=0) for rows in groups])
     coverage = np.mean(hits, axis=0)
     n_calibration = 0.3 * n / (n_classes if by_class else 1)
     assert (coverage > LEVELS - 0.01).all()
-    assert (coverage < LEVELS + 0.01 + 1 / n_calibration).all()  # The p-values are multiples of 1 / (n + 1).
+    # The p-values are multiples of 1 / (n + 1).
+    assert (coverage < LEVELS + 0.01 + 1 / n_calibration).all()
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -60,22 +85,30 @@ def test_public_data(shared, name, score):
         X, y = load_iris(return_X_y=True)
     else:
         stored = np.load(shared / "data" / f"{name}.npz", allow_pickle=False)
-        X, y = stored["X"].astype(float), np.unique(stored["y"], return_inverse=True)[1]
+        X = stored["X"].astype(float)
+        y = np.unique(stored["y"], return_inverse=True)[1]
     counts = np.bincount(y)
-    X, y = X[counts[y] >= 20], y[counts[y] >= 20]
+    X = X[counts[y] >= 20]
+    y = y[counts[y] >= 20]
     own = []
     for seed in range(40):
         order = np.random.default_rng(seed).permutation(len(X))
-        known, new = order[len(X) // 3 :], order[: len(X) // 3]
+        known = order[len(X) // 3 :]
+        new = order[: len(X) // 3]
         model = ConformalClassifier(
-            LinearDiscriminantAnalysis(), confidence=0.95, score=score, calibration_size=0.5, random_state=seed
+            LinearDiscriminantAnalysis(),
+            confidence=0.95,
+            score=score,
+            calibration_size=0.5,
+            random_state=seed,
         ).fit(X[known], y[known])
         codes = np.searchsorted(model.classes_, y[new])
         own.append(model.p_values(X[new])[np.arange(len(new)), codes])
     for level in LEVELS:
         error = np.sqrt(level * (1 - level) / len(X))
         coverage = np.mean(np.concatenate(own) > 1 - level + 1e-9)
-        assert -3 * error < coverage - level < 3 * error + 3 / len(X)  # a third of the objects is for calibration
+        # a third of the objects is for calibration
+        assert -3 * error < coverage - level < 3 * error + 3 / len(X)
 
 
 CLUSTERS = {
@@ -93,7 +126,8 @@ def test_clusters_of_a_mixture(name):
 
     The mean over the draws has a standard deviation of 0.004.
     """
-    centers, own = np.array(CLUSTERS[name], dtype=float), []
+    centers = np.array(CLUSTERS[name], dtype=float)
+    own = []
     n_clusters = len(centers)
     for seed in range(50):
         rng = np.random.default_rng(seed)

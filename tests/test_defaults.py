@@ -14,7 +14,8 @@ from dempster import CredalPartition, FocalSets
 
 
 def test_families_are_standardized_and_repeatable():
-    sets, again = generated_sets(2), generated_sets(2)
+    sets = generated_sets(2)
+    again = generated_sets(2)
     assert [one.family for one in sets] == [family for family in FAMILIES for _ in range(2)]
     for one, other in zip(sets, again, strict=True):
         np.testing.assert_array_equal(one.X, other.X)
@@ -32,13 +33,17 @@ def test_rules_use_every_second_set():
 
 def test_measures_of_a_small_partition():
     family = FocalSets.full(2)
-    certain, other, ambiguous, out = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7], [1, 0, 0, 0]
+    certain = [0, 1, 0, 0]
+    other = [0, 0, 1, 0]
+    ambiguous = [0, 0.2, 0.1, 0.7]
+    out = [1, 0, 0, 0]
     partition = CredalPartition([certain, certain, other, other, ambiguous, out, out], family)
     y = np.array([1, 1, 0, 0, 0, 0, NOISE])
     measures = of_partition(partition, y)
     assert (measures["ambiguous"], measures["outliers"], measures["planted"]) == (1 / 6, 1 / 6, 1)
     assert measures["certain"] == 1
-    assert (measures["held"], measures["hard"]) == (1, 0)  # Its label 0 corresponds to class 1; its set contains both.
+    # Its label 0 corresponds to class 1; its set contains both.
+    assert (measures["held"], measures["hard"]) == (1, 0)
     assert measures["kept"][SHARES.index(0.6)] == 1
     assert of_labels(np.array([0, 0, 1, 1, 1, 1, 5]), y) == {"ari": 1.0}
 
@@ -60,19 +65,33 @@ def records(n_public):
     rng = np.random.default_rng(0)
     families = {f"set {i}": "public" for i in range(n_public)} | {f"{f} 1": f for f in FAMILIES}
     sets = {
-        name: {"family": family, "shape": [90, 2 + 8 * (i % 3)], "n_classes": 3 + 9 * (i % 2), "chosen": i % 2 == 0}
+        name: {
+            "family": family,
+            "shape": [90, 2 + 8 * (i % 3)],
+            "n_classes": 3 + 9 * (i % 2),
+            "chosen": i % 2 == 0,
+        }
         for i, (name, family) in enumerate(families.items())
     }
     rows = []
     for name, family in families.items():
         for method in GIVEN_NUMBER | FINDERS:
-            ari = 0.9 if method == "EVCLUS" else 0.5 + 0.1 * rng.uniform()
+            if method == "EVCLUS":
+                ari = 0.9
+            else:
+                ari = 0.5 + 0.1 * rng.uniform()
             row = {"method": method, "set": name, "ari": ari, "seconds": 0.1, "seconds_given": 0.05}
             if method in FINDERS:
                 row |= {"found": 3}
             else:
-                row |= {"kept": [min(1.0, ari + 0.1)] * len(SHARES), "ambiguous": 0.1, "outliers": 0.01}
-                row |= {"certain": ari, "held": 0.8, "hard": 0.5} | ({"planted": 0.9} if family == "noisy" else {})
+                row |= {
+                    "kept": [min(1.0, ari + 0.1)] * len(SHARES),
+                    "ambiguous": 0.1,
+                    "outliers": 0.01,
+                }
+                row |= {"certain": ari, "held": 0.8, "hard": 0.5} | (
+                    {"planted": 0.9} if family == "noisy" else {}
+                )
             rows.append(row)
     rows.append({"method": "ECM", "set": "round 1", "error": "ValueError: no"})
     return {

@@ -21,7 +21,9 @@ from tests.cluster.contract import POINTS, Subject
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "adding_a_method.md"
 MAX_LINES = 130
-X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0, 0, 0], [7, 0, 0], [0, 9, 5]], 200, axis=0)
+X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(
+    [[0, 0, 0], [7, 0, 0], [0, 9, 5]], 200, axis=0
+)
 
 
 def blocks_of_code():
@@ -29,7 +31,9 @@ def blocks_of_code():
 
     The site runs blocks marked as ``python``; the others are lines to add to existing files.
     """
-    blocks = re.findall(r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    blocks = re.findall(
+        r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     assert len(blocks) == 7
     return blocks
 
@@ -51,7 +55,9 @@ def noise(tmp_path_factory):
         (info,) = eval(textwrap.dedent(entry).strip(), vars(registry))
         patch.setitem(registry._PACKAGES["cluster"], info.name, info)
         added = eval(f"({schemas.strip()})", {**vars(_schemas), **vars(module)})
-        patch.setitem(_schemas.TABLES, "cluster", lambda table=_schemas.TABLES["cluster"]: (*table(), *added))
+        patch.setitem(
+            _schemas.TABLES, "cluster", lambda table=_schemas.TABLES["cluster"]: (*table(), *added)
+        )
         schema.schemas_by_name.cache_clear()
         yield module
     schema.schemas_by_name.cache_clear()
@@ -62,7 +68,7 @@ def test_method_is_short():
     assert sum(bool(line.strip()) for block in code for line in block.splitlines()) <= MAX_LINES
 
 
-# ---- contract of clusterers -----------------------------------------------------------------------------------------
+# ---- contract of clusterers ----------------------------------------------------------------------
 
 
 def arguments(check):
@@ -71,9 +77,14 @@ def arguments(check):
     for mark in getattr(check, "pytestmark", []):
         if mark.name == "parametrize":
             names, values = mark.args
-            names = [names] if isinstance(names, str) else names
-            choices.append([dict(zip(names, v if len(names) > 1 else [v], strict=True)) for v in values])
-    return [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*choices)]
+            if isinstance(names, str):
+                names = [names]
+            choices.append(
+                [dict(zip(names, v if len(names) > 1 else [v], strict=True)) for v in values]
+            )
+    return [
+        {k: v for part in parts for k, v in part.items()} for parts in itertools.product(*choices)
+    ]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -99,7 +110,7 @@ def test_recipe_accepts_method(noise):
     assert Recipe("data.csv", method="noise", parameters={"delta": 2.0}).method == "noise"
 
 
-# ---- blocks, missing values, files ----------------------------------------------------------------------------------
+# ---- blocks, missing values, files ---------------------------------------------------------------
 
 
 def blocks_of(table):
@@ -124,7 +135,10 @@ def test_blocks_give_the_same_model(noise, missing):
     weights = np.arange(600) % 3 + 0.5
     expected = clusterer.fit(table, sample_weight=weights)
     same_model(
-        noise.NoiseCMeans(**clusterer.get_params()).fit(blocks_of(table), sample_weight=blocks_of(weights)), expected
+        noise.NoiseCMeans(**clusterer.get_params()).fit(
+            blocks_of(table), sample_weight=blocks_of(weights)
+        ),
+        expected,
     )
 
 
@@ -147,8 +161,12 @@ def test_missing_values_keep_the_clusters(noise):
     complete = ~np.isnan(table).any(axis=1)
     assert adjusted_rand_score(np.repeat([0, 1, 2], 200)[complete], model.labels_[complete]) > 0.95
     clusters = noise.NoiseCMeans(3, random_state=0).fit(X).cluster_centers_
-    np.testing.assert_allclose(np.sort(model.cluster_centers_, axis=0), np.sort(clusters, axis=0), atol=0.3)
-    np.testing.assert_allclose(model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(model.cluster_centers_, axis=0), np.sort(clusters, axis=0), atol=0.3
+    )
+    np.testing.assert_allclose(
+        model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-12
+    )
     with pytest.raises(ValueError, match="missing='partial'"):
         noise.NoiseCMeans(3).fit(table)
 
@@ -160,10 +178,12 @@ def test_saved_model_gives_the_same_masses(noise, tmp_path):
     persistence.save(model, tmp_path / "noise.dempster")
     loaded = persistence.load(tmp_path / "noise.dempster")
     assert type(loaded) is noise.NoiseCMeans
-    np.testing.assert_array_equal(loaded.predict_mass(table).masses, model.predict_mass(table).masses)
+    np.testing.assert_array_equal(
+        loaded.predict_mass(table).masses, model.predict_mass(table).masses
+    )
 
 
-# ---- code of the page -----------------------------------------------------------------------------------------------
+# ---- code of the page ----------------------------------------------------------------------------
 
 
 def test_tests_of_the_page(noise):

@@ -19,7 +19,13 @@ SOURCE = Path(dempster.__file__).parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Examples that take some seconds; the site runs them as well.
 LONG = {
-    *("resume_a_fit", "write_a_report", "calibrated_clustering", "measure_quality", "custom_network"),
+    *(
+        "resume_a_fit",
+        "write_a_report",
+        "calibrated_clustering",
+        "measure_quality",
+        "custom_network",
+    ),
     *("segment_an_image", "sensor_fusion", "describe_clusters"),
 }
 
@@ -42,7 +48,10 @@ def run(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in LONG)) for path in EXAMPLES],
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in LONG))
+        for path in EXAMPLES
+    ],
 )
 def test_example_runs(script, run):
     assert run(script).strip()
@@ -60,7 +69,9 @@ def test_example_runs_in_new_process(tmp_path):
     """As a newcomer runs it."""
     script = ROOT / "examples" / "quickstart.py"
     environment = {**os.environ, "MPLBACKEND": "Agg"}
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

@@ -39,7 +39,12 @@ UNREADABLE = ("NaN", "infinity", "text in a cell", "one dimension", "empty", "no
 
 def labels_for(X):
     sized = hasattr(X, "__len__") and not sparse.issparse(X)
-    n = len(X) if sized else (X.shape[0] if hasattr(X, "shape") and X.shape else 5)
+    if sized:
+        n = len(X)
+    elif hasattr(X, "shape") and X.shape:
+        n = X.shape[0]
+    else:
+        n = 5
     return np.arange(n) % 2
 
 
@@ -56,7 +61,9 @@ def test_classifiers(kind, third):
 
     for name, X in third_of(OBJECTS.items(), CLASSIFIERS.index(kind), third):
         message = refused_or_sensible(lambda X=X: fit(X), valid)
-        assert message is None or re.search(r"\b[Xy]\b|n_neighbors|n_prototypes", message), f"{name}: {message}"
+        assert message is None or re.search(r"\b[Xy]\b|n_neighbors|n_prototypes", message), (
+            f"{name}: {message}"
+        )
         assert message is not None or name not in (*HIDDEN, *UNREADABLE), name
 
 
@@ -107,18 +114,24 @@ WRONG_LABELS = {
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
 def test_invalid_labels(kind):
     for name, y in WRONG_LABELS.items():
-        message = refused_or_sensible(lambda y=y: quick(kind).fit(IRIS, y), lambda _: None, r"\by\b")
+        message = refused_or_sensible(
+            lambda y=y: quick(kind).fit(IRIS, y), lambda _: None, r"\by\b"
+        )
         assert message is not None, name
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
 def test_labels_are_matched_by_index(kind):
-    table = pd.DataFrame(IRIS, index=[f"flower {i}" for i in range(len(IRIS))], columns=list("abcd"))
+    table = pd.DataFrame(
+        IRIS, index=[f"flower {i}" for i in range(len(IRIS))], columns=list("abcd")
+    )
     y = pd.Series(Y, index=table.index)
 
     def result_of(labels):
         model = quick(kind).fit(table, labels)
-        return model.transform(table) if hasattr(model, "transform") else model.predict_proba(table)
+        if hasattr(model, "transform"):
+            return model.transform(table)
+        return model.predict_proba(table)
 
     np.testing.assert_array_equal(result_of(y), result_of(y[::-1]))
 
@@ -146,12 +159,19 @@ def test_decisions_validate_unused_arguments(kind):
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
 def test_estimators_accept_every_representation(kind, third):
     def result_of(X):
-        model = quick(kind).set_params(**({"n_components": 2} if "n_components" in vars(quick(kind)) else {}))
-        return (model.fit(X, Y).transform if hasattr(kind, "transform") else model.fit(X, Y).predict_proba)(X)
+        model = quick(kind).set_params(
+            **({"n_components": 2} if "n_components" in vars(quick(kind)) else {})
+        )
+        return (
+            model.fit(X, Y).transform
+            if hasattr(kind, "transform")
+            else model.fit(X, Y).predict_proba
+        )(X)
 
     expected = result_of(SHIFTED)
     forms = FORMS.items()
-    if kind is ConformalClassifier:  # It divides tables by rows, which pandas refuses for this representation.
+    # It divides tables by rows, which pandas refuses for this representation.
+    if kind is ConformalClassifier:
         forms = [(name, form) for name, form in forms if name != "bytes in another order"]
     for name, form in third_of(forms, OTHERS.index(kind), third):
         np.testing.assert_allclose(result_of(form(SHIFTED)), expected, atol=1e-7, err_msg=name)
@@ -160,22 +180,33 @@ def test_estimators_accept_every_representation(kind, third):
 @pytest.mark.parametrize("form", FORMS)
 def test_explanations_accept_every_representation(form):
     partition = CredalPartition.from_hard(Y)
-    tree, same = CautiousTree().fit(SHIFTED, partition), CautiousTree().fit(FORMS[form](SHIFTED), partition)
+    tree = CautiousTree().fit(SHIFTED, partition)
+    same = CautiousTree().fit(FORMS[form](SHIFTED), partition)
     np.testing.assert_array_equal(same.predict(FORMS[form](SHIFTED)), tree.predict(SHIFTED))
-    assert len(profile(partition, FORMS[form](SHIFTED)).to_frame()) == len(profile(partition, SHIFTED).to_frame())
+    assert len(profile(partition, FORMS[form](SHIFTED)).to_frame()) == len(
+        profile(partition, SHIFTED).to_frame()
+    )
 
 
 NUMBERS = {
     "objects": lambda v: v.astype(object),
     "decimals": lambda v: v.map(lambda x: None if np.isnan(x) else decimal.Decimal(x)),
-    "fractions": lambda v: v.map(lambda x: None if np.isnan(x) else fractions.Fraction(x)).astype(object),
+    "fractions": lambda v: v.map(lambda x: None if np.isnan(x) else fractions.Fraction(x)).astype(
+        object
+    ),
     "beside None": lambda v: v.astype(object).where(v.notna(), None),
 }
 
 
 @pytest.mark.parametrize("form", NUMBERS)
 def test_object_columns_of_numbers_are_numeric(form):
-    mixed = pd.DataFrame({"a": [1.5, 2.0, np.nan, 4.0, 8.0], "b": list("xyxyx"), "c": [True, False, None, True, None]})
+    mixed = pd.DataFrame(
+        {
+            "a": [1.5, 2.0, np.nan, 4.0, 8.0],
+            "b": list("xyxyx"),
+            "c": [True, False, None, True, None],
+        }
+    )
     same = mixed.assign(a=NUMBERS[form](mixed["a"]))
     assert same["a"].dtype == object
     np.testing.assert_allclose(gower_matrix(same), gower_matrix(mixed))
@@ -193,8 +224,11 @@ def test_categories_of_large_numbers_are_distinct():
 def test_score_accepts_a_column_of_labels(kind):
     if not callable(quick(kind).score):
         pytest.skip("a parameter of the classifier has the name score")
-    model, column = quick(kind).fit(SHIFTED, Y[:, None]), pd.DataFrame({"class": Y})
-    assert model.score(SHIFTED, column) == model.score(SHIFTED, Y[:, None]) == model.score(SHIFTED, Y)
+    model = quick(kind).fit(SHIFTED, Y[:, None])
+    column = pd.DataFrame({"class": Y})
+    assert (
+        model.score(SHIFTED, column) == model.score(SHIFTED, Y[:, None]) == model.score(SHIFTED, Y)
+    )
 
 
 @pytest.mark.parametrize("kind", [metric.FDA, metric.LFDA, metric.MMC, metric.DMLEig])

@@ -16,9 +16,15 @@ CALLS = {
     "ECM": lambda: ECM(3, n_init=1, max_iter=5, random_state=0).fit(X).predict_mass(X).decide(),
     "EVCLUS": lambda: EVCLUS(3, n_init=1, max_iter=3, random_state=0).fit(X).predict(X),
     "BeliefPeaks": lambda: BeliefPeaks(3).fit(X).predict(X),
-    "CatECM": lambda: CatECM(3, n_init=1, max_iter=5, random_state=0).fit(X.astype(int)).predict(X.astype(int)),
+    "CatECM": lambda: (
+        CatECM(3, n_init=1, max_iter=5, random_state=0).fit(X.astype(int)).predict(X.astype(int))
+    ),
     "EKNNClassifier": lambda: EKNNClassifier(max_iter=5).fit(X, Y).decide(X, "hurwicz"),
-    "networks": lambda: EvidentialNeuralNetworkClassifier(6, n_init=1, max_iter=5, random_state=0).fit(X, Y).predict(X),
+    "networks": lambda: (
+        EvidentialNeuralNetworkClassifier(6, n_init=1, max_iter=5, random_state=0)
+        .fit(X, Y)
+        .predict(X)
+    ),
 }
 
 

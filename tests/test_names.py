@@ -29,7 +29,9 @@ NAMES = [f"object {i}" for i in range(N)]
 rng = np.random.default_rng(0)
 CODES = np.arange(N) % 3
 X = pd.DataFrame(6.0 * np.eye(3)[CODES] + rng.normal(size=(N, 3)), index=NAMES, columns=list("abc"))
-D = pd.DataFrame(np.linalg.norm(X.to_numpy()[:, None] - X.to_numpy(), axis=2), index=NAMES, columns=NAMES)
+D = pd.DataFrame(
+    np.linalg.norm(X.to_numpy()[:, None] - X.to_numpy(), axis=2), index=NAMES, columns=NAMES
+)
 Y = pd.Series(CODES, index=NAMES)
 WEIGHTS = pd.Series(rng.uniform(0.2, 5, N), index=NAMES)
 LABELS = pd.Series(rng.integers(0, 3, N), index=NAMES)
@@ -72,7 +74,9 @@ MATCHED = {
 
 def other_order(value, seed=1):
     order = np.random.default_rng(seed).permutation(N)
-    return value.iloc[order] if hasattr(value, "iloc") else value[order]
+    if hasattr(value, "iloc"):
+        return value.iloc[order]
+    return value[order]
 
 
 @pytest.mark.parametrize("which", MATCHED)
@@ -85,12 +89,12 @@ def test_arguments_are_matched_by_name(which):
 
 
 ANSWERS = list("abc")
-COLUMN, SQUARE_TABLE = (
-    pd.Series([0.2, 0.3, 0.5], ANSWERS),
-    pd.DataFrame([[0, 2, 1], [3, 0, 3], [1, 1, 0]], ANSWERS, ANSWERS),
-)
+COLUMN = pd.Series([0.2, 0.3, 0.5], ANSWERS)
+SQUARE_TABLE = pd.DataFrame([[0, 2, 1], [3, 0, 3], [1, 1, 0]], ANSWERS, ANSWERS)
 ON_ANSWERS = MassFunctions(MASSES.masses, MASSES.focal_sets, frame=ANSWERS)
-OPINIONS = MassFunctions(rng.dirichlet(np.ones(4), N), FocalSets.simple(3, empty=False), frame=ANSWERS)
+OPINIONS = MassFunctions(
+    rng.dirichlet(np.ones(4), N), FocalSets.simple(3, empty=False), frame=ANSWERS
+)
 CLASSIFIER = EKNNClassifier(3).fit(X, np.array(ANSWERS)[LABELS])
 COUNTS = pd.DataFrame(2 + rng.random((4, 3)), columns=ANSWERS)
 OF_ANSWERS = {
@@ -105,14 +109,25 @@ OF_ANSWERS = {
     "rates": (lambda v: ON_ANSWERS.discount(v, contexts="answers").masses, COLUMN),
     "base rates": (lambda v: OPINIONS.to_opinions(v).probability, COLUMN),
     "a prior": (lambda v: MassFunctions.from_dirichlet(COUNTS, prior=v).masses, COLUMN),
-    "scales": (lambda v: EKNNClassifier(3, gamma=v).fit(X, np.array(ANSWERS)[LABELS]).predict_mass(X).masses, COLUMN),
+    "scales": (
+        lambda v: (
+            EKNNClassifier(3, gamma=v).fit(X, np.array(ANSWERS)[LABELS]).predict_mass(X).masses
+        ),
+        COLUMN,
+    ),
     "views": (
-        lambda v: WMVEC(3, view_weights=v, n_init=1, random_state=0).fit({"a": X, "b": X**2, "c": -X}).view_weights_,
+        lambda v: (
+            WMVEC(3, view_weights=v, n_init=1, random_state=0)
+            .fit({"a": X, "b": X**2, "c": -X})
+            .view_weights_
+        ),
         COLUMN,
     ),
     "labels to start from": (lambda v: EKNNClus(init=v, random_state=0).fit(X).labels_, LABELS),
     "components to start from": (
-        lambda v: ParsimoniousGaussianMixture(3, model="EII", init=v, max_iter=1).fit(X).predict_proba(X),
+        lambda v: (
+            ParsimoniousGaussianMixture(3, model="EII", init=v, max_iter=1).fit(X).predict_proba(X)
+        ),
         LABELS,
     ),
 }
@@ -122,7 +137,8 @@ OF_ANSWERS = {
 @pytest.mark.parametrize("which", OF_ANSWERS)
 def test_answers_views_and_starts_are_matched_by_name(which):
     call, value = OF_ANSWERS[which]
-    expected, other = call(value), call(value[::-1])
+    expected = call(value)
+    other = call(value[::-1])
     np.testing.assert_array_equal(other, expected)
     assert not np.array_equal(call(value.to_numpy()[::-1]), expected)
 
@@ -140,7 +156,9 @@ def test_resamples_match_by_name():
 @pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC])
 def test_columns_of_centers_are_matched_by_name(method):
     centers = X.iloc[:3] + 0.1
-    one, other = (method(3, init=given, max_iter=1).fit(X) for given in (centers, centers[list("cab")]))
+    one, other = (
+        method(3, init=given, max_iter=1).fit(X) for given in (centers, centers[list("cab")])
+    )
     np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
     assert list(other.init.columns) == list("cab")
 
@@ -152,7 +170,10 @@ def test_start_with_other_objects_raises():
 
 def test_columns_of_dissimilarities_are_matched_by_name():
     for explained in (PARTITION, EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)):
-        one, other = (explain_object(explained, d, NAMES[3], metric="precomputed") for d in (D, D[NAMES[::-1]]))
+        one, other = (
+            explain_object(explained, d, NAMES[3], metric="precomputed")
+            for d in (D, D[NAMES[::-1]])
+        )
         np.testing.assert_allclose(one.contributions, other.contributions)
         assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
 
@@ -167,7 +188,10 @@ KINDS_OF_NAMES = {
     "every second number": pd.RangeIndex(0, 2 * N, 2),
 }
 SQUARE = {
-    **{m.__name__: lambda m=m: m(3, metric="precomputed", random_state=0) for m in (EVCLUS, RECM, ECMdd, BeliefPeaks)},
+    **{
+        m.__name__: lambda m=m: m(3, metric="precomputed", random_state=0)
+        for m in (EVCLUS, RECM, ECMdd, BeliefPeaks)
+    },
     "EKNNClus": lambda: EKNNClus(metric="precomputed", random_state=0),
     "WMVEC": lambda: WMVEC(3, metric="precomputed", random_state=0),
     "EKNNClassifier": lambda: EKNNClassifier(3, metric="precomputed"),
@@ -179,24 +203,34 @@ SQUARE = {
 def of_new(model, D):
     if hasattr(model, "transform"):
         return model.transform(D)
-    return model.predict_mass(D).masses if hasattr(model, "predict_mass") else model.predict(D)
+    if hasattr(model, "predict_mass"):
+        return model.predict_mass(D).masses
+    return model.predict(D)
 
 
 @by_thirds
 @pytest.mark.parametrize("which", SQUARE)
 def test_columns_of_square_tables_are_matched_by_name(which, third):
-    values = np.exp(-D.to_numpy()) if which == "KFDA" else D.to_numpy()
+    if which == "KFDA":
+        values = np.exp(-D.to_numpy())
+    else:
+        values = D.to_numpy()
     order = np.random.default_rng(2).permutation(N)
     expected = of_new(SQUARE[which]().fit(values, CODES), values[:5] + 0.01)
     for kind in third_of(KINDS_OF_NAMES, list(SQUARE).index(which), third):
         names = KINDS_OF_NAMES[kind]
-        names = pd.MultiIndex.from_tuples(names) if kind == "several levels" else pd.Index(names)
+        if kind == "several levels":
+            names = pd.MultiIndex.from_tuples(names)
+        else:
+            names = pd.Index(names)
         table = pd.DataFrame(values, index=names, columns=names)
         new = table.iloc[:5] + 0.01
         for given in (table, table.iloc[:, order]):
             model = SQUARE[which]().fit(given, CODES)
             np.testing.assert_allclose(of_new(model, new), expected, atol=1e-9, err_msg=kind)
-            np.testing.assert_allclose(of_new(model, new.iloc[:, order]), expected, atol=1e-9, err_msg=kind)
+            np.testing.assert_allclose(
+                of_new(model, new.iloc[:, order]), expected, atol=1e-9, err_msg=kind
+            )
         with pytest.raises(ValueError, match="names"):
             of_new(model, new.set_axis([f"other {k}" for k in range(N)], axis=1))
 
@@ -210,13 +244,25 @@ def test_columns_of_polars_are_matched_by_name():
 
 @pytest.mark.parametrize("several", [False, True])
 def test_new_object_with_other_names_raises(several):
-    new, objects = pd.Series([1.0, 2.0, 3.0], index=list("abc")), [X, 2 * X] if several else X
-    whole = [new, 2 * new] if several else new
+    new = pd.Series([1.0, 2.0, 3.0], index=list("abc"))
+    if several:
+        objects = [X, 2 * X]
+    else:
+        objects = X
+    if several:
+        whole = [new, 2 * new]
+    else:
+        whole = new
     one, other = (
-        explain_object(PARTITION, objects, i) for i in (whole, [w[::-1] for w in whole] if several else new[::-1])
+        explain_object(PARTITION, objects, i)
+        for i in (whole, [w[::-1] for w in whole] if several else new[::-1])
     )
     np.testing.assert_allclose(one.contributions, other.contributions)
-    for wrong in (new.set_axis(list("xyz")), new.set_axis(list("aab")), new.to_frame().T.set_axis(list("xyz"), axis=1)):
+    for wrong in (
+        new.set_axis(list("xyz")),
+        new.set_axis(list("aab")),
+        new.to_frame().T.set_axis(list("xyz"), axis=1),
+    ):
         with pytest.raises(InvalidInputError, match=r"\bi\b"):
             explain_object(PARTITION, objects, [wrong, wrong] if several else wrong)
 
@@ -255,7 +301,15 @@ def test_columns_named_as_sets_are_matched_by_name():
 
 def test_index_has_one_name_for_each_row():
     two = PARTITION.masses[:2]
-    for index in ({1, 2}, {1: "a", 2: "b"}, np.ones((2, 2)), PARTITION.to_frame()[:2], [[1], [2]], "ab", 2):
+    for index in (
+        {1, 2},
+        {1: "a", 2: "b"},
+        np.ones((2, 2)),
+        PARTITION.to_frame()[:2],
+        [[1], [2]],
+        "ab",
+        2,
+    ):
         with pytest.raises(InvalidInputError, match=r"\bindex\b"):
             CredalPartition(two, PARTITION.focal_sets, index)
     pairs = CredalPartition(two, PARTITION.focal_sets, [("a", 1), ("b", 2)])

@@ -1,6 +1,7 @@
 """The architecture: allowed imports between packages, private parts, and the cost of an import.
 
-The tests read the source of the package, so that the rules also hold for imports that only type checkers follow.
+The tests read the source of the package, so that the rules also hold for imports that only type
+checkers follow.
 """
 
 import ast
@@ -16,13 +17,26 @@ import dempster
 
 SOURCE = Path(dempster.__file__).parent
 MODULES = {
-    ".".join(("dempster", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): file
+    ".".join(("dempster", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    ): file
     for file in sorted(SOURCE.rglob("*.py"))
 }
 
 # From the bottom up. A module imports from its own layer or from a lower one.
 LAYERS = [
-    {"_arrays", "_blas", "_deprecation", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_text"}
+    {
+        "_arrays",
+        "_blas",
+        "_deprecation",
+        "_errors",
+        "_fitting",
+        "_native",
+        "_progress",
+        "_random",
+        "_site",
+        "_text",
+    }
     | {"_types", "_validation", "data", "optimize", "registry"},
     {"belief"},
     {"partition"},
@@ -50,7 +64,7 @@ READ_PRIVATE_PARTS = {"persistence", "onnx"}
 SHARED_ESTIMATORS = {"BeliefPeaks"}
 
 
-# ---- parsing the package --------------------------------------------------------------------------------------------
+# ---- parsing the package -------------------------------------------------------------------------
 
 
 @cache
@@ -75,8 +89,14 @@ def outside_functions(nodes):
 
 @cache
 def imported_names(module, inside_functions=True):
-    """Return pairs (module, name) that a module imports from the package; the name is empty for a module itself."""
-    nodes = nodes_of(module) if inside_functions else outside_functions(tree(module).body)
+    """Return pairs (module, name) that a module imports from the package.
+
+    The name is empty for a module itself.
+    """
+    if inside_functions:
+        nodes = nodes_of(module)
+    else:
+        nodes = outside_functions(tree(module).body)
     found = set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dempster":
@@ -84,7 +104,9 @@ def imported_names(module, inside_functions=True):
                 inner = f"{node.module}.{alias.name}"
                 found.add((inner, "") if inner in MODULES else (node.module, alias.name))
         elif isinstance(node, ast.Import):
-            found |= {(alias.name, "") for alias in node.names if alias.name.split(".")[0] == "dempster"}
+            found |= {
+                (alias.name, "") for alias in node.names if alias.name.split(".")[0] == "dempster"
+            }
     return frozenset(found)
 
 
@@ -136,7 +158,7 @@ def estimators():
     return {name for package in packages for name in public_names(package) if fits(name)}
 
 
-# ---- allowed imports -----------------------------------------------------------------------------------------------
+# ---- allowed imports -----------------------------------------------------------------------------
 
 
 def layer_of(package):
@@ -170,10 +192,13 @@ def test_imports_only_point_down():
 
 def test_no_circular_imports():
     """Circles are not allowed for typing either, and among the clusterers not inside functions."""
-    imports_of = {m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES}
+    imports_of = {
+        m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES
+    }
 
     def shortest_circle(module):
-        paths, seen = [[module]], set()
+        paths = [[module]]
+        seen = set()
         for path in paths:
             for target in sorted(imports_of[path[-1]] - seen):
                 if target == module:
@@ -198,7 +223,7 @@ def test_private_modules_import_no_estimators():
     assert not wrong
 
 
-# ---- private parts -------------------------------------------------------------------------------------------------
+# ---- private parts -------------------------------------------------------------------------------
 
 
 def test_no_private_imports_between_packages():
@@ -207,8 +232,14 @@ def test_no_private_imports_between_packages():
     for module in MODULES:
         for target, name in imported_names(module):
             _, package, *inside = [*target.split("."), ""]
-            private = [part for part in (*inside, name) if part.startswith("_") and not part.endswith("__")]
-            if package != package_of(module) and private and package_of(module) not in READ_PRIVATE_PARTS:
+            private = [
+                part for part in (*inside, name) if part.startswith("_") and not part.endswith("__")
+            ]
+            if (
+                package != package_of(module)
+                and private
+                and package_of(module) not in READ_PRIVATE_PARTS
+            ):
                 wrong.append(f"{module} imports {target} {name}")
     assert not wrong
 
@@ -233,7 +264,11 @@ def test_private_attributes_stay_in_their_package():
         if package_of(module) in READ_PRIVATE_PARTS:
             continue
         for node in nodes_of(module):
-            if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.endswith("__"):
+            if (
+                not isinstance(node, ast.Attribute)
+                or not node.attr.startswith("_")
+                or node.attr.endswith("__")
+            ):
                 continue
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
             if not own and node.attr not in defined[package_of(module)] | of_named_tuples:
@@ -241,15 +276,28 @@ def test_private_attributes_stay_in_their_package():
     assert not wrong
 
 
-# ---- cost of imports ------------------------------------------------------------------------------------------------
+# ---- cost of imports -----------------------------------------------------------------------------
 
 
 def fresh(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_import_is_light():
-    heavy = ["torch", "dask", "dash", "plotly", "pandas", "matplotlib", "sklearn", "scipy", "tqdm", "rich"]
+    heavy = [
+        "torch",
+        "dask",
+        "dash",
+        "plotly",
+        "pandas",
+        "matplotlib",
+        "sklearn",
+        "scipy",
+        "tqdm",
+        "rich",
+    ]
     for module, others in (("dempster", heavy), ("dempster.registry", [*heavy, "numpy"])):
         loaded = fresh(f"import sys, {module}; print([m for m in {others!r} if m in sys.modules])")
         assert loaded.strip() == "[]"
@@ -263,8 +311,17 @@ print(dempster.FocalSets.__name__, 'cluster' in dir(dempster))
 print(dempster.cluster.ECM.__name__, dempster.plot.ShepardDisplay.__name__, dempster.datasets.load_iris.__name__)
 print([m for m in ('torch', 'matplotlib') if m in sys.modules])
 """
-    assert fresh(code).splitlines() == ["[]", "FocalSets True", "ECM ShepardDisplay load_iris", "[]"]
-    packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")} - {"_native", "optimize", "data"}
+    assert fresh(code).splitlines() == [
+        "[]",
+        "FocalSets True",
+        "ECM ShepardDisplay load_iris",
+        "[]",
+    ]
+    packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")} - {
+        "_native",
+        "optimize",
+        "data",
+    }
     assert set(dempster._PACKAGES) == packages
     with pytest.raises(AttributeError, match="no attribute 'clusters'"):
         dempster.clusters  # noqa: B018
@@ -286,4 +343,6 @@ def test_every_extra_is_used():
     for extra in extras.keys() - {"all", "test", "docs", "workflows"}:
         for requirement in extras[extra]:
             name = requirement.split(">")[0]
-            assert f"import {name}" in text or f"from {name}" in text, f"{extra}: no module imports {name}"
+            assert f"import {name}" in text or f"from {name}" in text, (
+                f"{extra}: no module imports {name}"
+            )

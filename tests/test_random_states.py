@@ -31,7 +31,13 @@ from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
 from dempster.datasets.catalogue import DatasetVersion
 from dempster.datasets.fetchers import RawData, prepare
-from dempster.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
+from dempster.plot import (
+    CalibrationDisplay,
+    PartitionMapDisplay,
+    ShepardDisplay,
+    SilhouetteDisplay,
+    StabilityDisplay,
+)
 from tests.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
@@ -46,7 +52,9 @@ def fitted(name):
     model = {
         "EVCLUS": lambda: cluster.EVCLUS(3, random_state=0).fit(X),
         "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, network=5, random_state=0).fit(X),
-        "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(X),
+        "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(
+            X
+        ),
         "latent classes": lambda: mixture.LatentClassModel(2, random_state=0).fit(CATEGORIES),
         "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(X),
     }
@@ -63,20 +71,27 @@ def clustered(name, data=X, **parameters):
 
 def classified(name, **parameters):
     return lambda state: (
-        getattr(classify, name)(**parameters, n_init=1, random_state=state).fit(X, y).predict_mass(X).masses
+        getattr(classify, name)(**parameters, n_init=1, random_state=state)
+        .fit(X, y)
+        .predict_mass(X)
+        .masses
     )
 
 
 def transformed(name, **parameters):
     return lambda state: (
-        getattr(metric, name)(**parameters, max_pairs=100, random_state=state).fit(X, OTHER).transform(X)
+        getattr(metric, name)(**parameters, max_pairs=100, random_state=state)
+        .fit(X, OTHER)
+        .transform(X)
     )
 
 
 def sampled_rows(random_state):
     """Draw rows as the fetchers do."""
     raw = RawData(X, y, list("ab"), list("abc"), "here")
-    return prepare(raw, DatasetVersion("five of each class", (15, 2, 3), per_class=5), random_state).matrix
+    return prepare(
+        raw, DatasetVersion("five of each class", (15, 2, 3), per_class=5), random_state
+    ).matrix
 
 
 # Functions of the random state that return masses or other random results.
@@ -88,7 +103,9 @@ CASES = {
     "cluster.CECM": clustered("CECM", n_init=2),
     "cluster.CatECM": clustered("CatECM", CATEGORIES, n_init=2),
     "cluster.ConformalClustering": lambda state: (
-        cluster.ConformalClustering(GaussianMixture(3, random_state=0), n_refits=1, random_state=state)
+        cluster.ConformalClustering(
+            GaussianMixture(3, random_state=0), n_refits=1, random_state=state
+        )
         .fit(X)
         .credal_partition_.masses
     ),
@@ -101,7 +118,9 @@ CASES = {
     "cluster.ECM": clustered("ECM", n_init=2),
     "cluster.ECMdd": clustered("ECMdd", n_init=2),
     "cluster.EGMM": clustered("EGMM", n_init=2),
-    "cluster.EKNNClus": lambda state: cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses,
+    "cluster.EKNNClus": lambda state: (
+        cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses
+    ),
     "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
     "cluster.EVCLUS.shepard": lambda state: fitted("EVCLUS").shepard(30, state).conflict,
     "cluster.FuzzyCMeans": clustered("FuzzyCMeans", n_init=2),
@@ -129,13 +148,19 @@ CASES = {
     ),
     "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(9, state)[0],
     "mixture.ParsimoniousGaussianMixture": lambda state: (
-        mixture.ParsimoniousGaussianMixture(3, model="EII", init="k-means", random_state=state).fit(X).means_
+        mixture.ParsimoniousGaussianMixture(3, model="EII", init="k-means", random_state=state)
+        .fit(X)
+        .means_
     ),
-    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted("mixture").sample(9, state)[0],
-    "dissimilarity.DissimilarityPCA": lambda state: dissimilarity.DissimilarityPCA(2, random_state=state).fit_transform(
-        D
+    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted("mixture").sample(9, state)[
+        0
+    ],
+    "dissimilarity.DissimilarityPCA": lambda state: dissimilarity.DissimilarityPCA(
+        2, random_state=state
+    ).fit_transform(D),
+    "constraints.Constraints.from_labels": lambda state: (
+        Constraints.from_labels(y, 9, state).cannot_link
     ),
-    "constraints.Constraints.from_labels": lambda state: Constraints.from_labels(y, 9, state).cannot_link,
     "constraints.suggest_pairs": lambda state: suggest_pairs(
         CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
     ),
@@ -143,19 +168,29 @@ CASES = {
     "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[0],
     "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
     "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
-    "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(1, 9, random_state=state)[0],
+    "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(
+        1, 9, random_state=state
+    )[0],
     "explain.credal_silhouette": lambda state: (
         explain.credal_silhouette(y, X, sample_size=20, random_state=state).values
     ),
-    "explain.quality": lambda state: explain.quality(y, X, random_state=state).to_frame()["shuffled"],
-    "explain.stability": lambda state: explain.stability(cluster.ECM(3), X, 2, random_state=state).objects,
+    "explain.quality": lambda state: explain.quality(y, X, random_state=state).to_frame()[
+        "shuffled"
+    ],
+    "explain.stability": lambda state: (
+        explain.stability(cluster.ECM(3), X, 2, random_state=state).objects
+    ),
     "model_selection.number_of_clusters": lambda state: (
         model_selection.number_of_clusters(X, random_state=state).support
     ),
     "partition.combine_partitions": lambda state: (
-        partition.combine_partitions([y, OTHER], n_partners=5, max_iter=5, random_state=state).masses
+        partition.combine_partitions(
+            [y, OTHER], n_partners=5, max_iter=5, random_state=state
+        ).masses
     ),
-    "partition.credal_rand_index": lambda state: partition.credal_rand_index(y, OTHER, n_pairs=50, random_state=state),
+    "partition.credal_rand_index": lambda state: partition.credal_rand_index(
+        y, OTHER, n_pairs=50, random_state=state
+    ),
     "partition.embed_partitions": lambda state: (
         partition.embed_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
     ),
@@ -163,7 +198,9 @@ CASES = {
         CalibrationDisplay.from_estimator(fitted("BootClus"), n_pairs=30, random_state=state).belief
     ),
     "plot.PartitionMapDisplay.from_partitions": lambda state: (
-        PartitionMapDisplay.from_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+        PartitionMapDisplay.from_partitions(
+            [y, OTHER], n_pairs=50, random_state=state
+        ).dissimilarity
     ),
     "plot.SilhouetteDisplay.from_partition": lambda state: (
         SilhouetteDisplay.from_partition(y, X, sample_size=20, random_state=state).silhouette.values
@@ -177,14 +214,19 @@ CASES = {
     "apps.recipe.constraints_from_labels": lambda state: (
         recipe.constraints_from_labels(np.tile(y, 20), state).cannot_link
     ),
-    "apps.report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
+    "apps.report.make_report": lambda state: report.make_report(
+        y, X, max_points=20, random_state=state
+    ).to_html(),
 }
 
 
 def functions_with_random_state():
     """Return all public functions, estimators and methods with a parameter random_state."""
     found = set()
-    for package in [*pkgutil.iter_modules(dempster.__path__, ""), *pkgutil.iter_modules(apps.__path__, "apps.")]:
+    for package in [
+        *pkgutil.iter_modules(dempster.__path__, ""),
+        *pkgutil.iter_modules(apps.__path__, "apps."),
+    ]:
         if package.name.startswith("_") or not package.ispkg:
             continue
         module = importlib.import_module(f"dempster.{package.name}")
@@ -192,10 +234,19 @@ def functions_with_random_state():
             value = getattr(module, name)
             if inspect.isclass(value):
                 members = inspect.getmembers(value, callable)
-                functions = {f"{name}.{k}": member for k, member in members if not k.startswith("_")} | {name: value}
+                functions = {
+                    f"{name}.{k}": member for k, member in members if not k.startswith("_")
+                } | {name: value}
             else:
-                functions = {name: value} if callable(value) else {}
-            found |= {f"{package.name}.{n}" for n, function in functions.items() if _has_random_state(function)}
+                if callable(value):
+                    functions = {name: value}
+                else:
+                    functions = {}
+            found |= {
+                f"{package.name}.{n}"
+                for n, function in functions.items()
+                if _has_random_state(function)
+            }
     return found
 
 
@@ -208,7 +259,9 @@ def _has_random_state(function):
 
 def test_all_functions_with_random_state_are_tested():
     # These call `fetch_dataset`.
-    fetchers = {name for name in functions_with_random_state() if name.startswith("datasets.fetch_")}
+    fetchers = {
+        name for name in functions_with_random_state() if name.startswith("datasets.fetch_")
+    }
     assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
 
 
@@ -228,7 +281,7 @@ def test_every_kind_of_random_state(name, third):
     plt.close("all")
 
 
-# ---- types of random states -----------------------------------------------------------------------------------------
+# ---- types of random states ----------------------------------------------------------------------
 
 
 def test_same_numbers_as_numpy():
@@ -238,13 +291,16 @@ def test_same_numbers_as_numpy():
     given = np.random.default_rng(3), np.random.RandomState(3)
     assert _random.as_generator(given[0]) is given[0]
     assert _random.as_random_state(given[1]) is given[1]
-    assert _random.as_random_state(None) is not np.random.mtrand._rand  # The global state of `numpy.random`.
+    # The global state of `numpy.random`.
+    assert _random.as_random_state(None) is not np.random.mtrand._rand
 
 
 FORMS = {
     "generator": lambda state: _random.as_generator(state).integers(2**62),
     "as_random_state": lambda state: _random.as_random_state(state).randint(2**31 - 1),
-    "seed_sequence": lambda state: int(_random.as_seed_sequence(state).generate_state(1, np.uint64)[0]),
+    "seed_sequence": lambda state: int(
+        _random.as_seed_sequence(state).generate_state(1, np.uint64)[0]
+    ),
     "seed_number": _random.as_integer_seed,
 }
 
@@ -253,7 +309,8 @@ FORMS = {
 @pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
 def test_state_advances(form, kind):
     state = kind(0)
-    first, second = FORMS[form](state), FORMS[form](state)
+    first = FORMS[form](state)
+    second = FORMS[form](state)
     assert first != second
     assert first == FORMS[form](kind(0))
 
@@ -267,6 +324,8 @@ def test_invalid_random_states(form, wrong):
 
 def test_large_seeds():
     large = 2**40
-    assert _random.as_generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
+    assert _random.as_generator(large).integers(2**62) == np.random.default_rng(large).integers(
+        2**62
+    )
     with pytest.raises(ValueError, match=r"\brandom_state\b"):
         _random.as_random_state(large)

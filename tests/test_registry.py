@@ -24,14 +24,25 @@ def classes(package):
 
 def make_fast(name, **parameters):
     info = find_method(name)
-    few = {"n_clusters": 2, "n_init": 1, "n_bootstraps": 5, "max_iter": 20, "random_state": 0, "n_jobs": 1}
-    return info.load()(**{key: value for key, value in few.items() if info.parameter(key)} | parameters)
+    few = {
+        "n_clusters": 2,
+        "n_init": 1,
+        "n_bootstraps": 5,
+        "max_iter": 20,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
+    return info.load()(
+        **{key: value for key, value in few.items() if info.parameter(key)} | parameters
+    )
 
 
 def test_every_estimator_is_registered():
     found = {find_method(name).load() for name in CLUSTERERS}
     # BeliefPeaks has no credal partition, and the others need another estimator.
-    assert {cls.__name__ for cls in classes("cluster") - found if issubclass(cls, BaseEstimator)} == {
+    assert {
+        cls.__name__ for cls in classes("cluster") - found if issubclass(cls, BaseEstimator)
+    } == {
         "BeliefPeaks",
         "ConformalClustering",
         "ConformalNoveltyDetector",
@@ -49,7 +60,9 @@ def test_every_estimator_is_registered():
 def test_parameters_agree_with_the_signature(package, name):
     info = find_method(name, package)
     signature = inspect.signature(info.load()).parameters
-    assert {one.name: one.default for one in info.parameters} == {key: one.default for key, one in signature.items()}
+    assert {one.name: one.default for one in info.parameters} == {
+        key: one.default for key, one in signature.items()
+    }
     assert [one.name for one in info.parameters] == list(signature)
     for one in info.parameters:
         assert type(one.default) is type(signature[one.name].default)
@@ -91,7 +104,9 @@ def test_capabilities_agree_with_signatures(name):
 
     def words(parameter):
         found = info.parameter(parameter)
-        return () if found is None else found.words
+        if found is None:
+            return ()
+        return found.words
 
     expected = {
         "auto": "auto" in words("n_clusters"),
@@ -156,7 +171,15 @@ def test_parameter_descriptions():
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("5", 5), ("0.5", 0.5), ("1e3", 1000.0), ("true", True), ("None", None), ("[10, 5]", [10, 5]), ("auto", "auto")],
+    [
+        ("5", 5),
+        ("0.5", 0.5),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("None", None),
+        ("[10, 5]", [10, 5]),
+        ("auto", "auto"),
+    ],
 )
 def test_parse_value(text, value):
     found = parse_value(text)
@@ -167,7 +190,9 @@ def test_parse_value(text, value):
 def test_unknown_methods_and_parameters():
     with pytest.raises(ValueError, match=r"\bmethod\b"):
         Recipe("x.csv", method="kmeans")
-    with pytest.raises(ValueError, match="delta: method credal has no such parameter .*ecm.*it has n_clusters"):
+    with pytest.raises(
+        ValueError, match="delta: method credal has no such parameter .*ecm.*it has n_clusters"
+    ):
         Recipe("x.csv", parameters={"delta": 1})
     with pytest.raises(ValueError, match="n_clusters is set by clusters"):
         Recipe("x.csv", parameters={"n_clusters": 1})

@@ -24,7 +24,7 @@ def steps_of(workflow):
     return [step for job in jobs for step in job.get("steps", [])]
 
 
-# ---- workflows ------------------------------------------------------------------------------------------------------
+# ---- workflows -----------------------------------------------------------------------------------
 
 
 def test_workflows_exist():
@@ -59,7 +59,9 @@ def test_classifiers_are_tested():
     assert PROJECT["requires-python"] == f">={declared[0]}"
 
 
-@pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.stem)
+@pytest.mark.parametrize(
+    "form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.stem
+)
 def test_issue_forms(form):
     content = yaml.safe_load(form.read_text())
     if form.stem == "config":
@@ -70,7 +72,7 @@ def test_issue_forms(form):
         assert len({part["id"] for part in questions}) == len(questions) > 1
 
 
-# ---- citation and placeholders --------------------------------------------------------------------------------------
+# ---- citation and placeholders -------------------------------------------------------------------
 
 
 def test_citation_agrees_with_the_package():
@@ -81,20 +83,35 @@ def test_citation_agrees_with_the_package():
     assert citation["license"] == PROJECT["license"]
     assert citation["url"] == PROJECT["urls"]["Documentation"]
     assert citation["repository-code"] == PROJECT["urls"]["Repository"]
-    heading = re.search(rf"^## {re.escape(dempster.__version__)} \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    heading = re.search(
+        rf"^## {re.escape(dempster.__version__)} \((.+)\)$",
+        (ROOT / "CHANGELOG.md").read_text(),
+        re.M,
+    )
     assert str(citation.get("date-released", "unreleased")) == heading[1]
 
 
 def test_placeholders_are_listed():
     """The table in docs/releasing.md names all files that contain the name of the owner."""
-    listed = re.search(r"^\| owner.*", (ROOT / "docs/releasing.md").read_text(), flags=re.MULTILINE)[0]
-    texts = [*ROOT.glob("*.*"), *ROOT.glob(".github/**/*.*"), *ROOT.glob("paper/*"), *ROOT.glob("docs/*.*")]
+    listed = re.search(
+        r"^\| owner.*", (ROOT / "docs/releasing.md").read_text(), flags=re.MULTILINE
+    )[0]
+    texts = [
+        *ROOT.glob("*.*"),
+        *ROOT.glob(".github/**/*.*"),
+        *ROOT.glob("paper/*"),
+        *ROOT.glob("docs/*.*"),
+    ]
     texts += ROOT.glob("src/dempster/*.py")
-    found = {str(file.relative_to(ROOT)) for file in texts if file.is_file() and b"OWNER" in file.read_bytes()}
+    found = {
+        str(file.relative_to(ROOT))
+        for file in texts
+        if file.is_file() and b"OWNER" in file.read_bytes()
+    }
     assert found - {"docs/releasing.md"} == set(re.findall(r"`([^`]+\.\w+)`", listed))
 
 
-# ---- deprecation ----------------------------------------------------------------------------------------------------
+# ---- deprecation ---------------------------------------------------------------------------------
 
 
 class Estimator:
@@ -106,18 +123,26 @@ class Estimator:
 def test_former_parameter():
     import inspect
 
-    with pytest.warns(FutureWarning, match="'n_starts' is now 'n_init'; .* removed in 9.9") as caught:
+    with pytest.warns(
+        FutureWarning, match="'n_starts' is now 'n_init'; .* removed in 9.9"
+    ) as caught:
         assert Estimator(n_starts=3).n_init == 3
     assert caught[0].filename == __file__
     assert Estimator(n_init=2).n_init == 2
-    assert [*inspect.signature(Estimator).parameters] == ["n_init"]  # as scikit-learn's get_params reads it
-    with pytest.warns(FutureWarning), pytest.raises(TypeError, match="multiple values for keyword argument 'n_init'"):
+    # as scikit-learn's get_params reads it
+    assert [*inspect.signature(Estimator).parameters] == ["n_init"]
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(TypeError, match="multiple values for keyword argument 'n_init'"),
+    ):
         Estimator(n_starts=3, n_init=2)
 
 
 def test_former_function():
     former = rename_function("size", len, removed_in="9.9")
-    with pytest.warns(FutureWarning, match="^'size' is now 'len'; the former name will be removed in 9.9$") as caught:
+    with pytest.warns(
+        FutureWarning, match="^'size' is now 'len'; the former name will be removed in 9.9$"
+    ) as caught:
         assert former([1, 2]) == 2
     assert caught[0].filename == __file__
 
@@ -132,19 +157,25 @@ def overdue(source, version):
 
 
 def test_no_deprecated_name_is_overdue():
-    assert overdue('a(removed_in="0.9") b(removed_in="0.10") c(removed_in="0.11")', "0.10.3") == ["0.9", "0.10"]
-    sources = "".join(file.read_text(encoding="utf-8") for file in Path(dempster.__file__).parent.rglob("*.py"))
+    assert overdue('a(removed_in="0.9") b(removed_in="0.10") c(removed_in="0.11")', "0.10.3") == [
+        "0.9",
+        "0.10",
+    ]
+    sources = "".join(
+        file.read_text(encoding="utf-8") for file in Path(dempster.__file__).parent.rglob("*.py")
+    )
     assert not overdue(sources, dempster.__version__)
 
 
-# ---- published site -------------------------------------------------------------------------------------------------
+# ---- published site ------------------------------------------------------------------------------
 
 
 def test_published_versions(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])
     from publish_docs import publish
 
-    built, site = tmp_path / "html", tmp_path / "site"
+    built = tmp_path / "html"
+    site = tmp_path / "site"
     built.mkdir()
     site.mkdir()
     for version in ("dev", "0.9", "0.10", "0.9"):

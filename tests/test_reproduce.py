@@ -25,7 +25,9 @@ def doubled(value, log):
 def run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
     about = Experiment("paper", "Table 0", "nothing", doubled)
-    return lambda **keywords: Run(about, **{"quick": False, "jobs": 1, "any_version": False, **keywords})
+    return lambda **keywords: Run(
+        about, **{"quick": False, "jobs": 1, "any_version": False, **keywords}
+    )
 
 
 def test_results_are_cached(run, tmp_path):
@@ -140,7 +142,9 @@ def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(program, "HOME", page.parent)
     monkeypatch.setattr(program, "_data_are_here", lambda: True)
     broken.__module__ = "reproduce.some.broken"
-    monkeypatch.setattr(program, "experiments", lambda: [Experiment("paper", "Table 0", "nothing", broken)])
+    monkeypatch.setattr(
+        program, "experiments", lambda: [Experiment("paper", "Table 0", "nothing", broken)]
+    )
     done = CliRunner().invoke(program.main, [])
     assert done.exit_code == 1
     assert "failed: some.broken" in done.output
@@ -161,7 +165,9 @@ def test_soft_labels_by_people(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     doubt = rng.uniform(0, 0.9, (60, 1))
-    masses = MassFunctions(np.hstack([np.eye(3)[y] * (1 - doubt), doubt]), FocalSets.simple(3, empty=False))
+    masses = MassFunctions(
+        np.hstack([np.eye(3)[y] * (1 - doubt), doubt]), FocalSets.simple(3, empty=False)
+    )
     separated = Bunch(data=9 * np.eye(3)[y] + rng.normal(size=(60, 3)), target=y, masses=masses)
 
     def absent():
@@ -173,9 +179,12 @@ def test_soft_labels_by_people(tmp_path, monkeypatch):
     human_labels.human_labels.function(run)
     (table,) = run.tables
     assert [row[:4] for row in table.rows] == [
-        ["near", "0%", classifier, labels] for classifier in human_labels.CLASSIFIERS for labels in ("crisp", "soft")
+        ["near", "0%", classifier, labels]
+        for classifier in human_labels.CLASSIFIERS
+        for labels in ("crisp", "soft")
     ]
-    assert all(float(row[5].split(" ")[0]) < 0.1 for row in table.rows)  # The classes are well separated.
+    # The classes are well separated.
+    assert all(float(row[5].split(" ")[0]) < 0.1 for row in table.rows)
     assert run.page[-1].endswith("could not be fetched when this page was made: far.")
 
 
@@ -205,7 +214,9 @@ def test_identification_of_planted_sets(shared, tmp_path, monkeypatch):
     monkeypatch.setitem(CANDIDATES, "Mice", lambda: several)
     monkeypatch.setitem(identification.SCREENING, "Mice", methods)
     monkeypatch.setitem(identification.CONFIRMING, "Mice", ())
-    monkeypatch.setattr(identification, "find_tolerances", lambda run, data: dict.fromkeys(methods, 0.03))
+    monkeypatch.setattr(
+        identification, "find_tolerances", lambda run, data: dict.fromkeys(methods, 0.03)
+    )
     monkeypatch.setattr(identification, "printed_scores", lambda data: printed)
     run = Run(identification.identification, quick=False, jobs=1, any_version=True)
     found = identification.search(run, "Mice")
@@ -222,13 +233,16 @@ def test_distance_from_printed_scores():
     scores = {"ECM": 0.4, "EVCLUS 0.5": 0.1, "EVCLUS 0.1": 0.52, "CCM": 0.0}
     printed = {"ECM": 0.42, "EVCLUS": 0.5, "CCM": 0.9}
     assert nearest(scores, "EVCLUS", 0.5) == "EVCLUS 0.1"
-    assert distance(scores, printed, {"ECM": 0.04, "EVCLUS": 0.1}) == pytest.approx(0.5)  # CCM is not usable.
+    # CCM is not usable.
+    assert distance(scores, printed, {"ECM": 0.04, "EVCLUS": 0.1}) == pytest.approx(0.5)
 
 
 def aligned(a, b):
     """Return the dynamic time warping distance by its recursion."""
     if not len(a) or not len(b):
-        return 0.0 if not len(a) and not len(b) else np.inf
+        if not len(a) and not len(b):
+            return 0.0
+        return np.inf
     rest = min(aligned(a[:-1], b[:-1]), aligned(a[:-1], b), aligned(a, b[:-1]))
     return np.linalg.norm(a[-1] - b[-1]) + rest
 
@@ -242,7 +256,12 @@ def test_distances_of_strokes_and_images():
     np.testing.assert_allclose(warped_distances(strokes), expected)
     images = rng.random((5, 6, 7)) < 0.3
     places = [np.argwhere(image) for image in images]
-    directed = np.array([[np.mean([np.linalg.norm(q - p, axis=1).min() for p in a]) for q in places] for a in places])
+    directed = np.array(
+        [
+            [np.mean([np.linalg.norm(q - p, axis=1).min() for p in a]) for q in places]
+            for a in places
+        ]
+    )
     np.testing.assert_allclose(chamfer_distances(images), (directed + directed.T) / 2)
 
 

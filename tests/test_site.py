@@ -27,8 +27,19 @@ import records  # noqa: E402
 from dempster._site import ADDRESS  # noqa: E402
 
 NAMES = api.public_names()
-ESTIMATORS = [name for name, home in NAMES.items() if hasattr(getattr(import_module(home), name), "get_params")]
-assert {"ECM", "EVCLUS", "EKNNClassifier", "PCCA", "CautiousTree", "ParsimoniousGaussianMixture"} <= set(ESTIMATORS)
+ESTIMATORS = [
+    name
+    for name, home in NAMES.items()
+    if hasattr(getattr(import_module(home), name), "get_params")
+]
+assert {
+    "ECM",
+    "EVCLUS",
+    "EKNNClassifier",
+    "PCCA",
+    "CautiousTree",
+    "ParsimoniousGaussianMixture",
+} <= set(ESTIMATORS)
 
 
 def listed_names():
@@ -47,15 +58,17 @@ def test_every_public_name_is_listed_once():
 
 
 def test_every_api_page_is_listed():
-    listed = set(re.findall(r"^   .* <(\w+)>$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE))
+    listed = set(
+        re.findall(r"^   .* <(\w+)>$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE)
+    )
     assert listed == {page.stem for page in (DOCS / "api").glob("*.rst")} - {"index"}
 
 
 def numpydoc_errors(name, value):
     """Return the errors that numpydoc finds.
 
-    Functions and methods must describe all parameters and the returned value. The docstring of a class may describe its
-    fields as attributes instead.
+    Functions and methods must describe all parameters and the returned value. The docstring of a
+    class may describe its fields as attributes instead.
     """
     from numpydoc.validate import validate
 
@@ -66,7 +79,9 @@ def numpydoc_errors(name, value):
         checks.add("PR01")
     errors = [f"{code} {words}" for code, words in found["errors"] if code in checks]
     # numpydoc does not see what class methods return.
-    if inspect.ismethod(value) and not re.search("^(Returns|Yields)\n---", text, flags=re.MULTILINE):
+    if inspect.ismethod(value) and not re.search(
+        "^(Returns|Yields)\n---", text, flags=re.MULTILINE
+    ):
         errors.append("no section Returns")
     return errors
 
@@ -113,20 +128,32 @@ def test_address_agrees_with_project():
 
 def test_every_clusterer_and_classifier_has_a_page():
     pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
-    methods = {n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")}
+    methods = {
+        n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")
+    }
     elsewhere = {"contextualdiscounting"}  # It is described on the page on the calculus.
-    elsewhere |= {"fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"}  # page on soft clustering
-    elsewhere |= {"conformalclassifier", "conformalclustering", "conformalnoveltydetector"}  # page on conformal sets
+    # page on soft clustering
+    elsewhere |= {"fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"}
+    # page on conformal sets
+    elsewhere |= {"conformalclassifier", "conformalclustering", "conformalnoveltydetector"}
     assert not methods - pages - elsewhere
 
 
-# ---- text of docstrings and reports ---------------------------------------------------------------------------------
+# ---- text of docstrings and reports --------------------------------------------------------------
 
 
 def test_symbols_become_formulas():
     import docstrings
 
-    lines = ["The cost d_ij of `x_i` and |A|:", "", ".. math::", "", "    |a_i|", "", "Here mu_A is ``m_A``."]
+    lines = [
+        "The cost d_ij of `x_i` and |A|:",
+        "",
+        ".. math::",
+        "",
+        "    |a_i|",
+        "",
+        "Here mu_A is ``m_A``.",
+    ]
     docstrings.convert_docstring(None, "class", "name", None, None, lines)
     assert lines == [
         r"The cost \ :math:`d_{ij}`\  of `x_i` and \|A\|:",
@@ -147,8 +174,13 @@ def test_report_is_split_by_paper():
 ### Table 1: data
 """
     files = reproduction.split(report)
-    assert "[Table](/reproduction/second.md#table-1-data) and [overview](#overview)" in files["overview.txt"]
-    assert files["first-a-2020.md"].endswith("# First (A, 2020)\n![x](../../reproduce/figures/x.png)\n")
+    assert (
+        "[Table](/reproduction/second.md#table-1-data) and [overview](#overview)"
+        in files["overview.txt"]
+    )
+    assert files["first-a-2020.md"].endswith(
+        "# First (A, 2020)\n![x](../../reproduce/figures/x.png)\n"
+    )
     assert files["second.md"].endswith("\n# Second\n## Table 1: data\n")
 
 
@@ -157,15 +189,22 @@ def test_items_of_the_documents_link_to_sections_and_public_names():
 
     text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     pages = reproduction.split(reproduction.REPORT.read_text(encoding="utf-8"))
-    headings = {page: map(reproduction.slug, re.findall(r"^#+ (.*)$", pages[page], re.MULTILINE)) for page in pages}
+    headings = {
+        page: map(reproduction.slug, re.findall(r"^#+ (.*)$", pages[page], re.MULTILINE))
+        for page in pages
+    }
     anchors = {(page, heading) for page in pages for heading in headings[page]}
     links = re.findall(r"\]\(/reproduction/([^)#]+)#([^)]+)\)", text)
     assert len(links) > 50
     assert not set(links) - anchors
     for name in re.findall(r"\{py:obj\}`[^<]*<([^>]+)>`", text):
-        public = next(part for part in name.split(".") if name.startswith(f"{NAMES.get(part)}.{part}"))
+        public = next(
+            part for part in name.split(".") if name.startswith(f"{NAMES.get(part)}.{part}")
+        )
         member = name.removeprefix(f"{NAMES[public]}.{public}")
-        assert not member or member[1:] in api.members_of(getattr(import_module(NAMES[public]), public)), name
+        assert not member or member[1:] in api.members_of(
+            getattr(import_module(NAMES[public]), public)
+        ), name
     states = Counter(re.findall(r"\| (\w+) \| [^|]* \|$", text, re.MULTILINE))
     del states["state"]
     assert states.keys() == {"done", "partly", "missing"}
@@ -173,9 +212,13 @@ def test_items_of_the_documents_link_to_sections_and_public_names():
     assert f"{states.total()} items: {counts}." in text
 
 
-# ---- numbers from reports -------------------------------------------------------------------------------------------
+# ---- numbers from reports ------------------------------------------------------------------------
 
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "api", "reproduction"} & set(page.parts)]
+PAGES = [
+    page
+    for page in sorted(DOCS.rglob("*.md"))
+    if not {"_build", "api", "reproduction"} & set(page.parts)
+]
 PAGES = [page for page in PAGES if page.name not in ("README.md", "releasing.md", "template.md")]
 NOT_PROSE = re.compile(
     r"^(`{3,}).*?^\1$|<!--.*?-->|!\[.*?\]\(.*?\)|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|\{\{.*?\}\}",
@@ -192,7 +235,8 @@ ALLOWED = {
     "coming_from_mixtures.md": ["a probability of 0.99"],  # an example
     "conformal.md": [
         "a probability of 0.95 may",  # an example
-        "deviation of 0.03 at 90%; with 1,000 objects, of 0.01",  # follows from the beta distribution of the coverage
+        # follows from the beta distribution of the coverage
+        "deviation of 0.03 at 90%; with 1,000 objects, of 0.01",
         "are about 0.003, which",  # follows from the number of calibration objects
     ],
     "methods/bootclus.md": ["a confidence of 0.999"],  # a parameter
@@ -211,21 +255,29 @@ ALLOWED = {
 EVCLUS_FIT = "{{bench: RESULTS / evclus / EVCLUS fit, %s objects / time}}"
 QUOTED = {
     "README.md": [
-        *(f"{{{{bench: DEFAULTS / Labels / {method} / ARI}}}}" for method in ("CredalClustering", "k-means")),
+        *(
+            f"{{{{bench: DEFAULTS / Labels / {method} / ARI}}}}"
+            for method in ("CredalClustering", "k-means")
+        ),
         *(
             f"{{{{bench: DEFAULTS / Tables with / {method} / ARI, 4 or more}}}}"
             for method in ("CredalClustering", "k-means")
         ),
         "{{bench: DEFAULTS / Tables with / CredalClustering / p against k-means, 4 or more}}",
         *(EVCLUS_FIT % n for n in ("1,000,000", "10,000,000")),
-        *("two seconds", "15 minutes", "25 minutes", "44 minutes"),  # imports, and the duration of commands
+        # imports, and the duration of commands
+        *("two seconds", "15 minutes", "25 minutes", "44 minutes"),
     ],
     "paper/paper.md": [
         *(EVCLUS_FIT % n for n in ("1,000,000", "10,000,000")),
         *(
             f"{{{{bench: DEFAULTS / {section} / {method} / {column}}}}}"
             for method in ("EVCLUS", "k-means", "Gaussian mixture")
-            for section, column in (("Labels", "ARI"), ("Labels", "confirmed on"), ("Usefulness", "80 % kept"))
+            for section, column in (
+                ("Labels", "ARI"),
+                ("Labels", "confirmed on"),
+                ("Usefulness", "80 % kept"),
+            )
         ),
         "{{bench: DEFAULTS / Generated families / EVCLUS / rings / #}}",
         "{{bench: DEFAULTS / Number of clusters / rings / HDBSCAN / #}}",
@@ -247,7 +299,9 @@ def prose_of(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_numbers_come_from_reports(page):
     records.insert(page.read_text(encoding="utf-8"))  # All numbers exist.
-    assert not TYPED.findall(prose_of(page)), "insert times and scores by {{bench: ...}}, see docs/_ext/records.py"
+    assert not TYPED.findall(prose_of(page)), (
+        "insert times and scores by {{bench: ...}}, see docs/_ext/records.py"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(QUOTED))
@@ -262,7 +316,12 @@ def test_records_are_found_by_the_beginning_of_names():
         f"{{{{bench: {cell} / quality / ARI}}}}"
     )
     assert records.insert("{{table: QUESTIONS / Mean}}").startswith("| strategy | 0 | 10 |")
-    for wrong in ("NONE / a / b / c", f"{cell} fit / time", "RESULTS / evclus / EVCLUS fit / time", f"{cell} / none"):
+    for wrong in (
+        "NONE / a / b / c",
+        f"{cell} fit / time",
+        "RESULTS / evclus / EVCLUS fit / time",
+        f"{cell} / none",
+    ):
         with pytest.raises(records.RecordError):
             records.insert(f"{{{{bench: {wrong}}}}}")
 
@@ -276,18 +335,24 @@ def test_new_report_on_defaults_has_the_numbers_of_the_pages(tmp_path, monkeypat
     write_page(random_measures(6), tmp_path / "DEFAULTS.md")
     monkeypatch.setattr(records, "report_file", lambda name: tmp_path / f"{name}.md")
     monkeypatch.setattr(records, "sections", records.sections.__wrapped__)  # without the cache
-    marks = {mark[0] for page in PAGES for mark in records.MARK.finditer(page.read_text(encoding="utf-8"))}
+    marks = {
+        mark[0]
+        for page in PAGES
+        for mark in records.MARK.finditer(page.read_text(encoding="utf-8"))
+    }
     numbers = [records.insert(mark) for mark in marks if mark.startswith("{{bench: DEFAULTS")]
     assert len(numbers) > 50
 
 
-@pytest.mark.parametrize("text", ["takes 0.3 s.", "in 12 minutes", "2.7 GB", "is 0.597", "| 1.00 |", "in two seconds"])
+@pytest.mark.parametrize(
+    "text", ["takes 0.3 s.", "in 12 minutes", "2.7 GB", "is 0.597", "| 1.00 |", "in two seconds"]
+)
 def test_typed_numbers_are_noticed(text):
     assert TYPED.search(text)
     assert not TYPED.search(NOT_PROSE.sub("", f"`{text}` ![{text}](figure.png)"))
 
 
-# ---- code of the pages ----------------------------------------------------------------------------------------------
+# ---- code of the pages ---------------------------------------------------------------------------
 
 PAGE = """# Page
 
@@ -330,7 +395,7 @@ def test_failing_block_is_reported(tmp_path):
         blocks.run_page(page, tmp_path)
 
 
-# ---- gallery --------------------------------------------------------------------------------------------------------
+# ---- gallery -------------------------------------------------------------------------------------
 
 
 def test_gallery_has_every_example_once():
@@ -348,10 +413,14 @@ def test_examples_have_text_and_described_figures(stem):
     assert any(len(cell.alt.split()) > 8 for cell in cells)  # A tile shows the first figure.
     for cell in cells:
         assert bool(cell.alt) == ("savefig" in cell.code)
-    code = "\n".join(cell["source"] for cell in gallery.notebook(stem)["cells"] if cell["cell_type"] == "code")
+    code = "\n".join(
+        cell["source"] for cell in gallery.notebook(stem)["cells"] if cell["cell_type"] == "code"
+    )
     compile(code, stem, "exec")
     found = blocks.blocks_of(gallery.page(stem))
-    assert [(block.code.strip(), block.alt or "") for block in found] == [(cell.code, cell.alt) for cell in cells]
+    assert [(block.code.strip(), block.alt or "") for block in found] == [
+        (cell.code, cell.alt) for cell in cells
+    ]
 
 
 def test_comments_become_text(tmp_path):
@@ -384,7 +453,7 @@ def f():
     assert step.code.endswith("return os.sep")
 
 
-# ---- optional packages ----------------------------------------------------------------------------------------------
+# ---- optional packages ---------------------------------------------------------------------------
 
 
 def test_missing_package_note():
@@ -414,10 +483,21 @@ def test_page_with_missing_package_is_not_run(tmp_path, monkeypatch):
 
 
 def test_extra_has_packages_of_pages():
-    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["workflows"]
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]["workflows"]
     installed = {re.match(r"[\w-]+", requirement)[0] for requirement in extra}
-    texts = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md") if "_build" not in page.parts]
-    needed = {name.strip() for text in texts for m in blocks.NEEDS.finditer(text) for name in m["packages"].split(",")}
+    texts = [
+        page.read_text(encoding="utf-8")
+        for page in DOCS.rglob("*.md")
+        if "_build" not in page.parts
+    ]
+    needed = {
+        name.strip()
+        for text in texts
+        for m in blocks.NEEDS.finditer(text)
+        for name in m["packages"].split(",")
+    }
     assert {"scanpy", "nilearn", "palmerpenguins"} <= needed <= installed
 
 
@@ -428,4 +508,6 @@ def test_workflow_figures_have_descriptions(name):
     assert 2 <= sum(block.alt is not None for block in found) <= 4
     for block in found:
         compile(block.code, name, "exec")
-        assert block.alt or "plt.subplots" not in block.code, f"line {block.line}: a figure without description"
+        assert block.alt or "plt.subplots" not in block.code, (
+            f"line {block.line}: a figure without description"
+        )

@@ -9,7 +9,8 @@ from dempster import _text
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+    ("words", "expected"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
 )
 def test_join_words(words, expected):
     assert _text.join_words(words) == expected
@@ -29,7 +30,12 @@ def test_control_characters_are_escaped():
 
 
 def test_unique_names():
-    names = ["a very long name of a column, the first", "a very long name of a column, the second", "b", "b"]
+    names = [
+        "a very long name of a column, the first",
+        "a very long name of a column, the second",
+        "b",
+        "b",
+    ]
     short = _text.unique_names(names, 20)
     assert len(set(short)) == 4
     assert max(map(len, short)) <= 20
@@ -38,7 +44,14 @@ def test_unique_names():
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(1234.5, "1,234"), (0.123456, "0.1235"), (2.0, "2"), (1e12, "1e+12"), (math.nan, "-"), (-math.inf, "-inf")],
+    [
+        (1234.5, "1,234"),
+        (0.123456, "0.1235"),
+        (2.0, "2"),
+        (1e12, "1e+12"),
+        (math.nan, "-"),
+        (-math.inf, "-inf"),
+    ],
 )
 def test_format_number(value, expected):
     assert _text.format_number(value) == expected
@@ -51,7 +64,13 @@ def test_format_cells_counts_and_shares():
     ]
     assert _text.format_count(1) == "1 object"
     assert _text.format_count(12_345, "row") == "12,345 rows"
-    assert [_text.format_share(k, 1000) for k in (0, 1, 500, 999, 1000)] == ["0%", "<1%", "50%", ">99%", "100%"]
+    assert [_text.format_share(k, 1000) for k in (0, 1, 500, 999, 1000)] == [
+        "0%",
+        "<1%",
+        "50%",
+        ">99%",
+        "100%",
+    ]
 
 
 def test_format_clusters():
@@ -60,8 +79,17 @@ def test_format_clusters():
     assert [_text.format_clusters(c) for c in [(1,), (1, 2), (1, "x")]] == [
         *("cluster 1", "clusters 1 and 2", "cluster 1 and x")
     ]
-    assert [_text.format_group(c, frame) for c in [(), (1,), (5,), (0, 1, 5), range(5), range(6)]] == [
-        *("outliers", "cluster 1", "x", "between 0, 1 and x", "between 5 clusters", "between all 6 clusters")
+    assert [
+        _text.format_group(c, frame) for c in [(), (1,), (5,), (0, 1, 5), range(5), range(6)]
+    ] == [
+        *(
+            "outliers",
+            "cluster 1",
+            "x",
+            "between 0, 1 and x",
+            "between 5 clusters",
+            "between all 6 clusters",
+        )
     ]
     assert [_text.format_answer(c, frame) for c in [(), (1,), (0, 1, 5), range(6)]] == [
         *("no cluster (outlier)", "cluster 1", "cluster 0, 1 or x", "any of all 6 clusters")

@@ -15,10 +15,34 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import choose_attributes
 from dempster.belief import Opinions
-from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
-from dempster.cluster import CCM, CECM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM, ECMdd, EKNNClus
+from dempster.classify import (
+    ContextualDiscounting,
+    EKNNClassifier,
+    EvidenceFromClassifier,
+    EvidentialRBFClassifier,
+)
+from dempster.cluster import (
+    CCM,
+    CECM,
+    ECM,
+    EGMM,
+    MECM,
+    NNEVCLUS,
+    WMVEC,
+    BootClus,
+    CatECM,
+    ECMdd,
+    EKNNClus,
+)
 from dempster.constraints import Constraints
-from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, set_scores, stability
+from dempster.explain import (
+    CautiousTree,
+    RetentionCurve,
+    explain_object,
+    profile,
+    set_scores,
+    stability,
+)
 from dempster.explain.cautious_tree import Node, costs_by_leaves, prune
 from dempster.metric import FDA, KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
@@ -53,7 +77,12 @@ def mixture(init):
 
 
 def gaussians(**changes):
-    given = {"proportions": [0.5, 0.5], "means": np.zeros((2, 3)), "covariances": [np.eye(3)] * 2, "model": "EII"}
+    given = {
+        "proportions": [0.5, 0.5],
+        "means": np.zeros((2, 3)),
+        "covariances": [np.eye(3)] * 2,
+        "model": "EII",
+    }
     return GaussianParameters(**(given | changes))
 
 
@@ -81,7 +110,9 @@ INVALID = {
     "max_iter without end": lambda: BootClus(3, max_iter=2**31 - 1).fit(X),
     "n_exemplars, true": lambda: explain_object(PARTITION, X, 0, n_exemplars=True),
     "i, complex": lambda: explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j),
-    "regularization, sparse": lambda: EvidentialRBFClassifier(3, regularization=sparse.eye(3)).fit(X, CODES),
+    "regularization, sparse": lambda: EvidentialRBFClassifier(3, regularization=sparse.eye(3)).fit(
+        X, CODES
+    ),
     "sets, masked": lambda: PARTITION.belief(masked(np.eye(3, dtype=bool))),
     "rows, masked": lambda: Constraints([(0, 1)], n_objects=3)[masked([0, 1, 2])],
     "matching": lambda: set_scores(PARTITION, CODES, matching=pd.NA),
@@ -94,13 +125,17 @@ INVALID = {
     "X, a function of an argument": lambda: ECM(3).fit(lambda rows: X),
     "X, a Dask column": lambda: ECM(3).fit(dd.from_pandas(pd.Series(X[:, 0]), npartitions=2)),
     "X, a Dask bag": lambda: ECM(3).fit(dask.bag.from_sequence([1, 2])),
-    "X, a table of Arrow, by a method that needs all objects": lambda: CECM(3).fit(pa.table({"a": X[:, 0]})),
+    "X, a table of Arrow, by a method that needs all objects": lambda: CECM(3).fit(
+        pa.table({"a": X[:, 0]})
+    ),
     "X, a Dask column elsewhere": lambda: FDA().fit(da.zeros(9), CODES[:9]),
     "X, a Dask table of text": lambda: EKNNClassifier(1).fit(
         dd.from_pandas(pd.DataFrame({"a": list("uvw")}), npartitions=1), CODES[:3]
     ),
     "X, one axis for Gower": lambda: ECMdd(3, metric="gower").fit(X[:, 0]),
-    "X, no rows for Gower": lambda: ECMdd(3, metric="gower", n_init=1).fit(X).predict(pd.DataFrame(X).iloc[:0]),
+    "X, no rows for Gower": lambda: (
+        ECMdd(3, metric="gower", n_init=1).fit(X).predict(pd.DataFrame(X).iloc[:0])
+    ),
     "column names twice among categories": lambda: CatECM(2).fit(
         pd.DataFrame(X.round().astype(int), columns=list("aab"))
     ),
@@ -166,7 +201,10 @@ def test_all_pairs_of_many_clusters():
 
 
 SMALL = {
-    "bootstraps": (lambda v: BootClus(3, n_bootstraps=v, mixture="EII", random_state=0), np.int8(3)),
+    "bootstraps": (
+        lambda v: BootClus(3, n_bootstraps=v, mixture="EII", random_state=0),
+        np.int8(3),
+    ),
     "starts": (lambda v: MECM(3, n_init=v, random_state=0), np.uint8(200)),
     "iterations": (lambda v: EKNNClassifier(3, max_iter=v), np.int8(127)),
     "a fraction": (lambda v: CCM(3, gamma=v, n_init=1, random_state=0), np.float32(1.1)),
@@ -220,14 +258,22 @@ NUMBERS = {
     "alpha": lambda v: MassFunctions.from_dirichlet(v),
     "counts": lambda v: MassFunctions.from_counts(v),
     "init": lambda v: PCCA(2, init=v, random_state=0).fit(X, CODES),
-    "regularization": lambda v: EvidentialRBFClassifier(3, regularization=v, n_init=1, random_state=0).fit(X, CODES),
+    "regularization": lambda v: EvidentialRBFClassifier(
+        3, regularization=v, n_init=1, random_state=0
+    ).fit(X, CODES),
 }
 
 
 @pytest.mark.parametrize("which", NUMBERS)
 def test_text_and_booleans_are_not_numbers(which):
     half = {"init": np.eye(2, 3), "regularization": np.full(3, 0.5)}.get(which, np.full(24, 0.5))
-    for wrong in (True, half.astype(str), half.astype(str).astype(object), half.astype("S"), half.astype(complex)):
+    for wrong in (
+        True,
+        half.astype(str),
+        half.astype(str).astype(object),
+        half.astype("S"),
+        half.astype(complex),
+    ):
         with pytest.raises(InvalidInputError, match=rf"\b{which}\b"):
             NUMBERS[which](wrong)
 
@@ -280,7 +326,8 @@ LEARNERS = {"DMLEig": DMLEig(random_state=0), "EvidenceFromClassifier": Evidence
 @pytest.mark.parametrize("which", LEARNERS)
 def test_underflow(which):
     """Underflow is not an error even with ``np.errstate(all="raise")``."""
-    model, far = LEARNERS[which], 40 * X
+    model = LEARNERS[which]
+    far = 40 * X
     with np.errstate(all="raise"):
         model.fit(far, CODES)
         (model.transform if hasattr(model, "transform") else model.predict_mass)(far)
@@ -288,7 +335,10 @@ def test_underflow(which):
 
 @pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC, CatECM])
 def test_equal_prototypes_raise(method):
-    data = categories(X) if method is CatECM else X
+    if method is CatECM:
+        data = categories(X)
+    else:
+        data = X
     with pytest.raises(InvalidInputError, match=r"\binit\b"):
         method(3, init=data[[0, 1, 0]]).fit(data)
 
@@ -311,7 +361,10 @@ def test_sets_are_not_components():
     partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
     with pytest.raises(InvalidInputError, match=r"\binit\b"):
         ParsimoniousGaussianMixture(init=partition).fit(X)
-    assert ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_ == 3
+    assert (
+        ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_
+        == 3
+    )
 
 
 def test_names_from_iterators():

@@ -2,8 +2,9 @@
 
     python tools/publish_docs.py docs/_build/html SITE 1.2 /dempster/
 
-The version is `dev` or a number. The newest number is also copied to `stable`. The last argument is the path of the
-site on its server. Pages read SITE/switcher.json, so that pages of earlier versions list later ones, too.
+The version is `dev` or a number. The newest number is also copied to `stable`. The last argument is
+the path of the site on its server. Pages read SITE/switcher.json, so that pages of earlier versions
+list later ones, too.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import shutil
 import sys
 from pathlib import Path
 
-REDIRECT = '<!doctype html><title>dempster</title><meta http-equiv="refresh" content="0; url={folder}/">\n'
+REDIRECT = (
+    '<!doctype html><title>dempster</title><meta http-equiv="refresh" content="0; url={folder}/">\n'
+)
 
 
 def publish(built: Path, site: Path, version: str, path: str) -> None:
     _replace(built, site / version)
     folders = [folder.name for folder in site.iterdir() if folder.name[0].isdigit()]
-    numbers = sorted(folders, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+    numbers = sorted(
+        folders, key=lambda name: [int(part) for part in name.split(".")], reverse=True
+    )
     entries = [{"version": number, "url": f"{path}{number}/"} for number in numbers]
     if numbers:
         _replace(site / numbers[0], site / "stable")

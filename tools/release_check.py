@@ -1,7 +1,9 @@
-"""Check whether the built wheel and sdist can be released; `make release-check` calls it with their folder.
+"""Check whether the built wheel and sdist can be released.
 
-The wheel must be small and contain no tests, both files must have the version of the package, and the demo must run
-with only the wheel installed in an empty environment.
+`make release-check` calls it with their folder.
+
+The wheel must be small and contain no tests, both files must have the version of the package, and
+the demo must run with only the wheel installed in an empty environment.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ print("dempster", dempster.__version__)
 
 
 def main(folder: Path) -> None:
-    wheel, sdist = _only(folder, "*.whl"), _only(folder, "*.tar.gz")
+    wheel = _only(folder, "*.whl")
+    sdist = _only(folder, "*.tar.gz")
     _check_contents(wheel, sdist)
     with tempfile.TemporaryDirectory() as place:
         _try(wheel, Path(place))
@@ -47,8 +50,15 @@ def _only(folder: Path, pattern: str) -> Path:
 
 
 def _check_contents(wheel: Path, sdist: Path) -> None:
-    match = re.search(r'^__version__ = "(.+)"$', (ROOT / "src/dempster/__init__.py").read_text(), flags=re.MULTILINE)
-    version = match.group(1) if match else "?"
+    match = re.search(
+        r'^__version__ = "(.+)"$',
+        (ROOT / "src/dempster/__init__.py").read_text(),
+        flags=re.MULTILINE,
+    )
+    if match:
+        version = match.group(1)
+    else:
+        version = "?"
     for file in (wheel, sdist):
         if f"dempster-{version}" not in file.name:
             sys.exit(f"{file.name} must have version {version}")
@@ -56,15 +66,27 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL_BYTES:,}")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    unexpected = [name for name in names if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))]
-    unexpected += [n for n in names if "test" in Path(n).stem.split("_") or n.endswith((".c", ".h", ".pyc"))]
+    unexpected = [
+        name
+        for name in names
+        if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))
+    ]
+    unexpected += [
+        n for n in names if "test" in Path(n).stem.split("_") or n.endswith((".c", ".h", ".pyc"))
+    ]
     if unexpected:
         sys.exit(f"{wheel.name} must not contain {unexpected[0]}")
     if not any(name.startswith("dempster/_native/kernels") for name in names):
         sys.exit(f"{wheel.name} does not contain the kernels")
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    for needed in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "src/dempster/_native/library.c"):
+    for needed in (
+        "pyproject.toml",
+        "hatch_build.py",
+        "LICENSE",
+        "README.md",
+        "src/dempster/_native/library.c",
+    ):
         if needed not in inside:
             sys.exit(f"{sdist.name} does not contain {needed}")
 

@@ -46,7 +46,10 @@ def by_data(evidence: Evidence) -> list[tuple[str, ...]]:
 
 def by_purpose(evidence: Evidence) -> list[tuple[str, str, str]]:
     """Return lines (purpose, method, reason)."""
-    rows = evidence.public() if len(evidence.public()) else evidence.generated()
+    if len(evidence.public()):
+        rows = evidence.public()
+    else:
+        rows = evidence.generated()
     return [
         _labels(evidence, rows),
         _speed(evidence, rows),
@@ -54,7 +57,11 @@ def by_purpose(evidence: Evidence) -> list[tuple[str, str, str]]:
         _outliers(evidence),
         _number(evidence, rows),
         *_dissimilarities(evidence),
-        ("intervals that are confidence intervals", "BootClus", "only it calibrates its beliefs and plausibilities"),
+        (
+            "intervals that are confidence intervals",
+            "BootClus",
+            "only it calibrates its beliefs and plausibilities",
+        ),
         ("what you know about pairs of objects to count", "EVCLUS, CECM", "they take constraints"),
     ]
 
@@ -62,9 +69,7 @@ def by_purpose(evidence: Evidence) -> list[tuple[str, str, str]]:
 def _labels(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     best = evidence.best(rows, slack=0.0)[0]
     gain = evidence.against(rows, best)
-    words = (
-        f"ARI {evidence.mean(rows, best, 'ari'):.3f}, {gain.mean():+.3f} against k-means, at worst {gain.min():+.2f}"
-    )
+    words = f"ARI {evidence.mean(rows, best, 'ari'):.3f}, {gain.mean():+.3f} against k-means, at worst {gain.min():+.2f}"
     return "good labels and doubt, no knowledge about the data: the default", best, words
 
 
@@ -83,7 +88,9 @@ def _speed(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 def _doubt(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     best = evidence.best(rows, "kept80", slack=0.0)[0]
-    ours, k_means, mixture = (evidence.mean(rows, name, "kept80") for name in (best, K_MEANS, MIXTURE))
+    ours, k_means, mixture = (
+        evidence.mean(rows, name, "kept80") for name in (best, K_MEANS, MIXTURE)
+    )
     return (
         "to set doubtful objects aside",
         best,
@@ -95,7 +102,10 @@ def _outliers(evidence: Evidence) -> tuple[str, str, str]:
     """Return the method with most planted outliers and fewest false ones."""
     rows = evidence.generated("noisy")
     names = [name for name in evidence.given(rows, everywhere=True) if name not in RIVALS]
-    score = {name: evidence.mean(rows, name, "planted") - evidence.mean(rows, name, "outliers") for name in names}
+    score = {
+        name: evidence.mean(rows, name, "planted") - evidence.mean(rows, name, "outliers")
+        for name in names
+    }
     near = [name for name in names if score[name] >= max(score.values()) - 0.02]
     found = evidence.mean(rows, near[0], "planted")
     return "to detect outliers", ", ".join(near), f"{found:.0%} of the generated outliers detected"
@@ -120,5 +130,7 @@ def _dissimilarities(evidence: Evidence) -> list[tuple[str, str, str]]:
         return []
     means = {name: evidence.mean(rows, name, "ari") for name in _RELATIONAL}
     means = dict(sorted(((n, v) for n, v in means.items() if v == v), key=lambda item: -item[1]))
-    words = "ARI on the same sets: " + ", ".join(f"{name} {value:.3f}" for name, value in means.items())
+    words = "ARI on the same sets: " + ", ".join(
+        f"{name} {value:.3f}" for name, value in means.items()
+    )
     return [("to cluster dissimilarities, without attributes", next(iter(means)), words)]

@@ -9,11 +9,22 @@ import numpy as np
 
 from benchmarks.harness import shared_folder
 
-__all__ = ["FAMILIES", "PUBLIC", "NOISE", "DataSet", "chosen_half", "generated_sets", "protein", "public_sets"]
+__all__ = [
+    "FAMILIES",
+    "PUBLIC",
+    "NOISE",
+    "DataSet",
+    "chosen_half",
+    "generated_sets",
+    "protein",
+    "public_sets",
+]
 
 PUBLIC = "public"
 NOISE = -1  # class of a planted outlier
-MAX_OBJECTS, MAX_ATTRIBUTES, MAX_CLASSES = 2500, 100, 31
+MAX_OBJECTS = 2500
+MAX_ATTRIBUTES = 100
+MAX_CLASSES = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +41,7 @@ class DataSet:
         return len(np.unique(self.y[self.y != NOISE]))
 
 
-# ---- public sets ----------------------------------------------------------------------------------------------------
+# ---- public sets ---------------------------------------------------------------------------------
 
 
 def public_sets() -> list[DataSet]:
@@ -44,8 +55,13 @@ def public_sets() -> list[DataSet]:
         with np.load(file, allow_pickle=False) as z:
             if "X" not in z or "y" not in z:
                 continue
-            X, y = z["X"].astype(float), z["y"]
-        if 2 <= len(np.unique(y)) <= MAX_CLASSES and X.shape[1] <= MAX_ATTRIBUTES and np.isfinite(X).all():
+            X = z["X"].astype(float)
+            y = z["y"]
+        if (
+            2 <= len(np.unique(y)) <= MAX_CLASSES
+            and X.shape[1] <= MAX_ATTRIBUTES
+            and np.isfinite(X).all()
+        ):
             found.append(DataSet(file.stem, PUBLIC, *_at_most(_standardized(X), y)))
     return found
 
@@ -60,7 +76,10 @@ def protein() -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def chosen_half(sets: list[DataSet]) -> set[str]:
-    """Return every second public data set from the first on; the rules of the defaults were selected on these."""
+    """Return every second public data set from the first on.
+
+    The rules of the defaults were selected on these.
+    """
     return set(sorted(one.name for one in sets if one.family == PUBLIC)[::2])
 
 
@@ -76,15 +95,17 @@ def _at_most(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return X[some], y[some]
 
 
-# ---- generated families ---------------------------------------------------------------------------------------------
+# ---- generated families --------------------------------------------------------------------------
 
 Made = tuple[np.ndarray, np.ndarray]
 
 
 def _gaussians(rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shares=None) -> Made:
     """Generate round Gaussian clusters whose centers are at least ``gap`` apart."""
-    spreads = np.ones(n_clusters) if spreads is None else spreads
-    shares = np.full(n_clusters, 1 / n_clusters) if shares is None else shares
+    if spreads is None:
+        spreads = np.ones(n_clusters)
+    if shares is None:
+        shares = np.full(n_clusters, 1 / n_clusters)
     half_width = gap * n_clusters ** (1 / n_attributes)
     centers: list[np.ndarray] = []
     while len(centers) < n_clusters:
@@ -98,7 +119,9 @@ def _gaussians(rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shar
 
 
 def _round(rng) -> Made:
-    return _gaussians(rng, rng.integers(3, 9), rng.integers(2, 11), rng.uniform(3.5, 6), rng.integers(300, 2500))
+    return _gaussians(
+        rng, rng.integers(3, 9), rng.integers(2, 11), rng.uniform(3.5, 6), rng.integers(300, 2500)
+    )
 
 
 def _elongated(rng) -> Made:
@@ -116,15 +139,19 @@ def _unbalanced(rng) -> Made:
     """Generate clusters of different sizes and widths."""
     c = rng.integers(3, 7)
     shares = 0.9 * rng.dirichlet(np.full(c, 0.7)) + 0.1 / c
-    return _gaussians(rng, c, rng.integers(2, 6), 6, rng.integers(300, 2500), rng.uniform(0.5, 1.6, c), shares)
+    return _gaussians(
+        rng, c, rng.integers(2, 6), 6, rng.integers(300, 2500), rng.uniform(0.5, 1.6, c), shares
+    )
 
 
 def _in_a_row(rng) -> Made:
     """Generate three to six overlapping clusters of unequal sizes along a line, with one or two attributes.
 
-    The line is a diagonal, so that standardising the attributes does not stretch the clusters across it.
+    The line is a diagonal, so that standardising the attributes does not stretch the clusters
+    across it.
     """
-    c, p = rng.integers(3, 7), rng.integers(1, 3)
+    c = rng.integers(3, 7)
+    p = rng.integers(1, 3)
     y = np.repeat(np.arange(c), rng.integers(60, 600, c))
     X = rng.uniform(0.6, 0.8, c)[y, None] * rng.normal(size=(len(y), p))
     return X + 2.8 * y[:, None] / np.sqrt(p), y
@@ -133,8 +160,10 @@ def _in_a_row(rng) -> Made:
 def _noisy(rng) -> Made:
     """Generate round clusters and 5 % outliers in a box around them."""
     X, y = _gaussians(rng, rng.integers(3, 7), rng.integers(2, 5), 6, rng.integers(300, 2500))
-    low, high = X.min(axis=0), X.max(axis=0)
-    margin, number = 0.3 * (high - low), max(3, len(X) // 20)
+    low = X.min(axis=0)
+    high = X.max(axis=0)
+    margin = 0.3 * (high - low)
+    number = max(3, len(X) // 20)
     outliers = rng.uniform(low - margin, high + margin, (number, X.shape[1]))
     return np.concatenate([X, outliers]), np.append(y, np.full(number, NOISE))
 
@@ -147,7 +176,8 @@ def _rings(rng) -> Made:
     """Generate two or three concentric rings, which no method with one center for each cluster can find."""
     sizes = rng.integers(100, 400, rng.integers(2, 4))
     y = np.repeat(np.arange(len(sizes)), sizes)
-    angle, radius = rng.uniform(0, 2 * np.pi, len(y)), 1.0 + 2 * y + rng.normal(0, 0.15, len(y))
+    angle = rng.uniform(0, 2 * np.pi, len(y))
+    radius = 1.0 + 2 * y + rng.normal(0, 0.15, len(y))
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y
 
 

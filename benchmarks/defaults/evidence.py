@@ -23,8 +23,9 @@ class Evidence:
     Attributes
     ----------
     rows : DataFrame
-        ``method``, ``set``, ``family``, ``n``, ``p``, ``c``, ``chosen`` and the measures; ``kept80`` and ``kept60`` are
-        the quality if 80 % or 60 % of the objects are kept, ``kept`` the whole curve.
+        ``method``, ``set``, ``family``, ``n``, ``p``, ``c``, ``chosen`` and the measures;
+        ``kept80`` and ``kept60`` are the quality if 80 % or 60 % of the objects are kept, ``kept``
+        the whole curve.
     failed : DataFrame
     sets : DataFrame
         By name.
@@ -47,7 +48,9 @@ class Evidence:
     def public(self, chosen: bool | None = None) -> pd.DataFrame:
         """Return rows of the public data sets, of those used to select the rules, or of the others."""
         rows = self.rows[self.rows["family"] == PUBLIC]
-        return rows if chosen is None else rows[rows["chosen"] == chosen]
+        if chosen is None:
+            return rows
+        return rows[rows["chosen"] == chosen]
 
     def generated(self, family: str | None = None) -> pd.DataFrame:
         if family is not None:
@@ -56,7 +59,10 @@ class Evidence:
 
     @staticmethod
     def mean(rows: pd.DataFrame, method: str, measure: str) -> float:
-        """Return the mean over the data sets on which the method has the measure; NaN if there are none."""
+        """Return the mean over the data sets on which the method has the measure.
+
+        NaN if there are none.
+        """
         if measure not in rows:
             return float("nan")
         return float(rows.loc[rows["method"] == method, measure].mean())
@@ -65,9 +71,12 @@ class Evidence:
     def by_set(rows: pd.DataFrame, method: str, measure: str = "ari") -> pd.Series:
         return rows[rows["method"] == method].set_index("set")[measure].dropna()
 
-    def against(self, rows: pd.DataFrame, method: str, rival: str = K_MEANS, measure: str = "ari") -> pd.Series:
+    def against(
+        self, rows: pd.DataFrame, method: str, rival: str = K_MEANS, measure: str = "ari"
+    ) -> pd.Series:
         """Return by data set how much better the method is than the other, where both have the measure."""
-        ours, theirs = self.by_set(rows, method, measure), self.by_set(rows, rival, measure)
+        ours = self.by_set(rows, method, measure)
+        theirs = self.by_set(rows, rival, measure)
         both = ours.index.intersection(theirs.index)
         return ours[both] - theirs[both]
 
@@ -75,7 +84,9 @@ class Evidence:
         """Return methods with a given number of clusters and rows here, or only those with all data sets."""
         counts = rows["method"].value_counts()
         names = [name for name in GIVEN_NUMBER if name in counts.index and name != SINGLE]
-        return [name for name in names if counts[name] == rows["set"].nunique()] if everywhere else names
+        if everywhere:
+            return [name for name in names if counts[name] == rows["set"].nunique()]
+        return names
 
     def finders(self, rows: pd.DataFrame) -> list[str]:
         return [name for name in FINDERS if name in set(rows["method"])]

@@ -25,16 +25,27 @@ _PROCESSES = max(os.cpu_count() or 2, 2)
 
 
 def measured() -> dict[str, Any]:
-    """Return the measures of every method on every suitable data set; long fits start first for better load balance."""
+    """Return the measures of every method on every suitable data set.
+
+    Long fits start first for better load balance.
+    """
     sets = public_sets() + generated_sets(_SEEDS)
-    jobs = [(name, data) for data in sets for name, method in (GIVEN_NUMBER | FINDERS).items() if method.takes(data)]
+    jobs = [
+        (name, data)
+        for data in sets
+        for name, method in (GIVEN_NUMBER | FINDERS).items()
+        if method.takes(data)
+    ]
     jobs.sort(key=lambda job: -len(job[1].X) * job[1].n_classes * (1 if job[0] in FINDERS else 0.5))
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # The processes read these when they start.
+    # The processes read these when they start.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
     began = time.perf_counter()
     with ProcessPoolExecutor(_PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
         results = pool.map(_one, jobs)
-        rows = list(track(results, total=len(jobs), console=Console(stderr=True), description="fitting"))
+        rows = list(
+            track(results, total=len(jobs), console=Console(stderr=True), description="fitting")
+        )
     half = chosen_half(sets)
     return {
         "where": f"in {_PROCESSES} processes on {os.cpu_count()} processors ({platform.machine()}), "
@@ -57,7 +68,8 @@ def measured() -> dict[str, Any]:
 def _one(job: tuple[str, DataSet]) -> dict[str, Any]:
     name, data = job
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ignore convergence warnings; the defaults are measured without changes.
+        # Ignore convergence warnings; the defaults are measured without changes.
+        warnings.simplefilter("ignore")
         return {"method": name, "set": data.name, **run((GIVEN_NUMBER | FINDERS)[name], data)}
 
 

@@ -23,19 +23,23 @@ def of_labels(labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None
     real = y != NOISE
     measures: Measures = {"ari": adjusted_rand_score(y[real], labels[real])}
     if doubt is not None:
-        measures["kept"] = retention_curve(labels[real], y[real], doubt=doubt[real], shares=SHARES).quality.tolist()
+        measures["kept"] = retention_curve(
+            labels[real], y[real], doubt=doubt[real], shares=SHARES
+        ).quality.tolist()
     return measures
 
 
 def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
     """Return the same measures, and the frequency and correctness of ambiguous results.
 
-    ``held`` is the proportion of ambiguous objects whose set contains the cluster of their class, ``hard`` the
-    proportion whose label is that cluster. ``outliers`` is the proportion of false outliers, ``planted`` the
-    proportion of planted outliers that are found.
+    ``held`` is the proportion of ambiguous objects whose set contains the cluster of their class,
+    ``hard`` the proportion whose label is that cluster. ``outliers`` is the proportion of false
+    outliers, ``planted`` the proportion of planted outliers that are found.
     """
     real = y != NOISE
-    certain, ambiguous, outlying = real.copy(), np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)
+    certain = real.copy()
+    ambiguous = np.zeros(len(y), dtype=bool)
+    outlying = np.zeros(len(y), dtype=bool)
     ambiguous[partition.ambiguous] = True
     outlying[partition.outliers] = True
     certain &= ~ambiguous & ~outlying
@@ -51,6 +55,8 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
         cluster = match_clusters(y[real], partition.labels[real])[y[in_doubt]]
         known = cluster >= 0
         sets = partition.assignment()[in_doubt]
-        measures["held"] = float(np.mean(known & sets[np.arange(len(sets)), np.maximum(cluster, 0)]))
+        measures["held"] = float(
+            np.mean(known & sets[np.arange(len(sets)), np.maximum(cluster, 0)])
+        )
         measures["hard"] = float(np.mean(partition.labels[in_doubt] == cluster))
     return measures

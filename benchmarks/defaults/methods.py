@@ -30,8 +30,12 @@ __all__ = [
     "run",
 ]
 
-K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
-TIED, SPECTRAL = "tied mixture", "spectral clustering"
+K_MEANS = "k-means"
+MIXTURE = "Gaussian mixture"
+SILHOUETTE = "silhouette"
+HDBSCAN_NAME = "HDBSCAN"
+TIED = "tied mixture"
+SPECTRAL = "spectral clustering"
 FRONT = "CredalClustering"
 SINGLE = "single clusters"  # ECM without sets of several clusters
 RIVALS = (K_MEANS, MIXTURE, TIED, SPECTRAL, SILHOUETTE, HDBSCAN_NAME)
@@ -61,7 +65,9 @@ class Method:
             for limit, what in ((self.most_objects, "objects"), (self.most_clusters, "clusters"))
             if limit is not None
         ]
-        return " ".join([", ".join(self.families or ()), "sets", *parts]).strip() if parts or self.families else ""
+        if parts or self.families:
+            return " ".join([", ".join(self.families or ()), "sets", *parts]).strip()
+        return ""
 
 
 def run(method: Method, data: DataSet) -> Measures:
@@ -75,7 +81,7 @@ def run(method: Method, data: DataSet) -> Measures:
     return measures
 
 
-# ---- the number of clusters is given --------------------------------------------------------------------------------
+# ---- the number of clusters is given -------------------------------------------------------------
 
 
 def _evidential(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
@@ -97,7 +103,11 @@ def _evclus(data: DataSet) -> Measures:
     began = time.process_time()
     cluster.EVCLUS(data.n_classes, d0=model.d0_, random_state=0, n_jobs=1).fit(data.X)
     given = time.process_time() - began
-    return {**of_partition(model.credal_partition_, data.y), "seconds": seconds, "seconds_given": given}
+    return {
+        **of_partition(model.credal_partition_, data.y),
+        "seconds": seconds,
+        "seconds_given": given,
+    }
 
 
 def _single_clusters(data: DataSet) -> Measures:
@@ -117,7 +127,9 @@ def _mixture(covariance: str) -> Callable[[DataSet], Measures]:
     """Use one minus the largest posterior probability as doubt."""
 
     def measure(data: DataSet) -> Measures:
-        model = GaussianMixture(data.n_classes, covariance_type=covariance, n_init=5, random_state=0, reg_covar=1e-5)
+        model = GaussianMixture(
+            data.n_classes, covariance_type=covariance, n_init=5, random_state=0, reg_covar=1e-5
+        )
         posterior = model.fit(data.X).predict_proba(data.X)
         return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
 
@@ -129,7 +141,8 @@ def _spectral(data: DataSet) -> Measures:
     return of_labels(model.fit_predict(data.X), data.y)
 
 
-_SMALL, _SMALLEST = 1000, 400
+_SMALL = 1000
+_SMALLEST = 400
 GIVEN_NUMBER = {
     FRONT: Method(_evidential(FRONT)),
     "EVCLUS": Method(_evclus),
@@ -138,7 +151,9 @@ GIVEN_NUMBER = {
     "CECM": Method(_evidential("CECM"), settings="no constraints"),
     "EGMM": Method(_evidential("EGMM")),
     "BPEC": Method(_evidential("BPEC")),
-    "BootClus": Method(_evidential("BootClus", n_bootstraps=30), most_clusters=15, settings="30 bootstraps"),
+    "BootClus": Method(
+        _evidential("BootClus", n_bootstraps=30), most_clusters=15, settings="30 bootstraps"
+    ),
     "NNEVCLUS": Method(_evidential("NNEVCLUS"), _SMALLEST, families=(PUBLIC,)),
     "RECM": Method(_evidential("RECM"), _SMALL, families=(PUBLIC,)),
     "MECM": Method(_evidential("MECM"), _SMALL, families=(PUBLIC,)),
@@ -152,7 +167,7 @@ GIVEN_NUMBER = {
 }
 
 
-# ---- the number of clusters is to be found --------------------------------------------------------------------------
+# ---- the number of clusters is to be found -------------------------------------------------------
 
 
 def _found(labels: np.ndarray, n_clusters: int, data: DataSet) -> Measures:
@@ -170,14 +185,19 @@ def _automatic(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
 def _silhouette(data: DataSet) -> Measures:
     """Fit k-means with the number of clusters of largest silhouette."""
     some = np.random.default_rng(0).choice(len(data.X), min(1500, len(data.X)), replace=False)
-    best, labels = -2.0, np.zeros(len(data.X), dtype=int)
+    best = -2.0
+    labels = np.zeros(len(data.X), dtype=int)
     for k in _NUMBERS:
         if k > len(data.X) // 2:
             break
         tried = KMeans(k, n_init=5, random_state=0).fit_predict(data.X)
-        value = silhouette_score(data.X[some], tried[some]) if len(set(tried[some])) > 1 else -1
+        if len(set(tried[some])) > 1:
+            value = silhouette_score(data.X[some], tried[some])
+        else:
+            value = -1
         if value > best:
-            best, labels = value, tried
+            best = value
+            labels = tried
     return _found(labels, len(set(labels)), data)
 
 
@@ -194,6 +214,8 @@ FINDERS = {
     "BeliefPeaks": Method(_automatic("BeliefPeaks")),
     "BPEC()": Method(_automatic("BPEC")),
     "EKNNClus": Method(_automatic("EKNNClus")),
-    SILHOUETTE: Method(_silhouette, settings="k-means with the number from 2 to 40 of largest silhouette"),
+    SILHOUETTE: Method(
+        _silhouette, settings="k-means with the number from 2 to 40 of largest silhouette"
+    ),
     HDBSCAN_NAME: Method(_hdbscan, settings="clusters of at least a hundredth of the objects"),
 }

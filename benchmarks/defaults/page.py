@@ -40,7 +40,10 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     """Write the page, and its figures in the folder ``figures`` next to it."""
     evidence = Evidence(records)
     parts = [_ABOUT, _circumstances(records, evidence)]
-    parts += ["## Summary", _table(("requirement", "measured", "met"), promises(evidence, records["protein"]))]
+    parts += [
+        "## Summary",
+        _table(("requirement", "measured", "met"), promises(evidence, records["protein"])),
+    ]
     if len(evidence.public()):
         parts += ["## Labels with a known number of clusters: public data sets", _labels(evidence)]
         parts += ["## Tables with few and with many attributes", _widths(evidence)]
@@ -59,7 +62,7 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
 
-# ---- sections -------------------------------------------------------------------------------------------------------
+# ---- sections ------------------------------------------------------------------------------------
 
 
 def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
@@ -67,7 +70,9 @@ def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
     seconds = evidence.rows["seconds"].sum() / 60
     words = f"Fitting took {records['minutes']:.1f} minutes {records['where']}, {seconds:.0f} minutes of a processor."
     if not len(public):
-        return words + " **The folder of public sets is absent: everything about them is left out.**"
+        return (
+            words + " **The folder of public sets is absent: everything about them is left out.**"
+        )
     chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))
     return (
         f"{words} Times below are processor times with one thread per fit.\n\n"
@@ -81,8 +86,13 @@ def _labels(evidence: Evidence) -> str:
     lines = []
     for name in evidence.given(rows):
         gain = evidence.against(rows, name)
-        worst = f"{gain.min():+.2f} {gain.idxmin()}" if name != K_MEANS else ""
-        halves = [_number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)]
+        if name != K_MEANS:
+            worst = f"{gain.min():+.2f} {gain.idxmin()}"
+        else:
+            worst = ""
+        halves = [
+            _number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)
+        ]
         by_set = evidence.by_set(rows, name)
         lines.append(
             (
@@ -96,7 +106,17 @@ def _labels(evidence: Evidence) -> str:
                 _seconds(evidence.mean(rows, name, "seconds")),
             )
         )
-    heads = ("method", "sets", "ARI", "against k-means", "chosen on", "confirmed on", "loses most", "worst", "time")
+    heads = (
+        "method",
+        "sets",
+        "ARI",
+        "against k-means",
+        "chosen on",
+        "confirmed on",
+        "loses most",
+        "worst",
+        "time",
+    )
     return _table(heads, lines) + (
         "\n\n“against k-means”: mean difference on the same data sets; use it to compare methods that did not run on all "
         "of them. “chosen on”, “confirmed on”: the two halves. “loses most”: the largest loss compared with k-means."
@@ -110,16 +130,25 @@ def _widths(evidence: Evidence) -> str:
     lines = []
     for name in evidence.given(rows, everywhere=True):
         means = [_number(evidence.mean(group, name, "ari")) for group in groups]
-        tests = [_p_value(evidence.against(group, name, rival)) for rival in (K_MEANS, FRONT) for group in groups]
+        tests = [
+            _p_value(evidence.against(group, name, rival))
+            for rival in (K_MEANS, FRONT)
+            for group in groups
+        ]
         lines.append((_titled(name), *means, *tests))
     heads = ("method", "ARI, 2 or 3 attributes", "ARI, 4 or more", "p against k-means, 2 or 3",
              "p against k-means, 4 or more", f"p against {FRONT}, 2 or 3", f"p against {FRONT}, 4 or more")  # fmt: skip
     counts = " and ".join(str(group["set"].nunique()) for group in groups)
-    return _table(heads, lines) + f"\n\n{counts} data sets. p: two-sided Wilcoxon signed-rank test of the differences."
+    return (
+        _table(heads, lines)
+        + f"\n\n{counts} data sets. p: two-sided Wilcoxon signed-rank test of the differences."
+    )
 
 
 def _p_value(differences: pd.Series) -> str:
-    return f"{wilcoxon(differences).pvalue:.3f}" if (differences != 0).any() else "-"
+    if (differences != 0).any():
+        return f"{wilcoxon(differences).pvalue:.3f}"
+    return "-"
 
 
 def _doubt(evidence: Evidence) -> str:
@@ -130,10 +159,14 @@ def _doubt(evidence: Evidence) -> str:
     for name in _with_doubt(evidence, rows):
         values = [evidence.mean(rows, name, measure) for measure in measures]
         shown = [
-            f"{v:.0%}" if m in ("ambiguous", "outliers", "held", "hard") and np.isfinite(v) else _number(v)
+            f"{v:.0%}"
+            if m in ("ambiguous", "outliers", "held", "hard") and np.isfinite(v)
+            else _number(v)
             for m, v in zip(measures, values, strict=True)
         ]
-        gains = [evidence.against(rows, name, rival, "kept80").mean() for rival in (K_MEANS, MIXTURE)]
+        gains = [
+            evidence.against(rows, name, rival, "kept80").mean() for rival in (K_MEANS, MIXTURE)
+        ]
         lines.append((_titled(name), *shown, *(f"{gain:+.3f}" for gain in gains)))
         if name not in (K_MEANS, MIXTURE):
             above["above" if min(gains) > 0 else "below"].append(name)
@@ -153,14 +186,21 @@ def _doubt(evidence: Evidence) -> str:
 
 def _with_doubt(evidence: Evidence, rows: pd.DataFrame) -> list[str]:
     """Return the methods that order the objects by doubt; spectral clustering does not."""
-    return [name for name in evidence.given(rows) if np.isfinite(evidence.mean(rows, name, "kept80"))]
+    return [
+        name for name in evidence.given(rows) if np.isfinite(evidence.mean(rows, name, "kept80"))
+    ]
 
 
 def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
     """Better labels raise a whole curve; the value of the doubt is the slope of the curve."""
     names = _with_doubt(evidence, rows)
-    rise = {name: evidence.mean(rows, name, "kept80") - evidence.mean(rows, name, "ari") for name in names}
-    shown = ", ".join(f"{name} {value:.3f}" for name, value in sorted(rise.items(), key=lambda item: -item[1]))
+    rise = {
+        name: evidence.mean(rows, name, "kept80") - evidence.mean(rows, name, "ari")
+        for name in names
+    }
+    shown = ", ".join(
+        f"{name} {value:.3f}" for name, value in sorted(rise.items(), key=lambda item: -item[1])
+    )
     return (
         "A curve may be high because of good labels or because of informative doubt. The contribution of the doubt alone "
         f"is the gain in ARI when the 20 % most doubtful objects are set aside: {shown}."
@@ -168,15 +208,25 @@ def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
 
 
 def _outliers(evidence: Evidence) -> str:
-    noisy, clean = evidence.generated("noisy"), evidence.generated()
+    noisy = evidence.generated("noisy")
+    clean = evidence.generated()
     clean = clean[clean["family"] != "noisy"]
     lines = []
     for name in evidence.given(noisy, everywhere=True):
         found = evidence.by_set(noisy, name, "planted").dropna()
         if found.empty:
             continue
-        false = [evidence.mean(rows, name, "outliers") for rows in (evidence.public(), clean, noisy)]
-        lines.append((name, f"{found.mean():.0%}", f"{found.min():.0%}", *(_percent(value) for value in false)))
+        false = [
+            evidence.mean(rows, name, "outliers") for rows in (evidence.public(), clean, noisy)
+        ]
+        lines.append(
+            (
+                name,
+                f"{found.mean():.0%}",
+                f"{found.min():.0%}",
+                *(_percent(value) for value in false),
+            )
+        )
     heads = (
         "method",
         "planted ones found",
@@ -185,7 +235,10 @@ def _outliers(evidence: Evidence) -> str:
         "generated, without any",
         "among planted ones",
     )
-    return _table(heads, lines) + "\n\nShares of all objects. EGMM and BootClus have no mass on the empty set."
+    return (
+        _table(heads, lines)
+        + "\n\nShares of all objects. EGMM and BootClus have no mass on the empty set."
+    )
 
 
 def _numbers(evidence: Evidence) -> str:
@@ -193,10 +246,14 @@ def _numbers(evidence: Evidence) -> str:
     for name in evidence.finders(evidence.public()):
         own = evidence.public()[evidence.public()["method"] == name]
         off = (own["found"] - own["c"]).abs()
-        halves = [_number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)]
+        halves = [
+            _number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)
+        ]
         right = f"{(off == 0).sum()} of {len(own)}"
         seconds = _seconds(own["seconds"].mean())
-        lines.append((_titled(name), _number(own["ari"].mean()), *halves, right, (off <= 1).sum(), seconds))
+        lines.append(
+            (_titled(name), _number(own["ari"].mean()), *halves, right, (off <= 1).sum(), seconds)
+        )
     heads = ("method", "ARI", "chosen on", "confirmed on", "right number", "within one", "time")
     by_family = []
     for family in evidence.families():
@@ -207,7 +264,10 @@ def _numbers(evidence: Evidence) -> str:
             cells.append(f"{own['ari'].mean():.2f} ({(own['found'] == own['c']).sum()})")
         by_family.append(tuple(cells))
     seeds = int(evidence.generated()["set"].nunique() / max(len(evidence.families()), 1))
-    public = f"Public sets:\n\n{_table(heads, lines)}\n\n" if lines else ""
+    if lines:
+        public = f"Public sets:\n\n{_table(heads, lines)}\n\n"
+    else:
+        public = ""
     words = f"Generated families: ARI, and for how many of {seeds} seeds the number is right.\n\n"
     return public + words + _table(("family", *evidence.finders(evidence.generated())), by_family)
 
@@ -221,7 +281,10 @@ def _families(evidence: Evidence) -> str:
             values = evidence.by_set(evidence.generated(family), name)
             cells.append(f"{values.mean():.2f} ({values.min():.2f})" if len(values) else "")
         lines.append((*cells, _seconds(evidence.mean(evidence.generated(), name, "seconds"))))
-    return _table(("method", *evidence.families(), "time"), lines) + "\n\nMean ARI, and ARI of the worst seed."
+    return (
+        _table(("method", *evidence.families(), "time"), lines)
+        + "\n\nMean ARI, and ARI of the worst seed."
+    )
 
 
 def _advice(evidence: Evidence) -> str:
@@ -230,17 +293,25 @@ def _advice(evidence: Evidence) -> str:
     return (
         "The evidential methods with the best mean ARI on such data sets. All methods within 0.01 of the best are listed, "
         "the fastest first; the numbers are those of the first. Only methods that ran on all of the data sets are "
-        "included. If another method is better by more than 0.05, it is listed first.\n\n" + data + "\n\n" + purpose
+        "included. If another method is better by more than 0.05, it is listed first.\n\n"
+        + data
+        + "\n\n"
+        + purpose
     )
 
 
 def _each_set(evidence: Evidence) -> str:
     """Return the ARI of every method, and the number of clusters that it found."""
-    given, finders = evidence.given(evidence.rows), evidence.finders(evidence.rows)
+    given = evidence.given(evidence.rows)
+    finders = evidence.finders(evidence.rows)
     at = evidence.rows.set_index(["set", "method"])[["ari", "found"]].to_dict("index")
     lines = []
     for name, one in evidence.sets.iterrows():
-        cells = [str(name) + (" *" if one["chosen"] else ""), f"{one['n']} × {one['p']}", str(one["c"])]
+        cells = [
+            str(name) + (" *" if one["chosen"] else ""),
+            f"{one['n']} × {one['p']}",
+            str(one["c"]),
+        ]
         for method in given:
             cells.append(f"{at[name, method]['ari']:.2f}" if (name, method) in at else "")
         for method in finders:
@@ -252,39 +323,59 @@ def _each_set(evidence: Evidence) -> str:
 
 
 def _missing(evidence: Evidence) -> str:
-    limits = [f"{name}: {method.limits}" for name, method in GIVEN_NUMBER.items() if method.limits and name != SINGLE]
+    limits = [
+        f"{name}: {method.limits}"
+        for name, method in GIVEN_NUMBER.items()
+        if method.limits and name != SINGLE
+    ]
     lines = [f"- To keep within 15 minutes: {'; '.join(limits)}."]
     lines.append("- SECM (images) and CatECM (categories) need other types of data.")
-    lines += [f"- {row['method']} failed on {row['set']}: {row['error']}" for _, row in evidence.failed.iterrows()]
+    lines += [
+        f"- {row['method']} failed on {row['set']}: {row['error']}"
+        for _, row in evidence.failed.iterrows()
+    ]
     return "\n".join(lines)
 
 
-# ---- cells ----------------------------------------------------------------------------------------------------------
+# ---- cells ---------------------------------------------------------------------------------------
 
 
 def _table(heads: Iterable[Any], lines: Iterable[tuple[Any, ...]]) -> str:
     heads = tuple(heads)
     align = "|:--" + "|--:" * (len(heads) - 1) + "|"
-    body = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in (heads, *lines)]
+    body = [
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
+        for line in (heads, *lines)
+    ]
     return "\n".join([body[0], align, *body[1:]])
 
 
 def _titled(name: str) -> str:
     settings = (GIVEN_NUMBER | FINDERS)[name].settings
-    return f"{name} ({settings})" if settings else name
+    if settings:
+        return f"{name} ({settings})"
+    return name
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}" if np.isfinite(value) else ""
+    if np.isfinite(value):
+        return f"{value:.3f}"
+    return ""
 
 
 def _percent(value: float) -> str:
-    return f"{value:.1%}" if np.isfinite(value) else ""
+    if np.isfinite(value):
+        return f"{value:.1%}"
+    return ""
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2f} s" if np.isfinite(value) else ""
+    if np.isfinite(value):
+        return f"{value:.2f} s"
+    return ""
 
 
 def _names(names: list[str]) -> str:
-    return ", ".join(names) if names else "none"
+    if names:
+        return ", ".join(names)
+    return "none"

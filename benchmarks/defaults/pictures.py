@@ -41,18 +41,36 @@ def draw_numbers(evidence: Evidence, file: Path) -> None:
     """Draw the found numbers of clusters against the numbers of classes on public and generated data."""
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharex=True, sharey=True)
+    figure, panels = plt.subplots(
+        1, 2, figsize=(8, 4), layout="constrained", sharex=True, sharey=True
+    )
     for ax, name in zip(panels, (AUTO, SILHOUETTE), strict=True):
         rows = evidence.rows[evidence.rows["method"] == name]
         right = int((rows["found"] == rows["c"]).sum())
         for public, color in ((True, "#0072B2"), (False, "#D55E00")):
             some = rows[(rows["family"] == "public") == public]
             points = some.groupby(["c", "found"]).size().reset_index(name="sets")
-            label = "public" if public else "generated"
+            if public:
+                label = "public"
+            else:
+                label = "generated"
             size = 28 * points["sets"]
-            ax.scatter(points["c"], points["found"], s=size, color=color, alpha=0.6, linewidth=0, label=label)
+            ax.scatter(
+                points["c"],
+                points["found"],
+                s=size,
+                color=color,
+                alpha=0.6,
+                linewidth=0,
+                label=label,
+            )
         ax.plot([2, 32], [2, 32], color="#8A8A8A", linewidth=0.8, zorder=0)
-        ax.set(title=f"{name}: {right} of {len(rows)} right", xlabel="number of classes", xscale="log", yscale="log")
+        ax.set(
+            title=f"{name}: {right} of {len(rows)} right",
+            xlabel="number of classes",
+            xscale="log",
+            yscale="log",
+        )
         ax.set_xticks([2, 3, 5, 10, 20, 30], labels=["2", "3", "5", "10", "20", "30"])
         ax.set_yticks([2, 3, 5, 10, 20, 30], labels=["2", "3", "5", "10", "20", "30"])
         ax.minorticks_off()

@@ -25,7 +25,8 @@ def _line(promise: str, seen: str, kept: bool) -> Line:
 
 
 def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
-    rows, mean = evidence.public(), evidence.mean
+    rows = evidence.public()
+    mean = evidence.mean
     evclus, ecm, k_means = (mean(rows, name, "ari") for name in ("EVCLUS", "ECM", K_MEANS))
     kept = {name: mean(rows, name, "kept80") for name in ("EVCLUS", K_MEANS, MIXTURE)}
     auto, rival = (rows[rows["method"] == name] for name in (AUTO, SILHOUETTE))
@@ -36,16 +37,36 @@ def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
     open_number = rows[rows["method"] == "CredalClustering()"]
     n_right = int((open_number["found"] == open_number["c"]).sum())
     lines = [
-        _line(f"{FRONT}: mean ARI over the public sets of at least 0.64", f"{front[0]:.3f}", front[0] >= 0.64),
-        _line(f"{FRONT}: at least 0.48 on tables with four or more attributes", f"{front[1]:.3f}", front[1] >= 0.48),
-        _line(f"{FRONT}: at least 0.71 with 80 % of the objects kept", f"{front[2]:.3f}", front[2] >= 0.71),
+        _line(
+            f"{FRONT}: mean ARI over the public sets of at least 0.64",
+            f"{front[0]:.3f}",
+            front[0] >= 0.64,
+        ),
+        _line(
+            f"{FRONT}: at least 0.48 on tables with four or more attributes",
+            f"{front[1]:.3f}",
+            front[1] >= 0.48,
+        ),
+        _line(
+            f"{FRONT}: at least 0.71 with 80 % of the objects kept",
+            f"{front[2]:.3f}",
+            front[2] >= 0.71,
+        ),
         _line(
             f"{FRONT}() without any parameter: ARI of at least 0.58, and at least 15 correct numbers",
             f"{open_number['ari'].mean():.3f}, {n_right} of {len(open_number)}",
             bool(open_number["ari"].mean() >= 0.58 and n_right >= 15),
         ),
-        _line("EVCLUS: mean ARI over the public sets of at least 0.57", f"{evclus:.3f}", evclus >= 0.57),
-        _line("ECM: at least k-means less 0.01", f"{ecm:.3f}, k-means {k_means:.3f}", ecm >= k_means - 0.01),
+        _line(
+            "EVCLUS: mean ARI over the public sets of at least 0.57",
+            f"{evclus:.3f}",
+            evclus >= 0.57,
+        ),
+        _line(
+            "ECM: at least k-means less 0.01",
+            f"{ecm:.3f}, k-means {k_means:.3f}",
+            ecm >= k_means - 0.01,
+        ),
         _line(
             "EVCLUS is better than k-means and the mixture with 80 % of the objects kept",
             ", ".join(f"{name} {value:.3f}" for name, value in kept.items()),
@@ -58,7 +79,9 @@ def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
         ),
     ]
     if protein is not None:
-        lines.insert(2, _line("EVCLUS on Protein: at least 0.95", f"{protein:.3f}", protein >= 0.95))
+        lines.insert(
+            2, _line("EVCLUS on Protein: at least 0.95", f"{protein:.3f}", protein >= 0.95)
+        )
     return lines
 
 
@@ -99,7 +122,9 @@ def _of_families(evidence: Evidence) -> list[Line]:
     for family in evidence.families():
         if family != "rings":
             rows = evidence.generated(family)
-            ratios[family] = evidence.mean(rows, AUTO, "ari") / evidence.mean(rows, SILHOUETTE, "ari")
+            ratios[family] = evidence.mean(rows, AUTO, "ari") / evidence.mean(
+                rows, SILHOUETTE, "ari"
+            )
     worst = min(ratios, key=lambda family: ratios[family])
     return [
         _line(

@@ -19,7 +19,8 @@ from benchmarks.scale.page import write_page
 from benchmarks.scale.plan import LARGEST, ON_GPU, PLAN
 
 _HERE = Path(__file__).resolve().parent
-_PAGE, _RECORDS = _HERE.parent / "SCALE.md", _HERE / "records.json"
+_PAGE = _HERE.parent / "SCALE.md"
+_RECORDS = _HERE / "records.json"
 _SECONDS = 1800  # limit of a measurement
 
 
@@ -32,14 +33,23 @@ _SECONDS = 1800  # limit of a measurement
     show_default="scale/records.json",
     help="Where measurements are kept. What cannot be measured here (a GPU, the largest) stays as it was.",
 )
-@click.option("--only", multiple=True, type=click.Choice(["memory", "parquet", "dask", "blocks", "gpu"]))
+@click.option(
+    "--only", multiple=True, type=click.Choice(["memory", "parquet", "dask", "blocks", "gpu"])
+)
 @click.option("--most", type=int, default=10**7, show_default=True, help="Objects at most.")
-@click.option("--largest", is_flag=True, help="Also 10^8 objects, block by block, once (several minutes).")
+@click.option(
+    "--largest", is_flag=True, help="Also 10^8 objects, block by block, once (several minutes)."
+)
 @click.option("--from-records", is_flag=True, help="Measure nothing; write the page.")
-def main(page: Path, records: Path, only: tuple[str, ...], most: int, largest: bool, from_records: bool) -> None:
+def main(
+    page: Path, records: Path, only: tuple[str, ...], most: int, largest: bool, from_records: bool
+) -> None:
     """Measure time, memory and quality against the number of objects and extrapolate to a billion."""
     console = Console(stderr=True)
-    known = json.loads(records.read_text()) if records.exists() else {"rows": []}
+    if records.exists():
+        known = json.loads(records.read_text())
+    else:
+        known = {"rows": []}
     if not from_records:
         for row in _planned(only, most, largest):
             found = _measured(row, console)
@@ -59,7 +69,9 @@ def _planned(only: tuple[str, ...], most: int, largest: bool) -> list[dict[str, 
         and (n <= most or kind in ON_GPU)
         and (kind not in ON_GPU or _has_gpu())
     ]
-    return [*rows, {"kind": "blocks", "method": "ECM", "n": LARGEST}] if largest else rows
+    if largest:
+        return [*rows, {"kind": "blocks", "method": "ECM", "n": LARGEST}]
+    return rows
 
 
 def _has_gpu() -> bool:
@@ -73,16 +85,25 @@ def _has_gpu() -> bool:
 def _measured(row: dict[str, Any], console: Console) -> dict[str, Any] | None:
     """Measure in a separate process; return None and print the reason if it fails."""
     folder = Path(tempfile.gettempdir()) / "dempster-scale"
-    command = [sys.executable, "-m", "benchmarks.scale.run", json.dumps({**row, "folder": str(folder)})]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale.run",
+        json.dumps({**row, "folder": str(folder)}),
+    ]
     words = f"{row['method']}, {row['n']:,} objects, {row['kind']}"
     started = time.perf_counter()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         console.print(f"{words}: given up after {_SECONDS} s")
         return None
     if done.returncode:
-        console.print(f"{words}: not measured, {done.stderr.strip().splitlines()[-1] if done.stderr else 'no words'}")
+        console.print(
+            f"{words}: not measured, {done.stderr.strip().splitlines()[-1] if done.stderr else 'no words'}"
+        )
         return None
     found = json.loads(done.stdout.splitlines()[-1])
     console.print(
@@ -98,12 +119,16 @@ def _machine(kind: str) -> str:
     import torch
 
     name = torch.cuda.get_device_name()
-    return f"{os.cpu_count()} processors beside {name}" if kind == "beside" else name
+    if kind == "beside":
+        return f"{os.cpu_count()} processors beside {name}"
+    return name
 
 
 def _keep(known: dict[str, Any], row: dict[str, Any]) -> None:
     key = [row[name] for name in ("kind", "method", "n")]
-    known["rows"] = [old for old in known["rows"] if [old[name] for name in ("kind", "method", "n")] != key]
+    known["rows"] = [
+        old for old in known["rows"] if [old[name] for name in ("kind", "method", "n")] != key
+    ]
     known["rows"].append(row)
 
 

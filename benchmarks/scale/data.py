@@ -1,7 +1,7 @@
 """Generate any number of objects in blocks: ten Gaussian clusters in eight dimensions, and a few outliers.
 
-A block depends only on its number, so the same objects can be generated repeatedly in memory, in files or by a
-function.
+A block depends only on its number, so the same objects can be generated repeatedly in memory, in
+files or by a function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 __all__ = ["CLUSTERS", "WIDTH", "block", "blocks", "in_memory", "parquet_folder", "truth"]
 
-CLUSTERS, WIDTH = 10, 8
+CLUSTERS = 10
+WIDTH = 8
 ROWS = 250_000  # rows of a block
 _CENTERS = np.random.default_rng(7).normal(size=(CLUSTERS, WIDTH)) * 4
 _OUTLIERS = 0.001
@@ -65,5 +66,7 @@ def parquet_folder(n: int, folder: Path) -> Path:
     target.mkdir(parents=True)
     for number, part in enumerate(_blocks(n)):
         table = pa.table({f"x{j}": np.ascontiguousarray(part[:, j]) for j in range(WIDTH)})
-        pq.write_table(table, target / f"{number:05d}.parquet", compression="none", use_dictionary=False)
+        pq.write_table(
+            table, target / f"{number:05d}.parquet", compression="none", use_dictionary=False
+        )
     return target

@@ -22,7 +22,8 @@ _KINDS = {
     "gpu": "GPU, X in memory",
     "tensor": "GPU, X a tensor on the GPU",
 }
-_MANY, _WORKERS = 10**9, 100
+_MANY = 10**9
+_WORKERS = 100
 _PRICE = 0.05  # dollars per processor hour
 _READ = 100e6  # bytes per second that a worker reads
 _OVERHEAD = 2.0  # seconds per pass for the scheduler
@@ -30,7 +31,9 @@ _OVERHEAD = 2.0  # seconds per pass for the scheduler
 
 def write_page(known: dict[str, Any], page: Path) -> None:
     """Write the page from the records."""
-    rows = sorted(known["rows"], key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"]))
+    rows = sorted(
+        known["rows"], key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"])
+    )
     parts = [
         _head(rows),
         _table(rows),
@@ -84,7 +87,9 @@ def _lacking(rows: list[dict[str, Any]]) -> str:
         for kind, method, sizes in planned
         if (left := [n for n in sizes if (kind, method, n) not in known])
     ]
-    return f"Planned, but not measured: {'; '.join(lacking)}." if lacking else ""
+    if lacking:
+        return f"Planned, but not measured: {'; '.join(lacking)}."
+    return ""
 
 
 def _gpu(rows: list[dict[str, Any]]) -> str:
@@ -130,7 +135,10 @@ def _growth(rows: list[dict[str, Any]]) -> str:
         slope = _slope(row for row in rows if (row["kind"], row["method"]) == (kind, method))
         if slope is not None:
             lines.append(f"- {method}, {_KINDS[kind]}: {slope:.2f}")
-    lines += ["", "Slopes below 1 are due to fixed costs: ten starts are compared on a sample of 20,000 objects."]
+    lines += [
+        "",
+        "Slopes below 1 are due to fixed costs: ten starts are compared on a sample of 20,000 objects.",
+    ]
     return "\n".join(lines)
 
 
@@ -139,7 +147,8 @@ def _memory(rows: list[dict[str, Any]]) -> str:
     if len(flat) < 2:
         return ""
     sizes = ", ".join(f"{row['n']:,} objects {row['peak'] / 2**20:,.0f} MB" for row in flat)
-    first, last = flat[0], flat[-1]
+    first = flat[0]
+    last = flat[-1]
     change = (last["peak"] - first["peak"]) / 2**20
     return f"""## Memory
 
@@ -150,7 +159,12 @@ extrapolation."""
 
 
 def _outside(rows: list[dict[str, Any]]) -> str:
-    lines = ["## Time outside the kernels", "", "Share of the processor time of ECM, by number of objects:", ""]
+    lines = [
+        "## Time outside the kernels",
+        "",
+        "Share of the processor time of ECM, by number of objects:",
+        "",
+    ]
     for kind in ("memory", "parquet", "blocks"):
         sizes = [
             f"{row['n']:,} {row['outside']:.0%}"
@@ -177,7 +191,10 @@ def _many(rows: list[dict[str, Any]]) -> str:
     slowest = min(rate, reading)
     seconds = passes * (_MANY / _WORKERS / slowest + _OVERHEAD)
     cost = seconds / 3600 * _WORKERS * _PRICE
-    bottleneck = "reading" if reading < rate else "computation"
+    if reading < rate:
+        bottleneck = "reading"
+    else:
+        bottleneck = "computation"
     return f"""## Estimate for a billion objects on a hundred workers
 
 This is an estimate, not a measurement. One processor handles {rate / 1e6:.1f} million rows per second and pass, including reading

@@ -24,6 +24,7 @@ PLAN = [
     ("tensor", "EGMM", (10**6, 10**7)),
     ("tensor", "EVCLUS", (10**6, 10**7, 10**8)),
 ]
-# Kinds that need a machine with a GPU: X in memory, X as tensor on the GPU, or the processors for comparison.
+# Kinds that need a machine with a GPU: X in memory, X as tensor on the GPU, or the processors for
+# comparison.
 ON_GPU = ("beside", "gpu", "tensor")
 LARGEST = 10**8  # in blocks, on request

@@ -28,15 +28,18 @@ def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
         estimator = _estimator(method, kind)
         if kind in ON_GPU:
             _estimator(method, kind).fit(X[:_FIRST])
-        before, outside = peak_memory() or 0, _Outside()
+        before = peak_memory() or 0
+        outside = _Outside()
         passes = _Passes()
         with outside.watched(), passes.counted():
-            started, processors = time.perf_counter(), time.process_time() + of_workers()
+            started = time.perf_counter()
+            processors = time.process_time() + of_workers()
             estimator.fit(X)
             _everyones_labels(estimator, method)
             if kind == "tensor":
                 _finished_on_gpu()
-            seconds, processors = time.perf_counter() - started, time.process_time() + of_workers() - processors
+            seconds = time.perf_counter() - started
+            processors = time.process_time() + of_workers() - processors
         after = peak_memory() or 0
         return {
             "kind": kind,
@@ -103,12 +106,18 @@ def _estimator(method: str, kind: str) -> Any:
         return KMeans(c, random_state=0)
     from dempster import cluster
 
-    more = {"device": "cuda"} if kind == "gpu" else {}
+    if kind == "gpu":
+        more = {"device": "cuda"}
+    else:
+        more = {}
     return getattr(cluster, method)(c, random_state=0, **more)
 
 
 def _everyones_labels(estimator: Any, method: str) -> None:
-    """Compute the labels of all objects, which a fit on blocks postpones; count them without storing them."""
+    """Compute the labels of all objects, which a fit on blocks postpones.
+
+    Count them without storing them.
+    """
     if method == "Dask-ML KMeans":
         estimator.labels_.map_blocks(_counts, dtype=np.int64, chunks=(1,)).compute()
     elif hasattr(estimator, "credal_partition_") and hasattr(estimator.credal_partition_, "counts"):
@@ -122,7 +131,8 @@ def _counts(labels: np.ndarray) -> np.ndarray:
 def _agreement(estimator: Any, n: int) -> float:
     from sklearn.metrics import adjusted_rand_score
 
-    X, y = data.block(0, min(n, data.ROWS)), data.truth(0, min(n, data.ROWS))
+    X = data.block(0, min(n, data.ROWS))
+    y = data.truth(0, min(n, data.ROWS))
     if hasattr(estimator, "feature_names_in_"):
         import pandas as pd
 
@@ -139,7 +149,8 @@ class _Passes:
     def counted(self) -> Iterator[None]:
         import logging
 
-        log, handler = logging.getLogger("dempster"), logging.Handler()
+        log = logging.getLogger("dempster")
+        handler = logging.Handler()
         handler.emit = self._one_more  # type: ignore[method-assign]
         log.addHandler(handler)
         log.setLevel(logging.INFO)
@@ -180,7 +191,9 @@ class _Outside:
 
     def share(self, processors: float) -> float | None:
         """Proportion of the processor seconds; None for methods without these kernels."""
-        return 1 - self.inside / processors if self.inside else None
+        if self.inside:
+            return 1 - self.inside / processors
+        return None
 
 
 if __name__ == "__main__":

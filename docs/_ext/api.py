@@ -1,7 +1,7 @@
 """Write a page for every public name, like ``api/generated/dempster.cluster.ECM.rst``, at every build.
 
-The names are read from the packages. The pages in ``api/`` group them; `tests/test_site.py` checks that each name is
-listed exactly once.
+The names are read from the packages. The pages in ``api/`` group them; `tests/test_site.py` checks
+that each name is listed exactly once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ def public_names() -> dict[str, str]:
         for name in getattr(import_module(package), "__all__", ()):
             value = getattr(import_module(package), name)
             if not name.startswith("__") and not inspect.ismodule(value):
-                if any(getattr(import_module(home), known) is value for known, home in homes.items() if known == name):
+                if any(
+                    getattr(import_module(home), known) is value
+                    for known, home in homes.items()
+                    if known == name
+                ):
                     continue
                 homes[name] = package
     return homes
@@ -46,7 +50,12 @@ def members_of(cls: type) -> list[str]:
             for name, value in vars(base).items():
                 has_doc = (callable(value) or hasattr(value, "__get__")) and inspect.getdoc(value)
                 from_sklearn = re.fullmatch("set_[a-z_]+_request", name)
-                if not name.startswith("_") and not from_sklearn and has_doc and not _is_field(base, name, value):
+                if (
+                    not name.startswith("_")
+                    and not from_sklearn
+                    and has_doc
+                    and not _is_field(base, name, value)
+                ):
                     own[name] = None
     return [name for name in own if getattr(cls, name, None) is not None]
 
@@ -80,7 +89,9 @@ def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
     else:
         lines += [f".. autofunction:: {name}", ""]
     links = [
-        f":doc:`{title} </gallery/{stem}>`" for stem, (title, text) in uses.items() if re.search(rf"\b{name}\b", text)
+        f":doc:`{title} </gallery/{stem}>`"
+        for stem, (title, text) in uses.items()
+        if re.search(rf"\b{name}\b", text)
     ]
     if links:
         lines += [".. rubric:: Examples that use it", "", ", ".join(links), ""]
@@ -96,7 +107,8 @@ def examples() -> dict[str, tuple[str, str]]:
 
 def write_all(app: Sphinx, config: Any) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    uses, written = examples(), set()
+    uses = examples()
+    written = set()
     for name, package in public_names().items():
         file = FOLDER / f"{package}.{name}.rst"
         text = page(name, package, uses)

@@ -1,7 +1,8 @@
 """Extract the Python blocks of the pages and run the blocks of a page one after the other.
 
-``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder, with the output and
-the figures of every block. If a page fails, the error message gives the block and its line.
+``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder,
+with the output and the figures of every block. If a page fails, the error message gives the block
+and its line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 NEEDS = re.compile(r"^<!-- needs: (?P<packages>.*?) -->$", re.MULTILINE)
-FENCE = re.compile(r"(?:^<!-- picture: (?P<alt>.*?) -->\n+)?^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"(?:^<!-- picture: (?P<alt>.*?) -->\n+)?^```python\n(?P<code>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class Block(NamedTuple):
@@ -37,9 +41,17 @@ class PageError(Exception):
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of a page; ``<!-- picture: ... -->`` before a block describes its figure."""
+    """Return the blocks of a page; ``<!-- picture: ...
+
+    -->`` before a block describes its figure.
+    """
     return [
-        Block(m["code"], text.count("\n", 0, m.start("code")) + 1, m["alt"] and " ".join(m["alt"].split()), *m.span())
+        Block(
+            m["code"],
+            text.count("\n", 0, m.start("code")) + 1,
+            m["alt"] and " ".join(m["alt"].split()),
+            *m.span(),
+        )
         for m in FENCE.finditer(text)
     ]
 
@@ -64,9 +76,14 @@ def run_page(page: Path, folder: Path) -> list[dict[str, Any]]:
             printed = io.StringIO()
             try:
                 with contextlib.redirect_stdout(printed):
-                    exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), vars(module))
+                    exec(
+                        compile("\n" * (block.line - 1) + block.code, str(page), "exec"),
+                        vars(module),
+                    )
             except Exception as error:
-                raise PageError(f"block {number}, line {block.line}:\n{traceback.format_exc(limit=-2)}") from error
+                raise PageError(
+                    f"block {number}, line {block.line}:\n{traceback.format_exc(limit=-2)}"
+                ) from error
             pictures = []
             for figure in map(plt.figure, plt.get_fignums()):
                 pictures.append(f"{page.stem}-{number}-{len(pictures) + 1}.png")

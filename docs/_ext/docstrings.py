@@ -1,7 +1,7 @@
 """Convert plain-text docstrings to markup for the site.
 
-Bars are escaped, symbols with an index (``kappa_ij``) become formulas, and names of pages (``docs/missing.md``) become
-links.
+Bars are escaped, symbols with an index (``kappa_ij``) become formulas, and names of pages
+(``docs/missing.md``) become links.
 """
 
 from __future__ import annotations
@@ -20,28 +20,44 @@ CODE = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`)")
 SIGNS = re.compile(r"\||(?<=\w)_(?!\w)")
 PAGE = re.compile(r"``docs/(\w+)\.md``")
 GREEK = "alpha|beta|gamma|delta|eta|kappa|mu|pi|rho|sigma"
-SYMBOL = re.compile(rf"\b(?P<name>[A-Za-z]|(?P<greek>{GREEK})|Bel|Pl|pl)_(?P<index>[a-zA-Z0-9]{{1,2}})\b")
+SYMBOL = re.compile(
+    rf"\b(?P<name>[A-Za-z]|(?P<greek>{GREEK})|Bel|Pl|pl)_(?P<index>[a-zA-Z0-9]{{1,2}})\b"
+)
 
 
-def convert_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def convert_docstring(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     result: list[str] = []
-    section, before, in_formula = "", "", False
+    section = ""
+    before = ""
+    in_formula = False
     for number, line in enumerate(lines):
-        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if number + 1 < len(lines):
+            following = lines[number + 1]
+        else:
+            following = ""
         if line and re.fullmatch(r"-{3,}", following):
             section = line
         if line.strip():
-            in_formula = line.startswith("    ") if in_formula else before == ".. math::"
+            if in_formula:
+                in_formula = line.startswith("    ")
+            else:
+                in_formula = before == ".. math::"
             before = line.strip()
         is_literal = in_formula or section == "Examples" or line.startswith(">>>")
         is_entry = section not in ("", "Notes") and bool(line) and not line.startswith(" ")
-        result.append(line if is_literal else escape_entry(line) if is_entry else escape_prose(line))
+        result.append(
+            line if is_literal else escape_entry(line) if is_entry else escape_prose(line)
+        )
     lines[:] = result
 
 
 def escape_prose(line: str) -> str:
     """Escape bars and names that end in an underscore, write symbols as formulas, and link pages in a line."""
-    line = PAGE.sub(lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line)
+    line = PAGE.sub(
+        lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line
+    )
     parts = CODE.split(line)
     parts[::2] = [SYMBOL.sub(write_symbol, SIGNS.sub(r"\\\g<0>", part)) for part in parts[::2]]
     return "".join(parts)
@@ -49,7 +65,10 @@ def escape_prose(line: str) -> str:
 
 def write_symbol(m: re.Match[str]) -> str:
     """Return a symbol such as ``kappa_ij`` as a formula."""
-    letter = f"\\{m['greek']}" if m["greek"] else m["name"]
+    if m["greek"]:
+        letter = f"\\{m['greek']}"
+    else:
+        letter = m["name"]
     return rf"\ :math:`{letter}_{{{m['index']}}}`\ "
 
 
@@ -60,7 +79,10 @@ def escape_entry(line: str) -> str:
 
 
 class TemplateCache(BytecodeCache):
-    """Compile the template of numpydoc only once; compiling it for every docstring takes a fifth of a quick build."""
+    """Compile the template of numpydoc only once.
+
+    Compiling it for every docstring takes a fifth of a quick build.
+    """
 
     def __init__(self) -> None:
         self.compiled: dict[str, bytes] = {}
@@ -74,6 +96,8 @@ class TemplateCache(BytecodeCache):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    docscrape_sphinx.SandboxedEnvironment = partial(SandboxedEnvironment, bytecode_cache=TemplateCache())
+    docscrape_sphinx.SandboxedEnvironment = partial(
+        SandboxedEnvironment, bytecode_cache=TemplateCache()
+    )
     app.connect("autodoc-process-docstring", convert_docstring, priority=400)  # before numpydoc
     return {"parallel_read_safe": True}

@@ -1,6 +1,7 @@
 """Draw figures that no block of a page draws: the script ``figures/ecm.py`` writes ``ecm-alpha.png`` and others.
 
-A page shows them with ``![description](figures/ecm-alpha.png)``. They are drawn when the site is built.
+A page shows them with ``![description](figures/ecm-alpha.png)``. They are drawn when the site is
+built.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def draw_all(app: Sphinx) -> None:
 
     def folder(script: Path) -> Path:
         shared = "".join(file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("_*.py")))
-        return running.folder_of(f"figure-{script.stem}", script.read_text(encoding="utf-8") + shared)
+        return running.folder_of(
+            f"figure-{script.stem}", script.read_text(encoding="utf-8") + shared
+        )
 
     def work(script: Path) -> None:
         if not running.is_done(folder(script)):
@@ -40,18 +43,19 @@ def draw_all(app: Sphinx) -> None:
 
 
 def replace_figures(app: Sphinx, name: str, source: list[str]) -> None:
-    """Check that every figure has a script and a description; a quick build shows only the description."""
+    """Check that every figure has a script and a description.
+
+    A quick build shows only the description.
+    """
 
     def picture(m: re.Match[str]) -> str:
         if not (FOLDER / f"{m['name'].split('-')[0]}.py").exists():
             logger.warning(f"no script in docs/figures draws {m['name']}.png", location=name)
         if not m["alt"].strip():
             logger.warning(f"{m['name']}.png has no description", location=name)
-        return (
-            f"*(picture: {m['alt']})*"
-            if int(app.config.quick)
-            else render_image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
-        )
+        if int(app.config.quick):
+            return f"*(picture: {m['alt']})*"
+        return render_image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
 
     source[0] = LINK.sub(picture, source[0])
 
@@ -59,7 +63,9 @@ def replace_figures(app: Sphinx, name: str, source: list[str]) -> None:
 def render_image(path: str, alt: str, file: Path) -> str:
     """Return a figure in Markdown; wide figures can be scrolled on narrow screens."""
     image = f"```{{image}} {path}\n:alt: {alt}\n```"
-    return f"````{{container}} wide\n{image}\n````" if imagesize.get(file)[0] > MAX_PLAIN_WIDTH else image
+    if imagesize.get(file)[0] > MAX_PLAIN_WIDTH:
+        return f"````{{container}} wide\n{image}\n````"
+    return image
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Build the gallery: a page, a notebook and a tile for every script of ``examples/``.
 
-A comment at the beginning of a line, after a blank line, becomes text; `pages` runs the block of code below it.
-The paragraph ``# Picture: ...`` of such a comment describes the figure that the block draws.
+A comment at the beginning of a line, after a blank line, becomes text; `pages` runs the block of
+code below it. The paragraph ``# Picture: ...`` of such a comment describes the figure that the
+block draws.
 """
 
 from __future__ import annotations
@@ -70,16 +71,23 @@ class Cell(NamedTuple):
 
 
 def cells_of(script: Path) -> list[Cell]:
-    """Return the steps of a script; the first contains the docstring, without the line on how to run it."""
+    """Return the steps of a script.
+
+    The first contains the docstring, without the line on how to run it.
+    """
     source = script.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    lead = re.sub(r"\n*^ *python examples/.*$", "", ast.get_docstring(tree) or "", flags=re.MULTILINE)
+    lead = re.sub(
+        r"\n*^ *python examples/.*$", "", ast.get_docstring(tree) or "", flags=re.MULTILINE
+    )
     code = "\n".join(source.splitlines()[tree.body[0].end_lineno :])
     cells = [Cell(lead.strip(), "", "")]
     for part in re.split(r"\n\n+(?=# )", code):
         comment = re.match(r"(?:#.*(?:\n|$))*", part.lstrip("\n"))[0]
         text, _, alt = re.sub(r"^# ?", "", comment, flags=re.MULTILINE).partition("Picture: ")
-        cells.append(Cell(text.strip(), " ".join(alt.split()), part.lstrip("\n")[len(comment) :].strip("\n")))
+        cells.append(
+            Cell(text.strip(), " ".join(alt.split()), part.lstrip("\n")[len(comment) :].strip("\n"))
+        )
     return cells
 
 
@@ -107,10 +115,15 @@ def write(name: str, text: str) -> None:
 
 def page(stem: str) -> str:
     first, *cells = cells_of(EXAMPLES / f"{stem}.py")
-    files = f"{{download}}`script <../../examples/{stem}.py>` or {{download}}`notebook <{stem}.ipynb>`"
+    files = (
+        f"{{download}}`script <../../examples/{stem}.py>` or {{download}}`notebook <{stem}.ipynb>`"
+    )
     parts = [f"# {TITLES[stem]}", first.text, f"Download this example as a {files}."]
     for cell in cells:
-        picture = f"<!-- picture: {cell.alt} -->\n" if cell.alt else ""
+        if cell.alt:
+            picture = f"<!-- picture: {cell.alt} -->\n"
+        else:
+            picture = ""
         parts += [cell.text, f"{picture}```python\n{cell.code}\n```"]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -119,7 +132,10 @@ def notebook(stem: str) -> dict[str, Any]:
     """Return an example as a Jupyter notebook in the format 4.4."""
     cells: list[dict[str, Any]] = []
     for cell in cells_of(EXAMPLES / f"{stem}.py"):
-        text = cell.text if cells else f"# {TITLES[stem]}\n\n{cell.text}"
+        if cells:
+            text = cell.text
+        else:
+            text = f"# {TITLES[stem]}\n\n{cell.text}"
         if text:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": text})
         if cell.code:
@@ -131,7 +147,8 @@ def notebook(stem: str) -> dict[str, Any]:
 
 def tile(stem: str) -> str:
     """Return the tile of an example: its first figure, its title and its first paragraph."""
-    cells, folder = cells_of(EXAMPLES / f"{stem}.py"), folder_of(FOLDER / f"{stem}.md")
+    cells = cells_of(EXAMPLES / f"{stem}.py")
+    folder = folder_of(FOLDER / f"{stem}.md")
     pictures = []
     if running.is_done(folder):
         pictures = [name for result in running.results_in(folder) for name in result["pictures"]]
@@ -178,7 +195,10 @@ def papers() -> str:
             if shown["heading"] != heading:
                 parts.append(f"### {heading}")
             shown = {"paper": paper, "heading": heading}
-            words = match[1] if len(match[1].split()) > 2 else f"{heading}: {match[1]}"
+            if len(match[1].split()) > 2:
+                words = match[1]
+            else:
+                words = f"{heading}: {match[1]}"
             parts.append(f"![{words}](../../reproduce/{match[2]})")
     return "\n\n".join(parts) + "\n"
 

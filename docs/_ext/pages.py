@@ -33,37 +33,50 @@ def run_all(app: Sphinx) -> None:
     app.env.find_files(app.config, app.builder)
     pages = [Path(app.srcdir, f"{name}.md") for name in sorted(app.env.found_docs)]
     if int(app.config.quick):
-        pages = [page for page in pages if page.parent.name != "gallery"]  # The tests run the examples.
+        # The tests run the examples.
+        pages = [page for page in pages if page.parent.name != "gallery"]
     pending = [page for page in pages if page.exists() and needs_run(page)]
 
     def work(some: list[Path]) -> None:
         done = running.python(
-            str(running.HERE / "blocks.py"), *(str(path) for page in some for path in (page, folder_of(page)))
+            str(running.HERE / "blocks.py"),
+            *(str(path) for page in some for path in (page, folder_of(page))),
         )
         if done.returncode:
             logger.warning(f"the code of a page fails: {done.stderr[-4000:]}")
 
     shares = [pending[start :: running.MAX_PROCESSES] for start in range(running.MAX_PROCESSES)]
-    running.run_parallel([share for share in shares if share], work, f"running the code of {len(pending)} pages")
+    running.run_parallel(
+        [share for share in shares if share], work, f"running the code of {len(pending)} pages"
+    )
 
 
 def needs_run(page: Path) -> bool:
     """Return whether a page has code that can be run and has not been run."""
     text = page.read_text(encoding="utf-8")
-    return bool(blocks_of(text)) and not missing_packages(text) and not running.is_done(folder_of(page))
+    return (
+        bool(blocks_of(text))
+        and not missing_packages(text)
+        and not running.is_done(folder_of(page))
+    )
 
 
 def add_results(app: Sphinx, name: str, source: list[str]) -> None:
     """Insert the results below their blocks."""
     page = Path(app.srcdir, f"{name}.md")
-    blocks = blocks_of(source[0]) if page.exists() else []
+    if page.exists():
+        blocks = blocks_of(source[0])
+    else:
+        blocks = []
     if not blocks:
         return
-    app.env.note_dependency(str(folder_of(page) / "results.json"), docname=name)  # Read the page again after a run.
+    # Read the page again after a run.
+    app.env.note_dependency(str(folder_of(page) / "results.json"), docname=name)
     if not running.is_done(folder_of(page)):
         source[0] = add_missing_note(source[0])
         return  # A package is missing, or the code failed and a warning was logged.
-    text, at = "", 0
+    text = ""
+    at = 0
     for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
         text += source[0][at : block.end] + render_result(block, result, folder_of(page), name)
         at = block.end
@@ -97,8 +110,11 @@ def resolve_optional_pages(app: Sphinx, name: str, source: list[str]) -> None:
 
     def page(m: re.Match[str]) -> str:
         file = Path(app.srcdir, name).with_name(f"{m[1]}.md")
-        app.env.note_dependency(str(file), docname=name)  # Read the list again when the page is added.
-        return m[1] if file.exists() else ""
+        # Read the list again when the page is added.
+        app.env.note_dependency(str(file), docname=name)
+        if file.exists():
+            return m[1]
+        return ""
 
     source[0] = re.sub(r"^(\w+)\?$", page, source[0], flags=re.MULTILINE)
 
@@ -106,11 +122,14 @@ def resolve_optional_pages(app: Sphinx, name: str, source: list[str]) -> None:
 def render_result(block: Block, result: dict[str, Any], folder: Path, name: str) -> str:
     """Return the output and figures of a block in Markdown."""
     text = ""
-    printed = re.sub(r"\d+\.\d+(?= seconds\b)", "…", result["printed"].rstrip())  # Times depend on the machine.
+    # Times depend on the machine.
+    printed = re.sub(r"\d+\.\d+(?= seconds\b)", "…", result["printed"].rstrip())
     if printed:
         text += f"\n\n:::{{container}} printed\n````text\n{printed}\n````\n:::\n"
     if result["pictures"] and not block.alt:
-        logger.warning(f"line {block.line}: a figure without <!-- picture: description -->", location=name)
+        logger.warning(
+            f"line {block.line}: a figure without <!-- picture: description -->", location=name
+        )
     for picture in result["pictures"]:
         path = f"/{(folder / picture).relative_to(running.DOCS).as_posix()}"
         text += f"\n\n{render_image(path, block.alt or '', folder / picture)}\n"

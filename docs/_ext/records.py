@@ -1,10 +1,11 @@
 """Insert numbers and tables of the reports in `benchmarks` into the pages.
 
-``{{bench: DEFAULTS / Labels / EVCLUS / ARI}}`` is a cell of a table: report, heading of the section, row and heading of
-the column. A row is identified by its first cell, or by its first cells with commas between them. The
-beginning of a heading or row is sufficient if it is unique. A fifth part gives the number that follows these words in
-the cell, or the first number for ``#``: ``{{bench: RESULTS / all / EVCLUS / quality / ARI}}``.
-``{{table: QUESTIONS / Mean}}`` is a whole table. The report ``REPRODUCTION`` is reproduce/RESULTS.md.
+``{{bench: DEFAULTS / Labels / EVCLUS / ARI}}`` is a cell of a table: report, heading of the
+section, row and heading of the column. A row is identified by its first cell, or by its first cells
+with commas between them. The beginning of a heading or row is sufficient if it is unique. A fifth
+part gives the number that follows these words in the cell, or the first number for ``#``:
+``{{bench: RESULTS / all / EVCLUS / quality / ARI}}``. ``{{table: QUESTIONS / Mean}}`` is a whole
+table. The report ``REPRODUCTION`` is reproduce/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ class RecordError(LookupError):
 
 
 def report_file(name: str) -> Path:
-    return ROOT / "reproduce" / "RESULTS.md" if name == "REPRODUCTION" else ROOT / "benchmarks" / f"{name}.md"
+    if name == "REPRODUCTION":
+        return ROOT / "reproduce" / "RESULTS.md"
+    return ROOT / "benchmarks" / f"{name}.md"
 
 
 @cache
@@ -52,7 +55,9 @@ def find(wanted: str, options: list[str], where: str) -> int:
     matches = [i for i, option in enumerate(options) if option == wanted]
     matches = matches or [i for i, option in enumerate(options) if option.startswith(wanted)]
     if len(matches) != 1:
-        raise RecordError(f"{where}: {len(matches)} entries begin with {wanted!r}; there are {sorted(set(options))}")
+        raise RecordError(
+            f"{where}: {len(matches)} entries begin with {wanted!r}; there are {sorted(set(options))}"
+        )
     return matches[0]
 
 
@@ -66,16 +71,29 @@ def tables_of(report: str, section: str) -> list[list[str]]:
 def lookup(report: str, section: str, row: str, column: str, words: str | None = None) -> str:
     """Return a cell of a report, or the number that follows the words in it (the first one for ``#``)."""
     where = f"{report} / {section}"
-    tables = [table for table in tables_of(report, section) if any(h.startswith(column) for h in cells_of(table[0]))]
+    tables = [
+        table
+        for table in tables_of(report, section)
+        if any(h.startswith(column) for h in cells_of(table[0]))
+    ]
     rows = [(cells_of(table[0]), cells_of(line)) for table in tables for line in table[2:]]
     first = [cells[0] for _, cells in rows]
-    names = first if first.count(row) == 1 else [", ".join(cells) for _, cells in rows]
+    if first.count(row) == 1:
+        names = first
+    else:
+        names = [", ".join(cells) for _, cells in rows]
     heads, cells = rows[find(row, names, f"{where}, tables with the column {column}")]
     cell = cells[find(column, heads, f"{where} / {row}")]
     if words is not None:
-        after = cell if words == "#" else cell.partition(words)[2]
+        if words == "#":
+            after = cell
+        else:
+            after = cell.partition(words)[2]
         number = NUMBER.search(after)
-        cell = number[0] if number else ""
+        if number:
+            cell = number[0]
+        else:
+            cell = ""
     if not cell:
         raise RecordError(f"{where} / {row} / {column} has no value")
     return cell

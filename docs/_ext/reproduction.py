@@ -10,7 +10,8 @@ from sphinx.application import Sphinx
 
 FOLDER = running.DOCS / "reproduction"
 REPORT = running.ROOT / "reproduce" / "RESULTS.md"
-WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"  # for wide tables, as WIDE_PAGES in conf.py
+# for wide tables, as WIDE_PAGES in conf.py
+WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 
 
 def slug(heading: str) -> str:
@@ -19,20 +20,31 @@ def slug(heading: str) -> str:
 
 
 def split(report: str) -> dict[str, str]:
-    """Return the text of each file; links to headings become links to the page that contains the heading."""
+    """Return the text of each file.
+
+    Links to headings become links to the page that contains the heading.
+    """
     sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
     n_general = 1 + next(i for i, text in enumerate(sections) if text.startswith("## Overview"))
     papers = {slug(text.partition("\n")[0][3:]): text for text in sections[n_general:]}
     pages = {
-        slug(heading): name for name, text in papers.items() for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        slug(heading): name
+        for name, text in papers.items()
+        for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     }
 
     def link(text: str) -> str:
         return re.sub(
-            r"(?<=\]\()#([^)]*)", lambda m: f"/reproduction/{pages[m[1]]}.md{m[0]}" if m[1] in pages else m[0], text
+            r"(?<=\]\()#([^)]*)",
+            lambda m: f"/reproduction/{pages[m[1]]}.md{m[0]}" if m[1] in pages else m[0],
+            text,
         )
 
-    toctree = "```{toctree}\n:hidden:\n\n" + "".join(f"reproduction/{name}\n" for name in papers) + "```\n"
+    toctree = (
+        "```{toctree}\n:hidden:\n\n"
+        + "".join(f"reproduction/{name}\n" for name in papers)
+        + "```\n"
+    )
     files = {"overview.txt": link("".join(sections[:n_general])) + toctree}
     for name, text in papers.items():
         text = re.sub(r"^#(#+ )", r"\1", text, flags=re.MULTILINE)

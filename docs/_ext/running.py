@@ -32,7 +32,8 @@ def package_hash() -> str:
     """Return a hash of the code of the package, without comments and docstrings."""
     digest = hashlib.sha256()
     for file in sorted([*ROOT.glob("src/dempster/**/*.py"), HERE / "blocks.py"]):
-        code = compile(file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2)  # no docstrings
+        # no docstrings
+        code = compile(file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2)
         for part in code_parts(code):
             digest.update(part)
     for file in sorted(ROOT.glob("src/dempster/**/*.[ch]")):
@@ -43,18 +44,30 @@ def package_hash() -> str:
 def code_parts(code: CodeType) -> Iterator[bytes]:
     """Yield the content of compiled code without line numbers."""
     yield code.co_code
-    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_kwonlyargcount)).encode()
+    yield repr(
+        (
+            code.co_names,
+            code.co_varnames,
+            code.co_freevars,
+            code.co_argcount,
+            code.co_kwonlyargcount,
+        )
+    ).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from code_parts(constant)
         elif isinstance(constant, frozenset):
-            yield repr(sorted(map(repr, constant))).encode()  # The order of a set differs between processes.
+            # The order of a set differs between processes.
+            yield repr(sorted(map(repr, constant))).encode()
         else:
             yield repr(constant).encode()
 
 
 def folder_of(name: str, text: str) -> Path:
-    """Return the folder for the results of some code, which changes with the code; remove older folders."""
+    """Return the folder for the results of some code, which changes with the code.
+
+    Remove older folders.
+    """
     folder = CACHE / name / hashlib.sha256((package_hash() + text).encode()).hexdigest()[:16]
     for old in (CACHE / name).glob("*"):
         if old != folder:
@@ -73,7 +86,12 @@ def environment() -> dict[str, str]:
 
 def python(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, encoding="utf-8"
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
 
 
@@ -86,7 +104,10 @@ def results_in(folder: Path) -> Any:
 
 
 def run_script(script: Path, folder: Path) -> str | None:
-    """Run a script in an empty folder and keep its output and figures; return the error message if it fails."""
+    """Run a script in an empty folder and keep its output and figures.
+
+    Return the error message if it fails.
+    """
     with tempfile.TemporaryDirectory() as work:
         done = python(str(script), folder=Path(work))
         if done.returncode:
@@ -103,5 +124,7 @@ def run_parallel(items: Iterable[Item], work: Callable[[Item], object], title: s
     items = list(items)
     with ThreadPoolExecutor(MAX_PROCESSES) as pool:
         results = pool.map(work, items)
-        for _ in status_iterator(results, f"{title}... ", "darkgreen", len(items), stringify_func=lambda _: ""):
+        for _ in status_iterator(
+            results, f"{title}... ", "darkgreen", len(items), stringify_func=lambda _: ""
+        ):
             pass

@@ -10,7 +10,9 @@ from dempster.explain import doubt_scores
 from dempster.plot import CredalPartitionDisplay
 
 mpl.use("Agg")
-plt.rcParams.update({"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 10, "axes.titlesize": 10.5})
+plt.rcParams.update(
+    {"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 10, "axes.titlesize": 10.5}
+)
 
 TOO_SMALL_TO_LARGE = ("too small", "about right", "too large")
 
@@ -27,7 +29,9 @@ def blank(ax: Any) -> None:
 
 def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
     """Draw a fitted model over its data, with the numbers of ambiguous objects and outliers in the title."""
-    CredalPartitionDisplay.from_estimator(model, X).plot(ax=ax, marker_size=marker_size, legend=False)
+    CredalPartitionDisplay.from_estimator(model, X).plot(
+        ax=ax, marker_size=marker_size, legend=False
+    )
     found = model.credal_partition_
     ax.set_title(f"{title}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers")
     blank(ax)
@@ -36,7 +40,16 @@ def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float 
 def doubt_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
     """Draw the objects with their doubt from light (certain) to dark (ignorance)."""
     doubt = doubt_scores(model.credal_partition_)
-    ax.scatter(*X.T, s=marker_size, c=doubt, cmap="cividis_r", vmin=0, vmax=1, edgecolors="0.4", linewidths=0.3)
+    ax.scatter(
+        *X.T,
+        s=marker_size,
+        c=doubt,
+        cmap="cividis_r",
+        vmin=0,
+        vmax=1,
+        edgecolors="0.4",
+        linewidths=0.3,
+    )
     ax.set_title(f"{title}\nmean doubt {doubt.mean():.2f}")
     ax.spines[["top", "right"]].set_visible(False)
     blank(ax)
@@ -53,7 +66,9 @@ def parameter_row(
     panel: Callable[[Any, Any, Any, str], None] = partition_panel,
 ) -> None:
     """Draw the same data with each value of a parameter, one panel for each value."""
-    figure, axes = plt.subplots(1, len(values), figsize=(3.7 * len(values), 3.6), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(values), figsize=(3.7 * len(values), 3.6), layout="constrained"
+    )
     for ax, value, word in zip(axes, values, words, strict=True):
         model = fit(**{parameter: value})
         panel(ax, model, X, f"{word}: {parameter}={show(value, model)}")

@@ -18,7 +18,9 @@ def clouds(*parts: tuple[Any, Any, int]) -> np.ndarray:
 
 def row(name: str, *panels: Callable[[Any], None], width: float = 3.7, height: float = 3.6) -> None:
     """Draw panels side by side; each panel is a function of the axes."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(width * len(panels), height), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(width * len(panels), height), layout="constrained"
+    )
     for ax, panel in zip(np.atleast_1d(axes), panels, strict=True):
         panel(ax)
     save(figure, name)
@@ -32,7 +34,8 @@ def partition_of(model: Any, X: Any, title: str) -> Callable[[Any], None]:
 def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.35) -> None:
     """Draw predicted masses in the plane: color of the cluster or class, white for ignorance, gray for outliers."""
     X = np.asarray(X)
-    low, high = X.min(axis=0), X.max(axis=0)
+    low = X.min(axis=0)
+    high = X.max(axis=0)
     low, high = low - margin * (high - low), high + margin * (high - low)
     x, z = (np.linspace(low[a], high[a], 90) for a in (0, 1))
     found = model.predict_mass(np.stack(np.meshgrid(x, z), axis=-1).reshape(-1, 2))
@@ -44,7 +47,13 @@ def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.
         shade[(size == 1) & membership[:, k].astype(bool)] = 0.35 + 0.65 * rgb
     shade[size == 0] = 0.45
     image = np.clip(np.asarray(found.masses) @ shade, 0, 1).reshape(len(z), len(x), 3)
-    ax.imshow(image, origin="lower", extent=(low[0], high[0], low[1], high[1]), aspect="auto", interpolation="bilinear")
+    ax.imshow(
+        image,
+        origin="lower",
+        extent=(low[0], high[0], low[1], high[1]),
+        aspect="auto",
+        interpolation="bilinear",
+    )
     ax.scatter(*X.T, s=12, c=COLORS[np.asarray(y)], edgecolors="white", linewidths=0.4)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
     blank(ax)

@@ -19,20 +19,34 @@ def fit(**parameters):
 
 
 parameter_row(
-    "bootclus-confidence", "confidence", [0.5, 0.9, 0.999], fit, X, words=("shorter", "default", "longer intervals")
+    "bootclus-confidence",
+    "confidence",
+    [0.5, 0.9, 0.999],
+    fit,
+    X,
+    words=("shorter", "default", "longer intervals"),
 )
 
-# Coverage of the known true probabilities against the number of bootstrap samples, as mean over four data sets,
-# because a single one varies too much.
+# Coverage of the known true probabilities against the number of bootstrap samples, as mean over
+# four data sets, because a single one varies too much.
 sets_of_data = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(4)]
-numbers, levels = [5, 20, 100], {0.5: ("#0072b2", "o"), 0.9: ("#d55e00", "s")}
+numbers = [5, 20, 100]
+levels = {0.5: ("#0072b2", "o"), 0.9: ("#d55e00", "s")}
 coverage = np.zeros((len(levels), len(numbers), 2))
 for column, number in enumerate(numbers):
     for one in sets_of_data:
-        model = BootClus(3, mixture="EII", n_bootstraps=number, n_partners=100, warm_start=True, random_state=0)
+        model = BootClus(
+            3, mixture="EII", n_bootstraps=number, n_partners=100, warm_start=True, random_state=0
+        )
         for line, confidence in enumerate(levels):
-            found = model.set_params(confidence=confidence).fit(one.data).intervals_.coverage(one.posterior)
-            coverage[line, column] += np.array([found.belief, found.belief_length]) / len(sets_of_data)
+            found = (
+                model.set_params(confidence=confidence)
+                .fit(one.data)
+                .intervals_.coverage(one.posterior)
+            )
+            coverage[line, column] += np.array([found.belief, found.belief_length]) / len(
+                sets_of_data
+            )
 figure, (held, length) = plt.subplots(1, 2, figsize=(8.4, 3.2), layout="constrained")
 for (confidence, (color, marker)), lines in zip(levels.items(), coverage, strict=True):
     held.plot(numbers, lines[:, 0], marker=marker, color=color, label=f"confidence={confidence}")
@@ -48,7 +62,8 @@ for ax in (held, length):
     ax.spines[["top", "right"]].set_visible(False)
 save(figure, "bootclus-bootstraps")
 
-# If the covariance model is too simple (round instead of elongated clusters), the result is wrong but certain.
+# If the covariance model is too simple (round instead of elongated clusters), the result is wrong
+# but certain.
 elongated = X * (3.0, 1.0)
 parameter_row(
     "bootclus-mixture",

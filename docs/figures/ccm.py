@@ -18,7 +18,9 @@ usual = fit().delta_
 
 
 def auto(value, chosen):
-    return f'"auto" ({chosen:.2g})' if value == "auto" else f"{value}"
+    if value == "auto":
+        return f'"auto" ({chosen:.2g})'
+    return f"{value}"
 
 
 parameter_row(
@@ -30,9 +32,17 @@ parameter_row(
     show=lambda value, model: auto(value, model.delta_),
 )
 parameter_row(
-    "ccm-beta", "beta", [1.05, "auto", 5], fit, X, show=lambda value, model: auto(value, model.beta_), panel=doubt_panel
+    "ccm-beta",
+    "beta",
+    [1.05, "auto", 5],
+    fit,
+    X,
+    show=lambda value, model: auto(value, model.beta_),
+    panel=doubt_panel,
 )
-parameter_row("ccm-gamma", "gamma", [0, 1, 20], lambda gamma: fit(gamma=gamma, focal_sets="pairs"), X)
+parameter_row(
+    "ccm-gamma", "gamma", [0, 1, 20], lambda gamma: fit(gamma=gamma, focal_sets="pairs"), X
+)
 parameter_row("ccm-number", "n_clusters", [3, 4, 6], fit, X)
 
 # Three clusters in a row: the barycenter of the outer two is at the cluster between them.

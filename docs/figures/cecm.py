@@ -15,14 +15,18 @@ known = Constraints.from_labels(group, 60, random_state=0)
 
 
 def fit(constraints=known, **parameters):
-    return CECM(2, **{"metric": "adaptive", "random_state": 0, **parameters}).fit(X, constraints=constraints)
+    return CECM(2, **{"metric": "adaptive", "random_state": 0, **parameters}).fit(
+        X, constraints=constraints
+    )
 
 
 def wrong_panel(ax, model, data, title):
     """Draw a partition with the number of wrong objects in the title."""
     partition_panel(ax, model, data, title)
     wrong = min((model.labels_ != group).sum(), (model.labels_ == group).sum())
-    ax.set_title(f"{title}\n{wrong} of {len(data)} wrong, {len(model.credal_partition_.ambiguous)} ambiguous")
+    ax.set_title(
+        f"{title}\n{wrong} of {len(data)} wrong, {len(model.credal_partition_.ambiguous)} ambiguous"
+    )
 
 
 # One answer in ten is wrong.
@@ -64,7 +68,9 @@ answers = Constraints.from_labels(moon, 60, random_state=0)
 lies = Constraints.from_labels(np.random.default_rng(0).permutation(group), 60, random_state=0)
 row(
     "cecm-fails",
-    partition_of(CECM(2, random_state=0).fit(moons, constraints=answers), moons, "two moons, 60 true pairs"),
+    partition_of(
+        CECM(2, random_state=0).fit(moons, constraints=answers), moons, "two moons, 60 true pairs"
+    ),
     partition_of(fit(lies), X, "60 pairs of random answers"),
     width=4.2,
 )

@@ -12,7 +12,9 @@ from sklearn.mixture import GaussianMixture
 from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, CredalClustering
 from dempster.datasets import make_bananas, make_circles
 
-COLORS = np.array(["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "0.5"])
+COLORS = np.array(
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "0.5"]
+)
 rng = np.random.default_rng(7)
 
 
@@ -34,7 +36,10 @@ SHAPES = {
     "bananas": (make_bananas(300, random_state=1)[0], 2),
     "rings": (make_circles(random_state=1)[0], 2),
     "noise": (scattered(clouds(((0, 0), 0.6, 90), ((5, 0), 0.6, 90), ((2.5, 4), 0.6, 90)), 60), 3),
-    "mixed": (scattered(clouds(((0, 0), (2.5, 0.4), 110), ((0, 3.5), 0.6, 90), ((4.5, 4), 1.3, 100)), 12), 3),
+    "mixed": (
+        scattered(clouds(((0, 0), (2.5, 0.4), 110), ((0, 3.5), 0.6, 90), ((4.5, 4), 1.3, 100)), 12),
+        3,
+    ),
 }
 METHODS = {
     "k-means": lambda c: KMeans(c, n_init=10, random_state=0),
@@ -48,7 +53,10 @@ METHODS = {
 }
 
 figure, axes = plt.subplots(
-    len(SHAPES), len(METHODS), figsize=(1.3 * len(METHODS), 1.25 * len(SHAPES)), layout="constrained"
+    len(SHAPES),
+    len(METHODS),
+    figsize=(1.3 * len(METHODS), 1.25 * len(SHAPES)),
+    layout="constrained",
 )
 for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
     X = (X - X.mean(axis=0)) / X.std()  # One scale for both axes keeps the shapes.
@@ -58,10 +66,15 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
             warnings.simplefilter("ignore")  # The figure shows where a method fails.
             model = make(c).fit(X)
         partition = getattr(model, "credal_partition_", None)
-        labels = model.predict(X) if hasattr(model, "predict") and partition is None else model.labels_
-        ambiguous, out = [], np.flatnonzero(labels < 0)
+        if hasattr(model, "predict") and partition is None:
+            labels = model.predict(X)
+        else:
+            labels = model.labels_
+        ambiguous = []
+        out = np.flatnonzero(labels < 0)
         if partition is not None:
-            ambiguous, out = partition.ambiguous, partition.outliers
+            ambiguous = partition.ambiguous
+            out = partition.outliers
         inside = np.setdiff1d(np.arange(len(X)), out)
         found = np.unique(labels[inside])
         place = np.argsort(

@@ -56,8 +56,13 @@ save(figure, "ecm-metric")
 
 # Cases of failure: clusters without a center, and many outliers.
 moons, _ = make_moons(300, noise=0.06, random_state=0)
-crowd = np.vstack([rng.normal(m, 0.6, (60, 2)) for m in ((0, 0), (4, 0), (2, 3.4))] + [rng.uniform(-9, 13, (150, 2))])
+crowd = np.vstack(
+    [rng.normal(m, 0.6, (60, 2)) for m in ((0, 0), (4, 0), (2, 3.4))]
+    + [rng.uniform(-9, 13, (150, 2))]
+)
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 partition_panel(axes[0], ECM(2, random_state=0).fit(moons), moons, "two moons")
-partition_panel(axes[1], ECM(3, random_state=0).fit(crowd), crowd, "nearly half of the objects are noise")
+partition_panel(
+    axes[1], ECM(3, random_state=0).fit(crowd), crowd, "nearly half of the objects are noise"
+)
 save(figure, "ecm-fails")

@@ -6,7 +6,9 @@ from sklearn.datasets import make_blobs, make_moons
 
 from dempster.classify import EKNNClassifier
 
-X, y = make_blobs([60, 60, 60], centers=[(0, 0), (2.6, 0), (1.3, 2.4)], cluster_std=0.8, random_state=0)
+X, y = make_blobs(
+    [60, 60, 60], centers=[(0, 0), (2.6, 0), (1.3, 2.4)], cluster_std=0.8, random_state=0
+)
 
 
 def fit(**parameters):
@@ -19,7 +21,13 @@ def panel(ax, model, data, title):
 
 parameter_row("eknnclassifier-neighbors", "n_neighbors", [1, 10, 120], fit, X, panel=panel)
 parameter_row(
-    "eknnclassifier-gamma", "gamma", [0.15, None, 6.0], fit, X, words=("too small", "learned", "too large"), panel=panel
+    "eknnclassifier-gamma",
+    "gamma",
+    [0.15, None, 6.0],
+    fit,
+    X,
+    words=("too small", "learned", "too large"),
+    panel=panel,
 )
 parameter_row(
     "eknnclassifier-reliability",
@@ -35,7 +43,12 @@ few, few_y = make_blobs([150, 8], centers=[(0, 0), (2.4, 0)], cluster_std=0.9, r
 moons, moon = make_moons(200, noise=0.2, random_state=0)
 row(
     "eknnclassifier-fails",
-    map_of(EKNNClassifier(n_neighbors=25).fit(few, few_y), few, few_y, "eight objects of one class, K=25"),
+    map_of(
+        EKNNClassifier(n_neighbors=25).fit(few, few_y),
+        few,
+        few_y,
+        "eight objects of one class, K=25",
+    ),
     map_of(EKNNClassifier(n_neighbors=10).fit(moons, moon), moons, moon, "no failure: any shape"),
     width=4.2,
 )

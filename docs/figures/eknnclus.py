@@ -17,8 +17,12 @@ def cluster_panel(ax, model, X, title):
     """Draw clusters with different colors and, if there are more clusters than colors, different markers."""
     for k in range(model.n_clusters_):
         marker = "osD^vP*X"[k // len(COLORS) % 8]
-        ax.scatter(*X[model.labels_ == k].T, s=13, c=COLORS[k % len(COLORS)], marker=marker, linewidths=0)
-    ax.set_title(f"{title}\n{model.n_clusters_} {'clusters' if model.n_clusters_ > 1 else 'cluster'}")
+        ax.scatter(
+            *X[model.labels_ == k].T, s=13, c=COLORS[k % len(COLORS)], marker=marker, linewidths=0
+        )
+    ax.set_title(
+        f"{title}\n{model.n_clusters_} {'clusters' if model.n_clusters_ > 1 else 'cluster'}"
+    )
     ax.spines[["top", "right"]].set_visible(False)
     ax.set(xticks=[], yticks=[])
 
@@ -42,7 +46,13 @@ parameter_row(
     panel=cluster_panel,
 )
 parameter_row(
-    "eknnclus-q", "q", [0.1, 0.9, 1.0], fit, X, words=("too small", "default", "largest"), panel=cluster_panel
+    "eknnclus-q",
+    "q",
+    [0.1, 0.9, 1.0],
+    fit,
+    X,
+    words=("too small", "default", "largest"),
+    panel=cluster_panel,
 )
 row(
     "eknnclus-doubt",
@@ -52,7 +62,9 @@ row(
 )
 
 rng = np.random.default_rng(0)
-noisy = np.vstack([clouds(((0, 0), 0.6, 100), ((5, 0), 0.6, 100)), rng.uniform((-4, -5), (9, 5), (60, 2))])
+noisy = np.vstack(
+    [clouds(((0, 0), 0.6, 100), ((5, 0), 0.6, 100)), rng.uniform((-4, -5), (9, 5), (60, 2))]
+)
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 unequal = clouds(((0, 0), 2.0, 300), ((6.5, 0), 0.4, 25))
 row(

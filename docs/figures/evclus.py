@@ -16,7 +16,8 @@ def fit(**parameters):
     return EVCLUS(**{"n_clusters": 4, "random_state": 0, **parameters}).fit(X)
 
 
-# With all pairs, d0 determines when two objects are in different clusters, and so which are ambiguous or outliers.
+# With all pairs, d0 determines when two objects are in different clusters, and so which are
+# ambiguous or outliers.
 parameter_row(
     "evclus-d0",
     "d0",

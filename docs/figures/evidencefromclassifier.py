@@ -10,7 +10,9 @@ from sklearn.neural_network import MLPClassifier
 
 from dempster.classify import EvidenceFromClassifier
 
-X, y = make_blobs([60, 60, 60], centers=[(0, 0), (3, 0), (1.5, 2.8)], cluster_std=0.8, random_state=0)
+X, y = make_blobs(
+    [60, 60, 60], centers=[(0, 0), (3, 0), (1.5, 2.8)], cluster_std=0.8, random_state=0
+)
 
 
 def logistic(C):
@@ -43,7 +45,10 @@ row(
 words = ("too small", "about right", "too large")
 row(
     "evidencefromclassifier-C",
-    *(map_of(logistic(C), X, y, f"{w}: C={C}", margin=0.8) for w, C in zip(words, (0.002, 1.0, 1000.0), strict=True)),
+    *(
+        map_of(logistic(C), X, y, f"{w}: C={C}", margin=0.8)
+        for w, C in zip(words, (0.002, 1.0, 1000.0), strict=True)
+    ),
 )
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

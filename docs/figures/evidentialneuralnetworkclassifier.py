@@ -15,8 +15,21 @@ def fit(**parameters):
 
 
 def panel(ax, model, data, title):
-    mass_map(ax, model, data, y, f"{title}\nerror on its own data {1 - model.score(data, y):.2f}", margin=0.6)
-    ax.scatter(*model.prototypes_.T, s=40 * model.reliabilities_ + 3, marker="D", c="black", edgecolors="white")
+    mass_map(
+        ax,
+        model,
+        data,
+        y,
+        f"{title}\nerror on its own data {1 - model.score(data, y):.2f}",
+        margin=0.6,
+    )
+    ax.scatter(
+        *model.prototypes_.T,
+        s=40 * model.reliabilities_ + 3,
+        marker="D",
+        c="black",
+        edgecolors="white",
+    )
 
 
 name = "evidentialneuralnetworkclassifier"
@@ -40,6 +53,11 @@ row(
         y,
         "one attribute in other units",
     ),
-    map_of(EvidentialNeuralNetworkClassifier(4, n_init=3, random_state=0).fit(X, y), X, y, "the same, standardized"),
+    map_of(
+        EvidentialNeuralNetworkClassifier(4, n_init=3, random_state=0).fit(X, y),
+        X,
+        y,
+        "the same, standardized",
+    ),
     width=4.2,
 )

@@ -11,11 +11,20 @@ X, y = make_moons(240, noise=0.2, random_state=0)
 
 
 def fit(**parameters):
-    return EvidentialRBFClassifier(**{"n_prototypes": 10, "n_init": 2, "random_state": 0, **parameters}).fit(X, y)
+    return EvidentialRBFClassifier(
+        **{"n_prototypes": 10, "n_init": 2, "random_state": 0, **parameters}
+    ).fit(X, y)
 
 
 def panel(ax, model, data, title):
-    mass_map(ax, model, data, y, f"{title}\nerror on its own data {1 - model.score(data, y):.2f}", margin=0.6)
+    mass_map(
+        ax,
+        model,
+        data,
+        y,
+        f"{title}\nerror on its own data {1 - model.score(data, y):.2f}",
+        margin=0.6,
+    )
     ax.scatter(*model.prototypes_.T, s=36, marker="D", c="black", edgecolors="white")
 
 
@@ -25,7 +34,11 @@ parameter_row(f"{name}-regularization", "regularization", [1e-7, 1e-3, 0.3], fit
 row(
     f"{name}-far",
     map_of(
-        EvidenceFromClassifier(LogisticRegression()).fit(X, y), X, y, "logistic regression: sure far away", margin=1.5
+        EvidenceFromClassifier(LogisticRegression()).fit(X, y),
+        X,
+        y,
+        "logistic regression: sure far away",
+        margin=1.5,
     ),
     map_of(fit(), X, y, "RBF network: white far away", margin=1.5),
     width=4.2,

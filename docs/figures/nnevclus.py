@@ -34,7 +34,10 @@ parameter_row(
 # Masses far from the training data, without and with an outlier detector.
 three = clouds(((0, 0), 0.8, 80), ((5, 0), 0.8, 80), ((2.5, 4.3), 0.8, 80))
 maps = []
-for title, detector in (("without a detector", None), ('outlier_detector="one-class-svm"', "one-class-svm")):
+for title, detector in (
+    ("without a detector", None),
+    ('outlier_detector="one-class-svm"', "one-class-svm"),
+):
     model = NNEVCLUS(3, outlier_detector=detector, random_state=0).fit(three)
     maps.append(map_of(model, three, model.labels_, title, margin=1.0))
 row("nnevclus-detector", *maps, width=4.2)

@@ -26,7 +26,15 @@ def ellipse_panel(ax, model, X, title):
         width, height = 2 * np.sqrt(4.6 * values)
         angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
         ax.add_patch(
-            Ellipse(mean, width, height, angle=angle, fill=False, edgecolor=COLORS[k % len(COLORS)], linewidth=1.5)
+            Ellipse(
+                mean,
+                width,
+                height,
+                angle=angle,
+                fill=False,
+                edgecolor=COLORS[k % len(COLORS)],
+                linewidth=1.5,
+            )
         )
     ax.set_title(f"{title}\nBIC {model.bic_:.0f}")
     ax.set_aspect("equal", adjustable="datalim")
@@ -55,9 +63,14 @@ moons, _ = make_moons(300, noise=0.06, random_state=0)
 small = clouds(((0, 0), 1, 12), ((4, 0), 1, 12))
 row(
     f"{name}-fails",
-    lambda ax: ellipse_panel(ax, ParsimoniousGaussianMixture().fit(moons), moons, "two moons, number by BIC"),
     lambda ax: ellipse_panel(
-        ax, ParsimoniousGaussianMixture(4, model="VVI").fit(small), small, "24 objects, four components"
+        ax, ParsimoniousGaussianMixture().fit(moons), moons, "two moons, number by BIC"
+    ),
+    lambda ax: ellipse_panel(
+        ax,
+        ParsimoniousGaussianMixture(4, model="VVI").fit(small),
+        small,
+        "24 objects, four components",
     ),
     width=4.2,
 )

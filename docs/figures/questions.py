@@ -19,10 +19,19 @@ STYLES = {
 tables = {}
 for part in re.split(r"^## ", REPORT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
     title, *lines = part.splitlines()
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    tables[title] = [int(n) for n in head[1:]], {name: [float(v) for v in values] for name, *values in rows}
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|")
+    ]
+    tables[title] = (
+        [int(n) for n in head[1:]],
+        {name: [float(v) for v in values] for name, *values in rows},
+    )
 
-figure, axes = plt.subplots(2, -(-len(tables) // 2), figsize=(10.5, 5.6), layout="constrained", squeeze=False)
+figure, axes = plt.subplots(
+    2, -(-len(tables) // 2), figsize=(10.5, 5.6), layout="constrained", squeeze=False
+)
 for ax, (title, (answers, rows)) in zip(axes.flat, tables.items(), strict=False):
     for name, values in rows.items():
         ax.plot(answers, values, label=name, markersize=4, **STYLES[name])
@@ -30,5 +39,7 @@ for ax, (title, (answers, rows)) in zip(axes.flat, tables.items(), strict=False)
     ax.spines[["top", "right"]].set_visible(False)
 for ax in axes.flat[len(tables) :]:
     ax.axis("off")
-figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+figure.legend(
+    *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+)
 save(figure, "questions-curves")

@@ -40,7 +40,9 @@ def corrected(correction):
 def shift_panel(ax, model, data, title):
     partition_panel(ax, model, data, title)
     shift = model.shift_ / np.median(bent)
-    ax.set_title(f"{title}\nshifted by {shift:.1f} medians, {len(model.credal_partition_.ambiguous)} ambiguous")
+    ax.set_title(
+        f"{title}\nshifted by {shift:.1f} medians, {len(model.credal_partition_.ambiguous)} ambiguous"
+    )
 
 
 parameter_row(
@@ -58,6 +60,10 @@ moons, _ = make_moons(300, noise=0.06, random_state=0)
 row(
     "recm-fails",
     partition_of(RECM(2, random_state=0).fit(moons), moons, "two moons"),
-    partition_of(RECM(4, metric="precomputed", square=True, random_state=0).fit(squares), X, "squares squared again"),
+    partition_of(
+        RECM(4, metric="precomputed", square=True, random_state=0).fit(squares),
+        X,
+        "squares squared again",
+    ),
     width=4.2,
 )

@@ -32,16 +32,29 @@ def segments(word, name, value, **more):
     picture = np.repeat(found[..., None], 3, axis=-1) * 0.42
     ambiguous = model.credal_partition_.ambiguous
     picture.reshape(-1, 3)[ambiguous] = (0.84, 0.37, 0.0)
-    shown = f'"{value}"' if isinstance(value, str) else value
-    wrong, lost, ambiguous = (found != truth).mean(), (found != truth)[line].mean(), len(ambiguous) / truth.size
-    return panel(picture, f"{word}: {name}={shown}\n{wrong:.1%} wrong, {lost:.0%} of the vessel; {ambiguous:.1%} open")
+    if isinstance(value, str):
+        shown = f'"{value}"'
+    else:
+        shown = value
+    wrong = (found != truth).mean()
+    lost = (found != truth)[line].mean()
+    ambiguous = len(ambiguous) / truth.size
+    return panel(
+        picture,
+        f"{word}: {name}={shown}\n{wrong:.1%} wrong, {lost:.0%} of the vessel; {ambiguous:.1%} open",
+    )
 
 
 row("secm-scan", panel(truth, "truth"), panel(scan, "what is seen"), width=3.4, height=2.9)
-panels = [segments(*one, radius=2) for one in zip(TOO_SMALL_TO_LARGE, ["smoothing"] * 3, (0.0, 0.5, 0.95), strict=True)]
+panels = [
+    segments(*one, radius=2)
+    for one in zip(TOO_SMALL_TO_LARGE, ["smoothing"] * 3, (0.0, 0.5, 0.95), strict=True)
+]
 row("secm-smoothing", *panels, height=3.2)
 words = ("default", "wider", "too large")
-panels = [segments(*one, smoothing=0.8) for one in zip(words, ["radius"] * 3, (1, 2, 6), strict=True)]
+panels = [
+    segments(*one, smoothing=0.8) for one in zip(words, ["radius"] * 3, (1, 2, 6), strict=True)
+]
 row("secm-radius", *panels, height=3.2)
 panels = [
     segments(word, "focal_sets", value)

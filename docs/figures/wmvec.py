@@ -9,7 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import WMVEC
 
-# Four classes. One view separates the first two from the last two, another the odd from the even, two are noise.
+# Four classes. One view separates the first two from the last two, another the odd from the even,
+# two are noise.
 rng = np.random.default_rng(0)
 kind = np.arange(300) % 4
 views = {
@@ -25,7 +26,12 @@ def weights_panel(evenness, word):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The figure shows that one view has all the weight.
             model = WMVEC(4, evenness=evenness, random_state=0).fit(views)
-        ax.barh(model.view_names_, model.view_weights_, color=["#0072b2", "#d55e00", "0.6", "0.6"], height=0.6)
+        ax.barh(
+            model.view_names_,
+            model.view_weights_,
+            color=["#0072b2", "#d55e00", "0.6", "0.6"],
+            height=0.6,
+        )
         ax.invert_yaxis()
         ax.set(xlim=(0, 1), xlabel="weight")
         agreement = adjusted_rand_score(kind, model.labels_)
@@ -37,7 +43,10 @@ def weights_panel(evenness, word):
 
 row(
     "wmvec-evenness",
-    *(weights_panel(value, word) for value, word in zip((0.02, 0.4, 50), TOO_SMALL_TO_LARGE, strict=True)),
+    *(
+        weights_panel(value, word)
+        for value, word in zip((0.02, 0.4, 50), TOO_SMALL_TO_LARGE, strict=True)
+    ),
     height=2.4,
 )
 
@@ -49,15 +58,24 @@ def delta_panel(delta, word):
         model = WMVEC(4, delta=delta, random_state=0).fit(views)
         found = model.credal_partition_
         found.plot(shown, ax=ax, marker_size=14, legend=False)
-        name = f'"auto" ({model.delta_:.2f})' if delta == "auto" else f"{delta}"
-        ax.set_title(f"{word}: delta={name}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers")
+        if delta == "auto":
+            name = f'"auto" ({model.delta_:.2f})'
+        else:
+            name = f"{delta}"
+        ax.set_title(
+            f"{word}: delta={name}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers"
+        )
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
 
     return draw
 
 
 row(
-    "wmvec-delta", *(delta_panel(value, word) for value, word in zip((0.5, "auto", 4), TOO_SMALL_TO_LARGE, strict=True))
+    "wmvec-delta",
+    *(
+        delta_panel(value, word)
+        for value, word in zip((0.5, "auto", 4), TOO_SMALL_TO_LARGE, strict=True)
+    ),
 )
 
 # A view with clear clusters that are unrelated to the other views.

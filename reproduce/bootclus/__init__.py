@@ -1,4 +1,7 @@
-"""T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528."""
+"""T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping.
+
+Information Sciences 528.
+"""
 
 ORDER = 2
 MODULES = ["examples", "coverage", "iris", "diabetes", "gvhd"]

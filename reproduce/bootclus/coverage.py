@@ -20,8 +20,9 @@ TOLERANCE = 0.04
 MODELS = ("EII", "EEE", "VVV", "Auto")
 LEVELS = (0.90, 0.95)
 INTERVALS = ("confidence", "belief")
-# Mixture, level: for each model the mean (and standard deviation over 100 data sets) of coverage, then of length, of
-# the confidence intervals and of [Bel, Pl]. None means that the value is not legible in the source.
+# Mixture, level: for each model the mean (and standard deviation over 100 data sets) of coverage,
+# then of length, of the confidence intervals and of [Bel, Pl]. None means that the value is not
+# legible in the source.
 Cell = tuple[float | None, float | None]
 PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
     (1, 0.90): [
@@ -66,8 +67,16 @@ PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
 def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str, Any]:
     """Return coverage and length at both levels for one data set, computed from the same bootstrap samples."""
     sample = make_gaussian_mixture(mixture, 300, as_bunch=True, random_state=seed)
-    covariances = ParsimoniousGaussianMixture(3, n_jobs=1).fit(sample.data).model_ if model == "Auto" else model
-    settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
+    if model == "Auto":
+        covariances = ParsimoniousGaussianMixture(3, n_jobs=1).fit(sample.data).model_
+    else:
+        covariances = model
+    settings: dict[str, Any] = {
+        "focal_sets": "pairs",
+        "n_bootstraps": n_bootstraps,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     method = BootClus(3, mixture=covariances, warm_start=True, **settings)
     found: dict[str, Any] = {}
     for level in LEVELS:
@@ -78,20 +87,27 @@ def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str,
 
 
 def _table(run: Run, mixture: int) -> None:
-    n_bootstraps, seeds = run.choose(500, 60), run.seeds(100, 4)
+    n_bootstraps = run.choose(500, 60)
+    seeds = run.seeds(100, 4)
     arguments = [
         {"mixture": mixture, "model": model, "seed": seed, "n_bootstraps": n_bootstraps}
         for model in MODELS
         for seed in seeds
     ]
     results = run.each(covered, arguments)
-    of_model = {m: [r for a, r in zip(arguments, results, strict=True) if a["model"] == m] for m in MODELS}
+    of_model = {
+        m: [r for a, r in zip(arguments, results, strict=True) if a["model"] == m] for m in MODELS
+    }
     run.text(
         f"{len(seeds)} data sets of 300 objects, {n_bootstraps} bootstrap samples each (the paper: 100 and 1,000). "
         f"▼ marks values more than {TOLERANCE} below the paper's coverage."
     )
-    coverage = run.table("model", "level", "interval", "± paper", quantity="coverage", short=TOLERANCE, form=".3f")
-    length = run.table("model", "level", "interval", "± paper", quantity="length", short=None, form=".3f")
+    coverage = run.table(
+        "model", "level", "interval", "± paper", quantity="coverage", short=TOLERANCE, form=".3f"
+    )
+    length = run.table(
+        "model", "level", "interval", "± paper", quantity="length", short=None, form=".3f"
+    )
     gaps: list[float] = []
     ratios: list[float] = []
     for level in LEVELS:
@@ -99,16 +115,33 @@ def _table(run: Run, mixture: int) -> None:
             seconds = summary(of_model[model], "seconds").mean / len(LEVELS)
             printed = PRINTED[mixture, level][number]
             for k, interval in enumerate(INTERVALS):
-                name = "CI" if interval == "confidence" else "[Bel, Pl]"
+                if interval == "confidence":
+                    name = "CI"
+                else:
+                    name = "[Bel, Pl]"
                 (paper, spread), (paper_length, length_spread) = printed[k], printed[2 + k]
                 ours = summary(of_model[model], f"{interval} {level}")
                 assert paper is not None
                 why = _standard_errors(paper, spread, ours)
-                coverage.add(model, level, name, spread or "?", paper=paper, ours=ours, seconds=seconds, why=why)
+                coverage.add(
+                    model,
+                    level,
+                    name,
+                    spread or "?",
+                    paper=paper,
+                    ours=ours,
+                    seconds=seconds,
+                    why=why,
+                )
                 gaps.append(ours.mean - paper)
                 ours = summary(of_model[model], f"{interval}_length {level}")
                 length.add(
-                    model, level, name, length_spread, paper="?" if paper_length is None else paper_length, ours=ours
+                    model,
+                    level,
+                    name,
+                    length_spread,
+                    paper="?" if paper_length is None else paper_length,
+                    ours=ours,
                 )
                 ratios += [] if paper_length is None else [ours.mean / paper_length]
     chosen = Counter(r["model"] for r in of_model["Auto"])
@@ -126,8 +159,14 @@ def _standard_errors(paper: float, spread: float | None, ours: Summary) -> str:
         return f"only {ours.count} data sets with few bootstrap samples each"
     spreads = (spread if spread is not None else ours.spread, ours.spread)
     error = np.sqrt(spreads[0] ** 2 / 100 + spreads[1] ** 2 / ours.count)
-    apart = abs(ours.mean - paper) / error if error else 0.0
-    chance = "which can be due to the random data sets" if apart < 2 else "which is more than random data sets explain"
+    if error:
+        apart = abs(ours.mean - paper) / error
+    else:
+        apart = 0.0
+    if apart < 2:
+        chance = "which can be due to the random data sets"
+    else:
+        chance = "which is more than random data sets explain"
     return (
         f"the coverage of single data sets has a standard deviation of {ours.spread:.2f} over our {ours.count} data "
         f"sets; the two means differ by {apart:.1f} standard errors of their difference, {chance}. See also the remark "
@@ -137,7 +176,9 @@ def _standard_errors(paper: float, spread: float | None, ours: Summary) -> str:
 
 @experiment(PAPER, "Figures 3 and 7", "data sets of the simulations")
 def figures_3_and_7(run: Run) -> None:
-    """Thirty objects of Example 3, and 300 objects from each of the three mixtures. The samples of the paper are not
+    """Thirty objects of Example 3, and 300 objects from each of the three mixtures.
+
+    The samples of the paper are not.
     given; these are drawn from the same distributions."""
     import matplotlib.pyplot as plt
 
@@ -173,7 +214,8 @@ def table_4(run: Run) -> None:
 def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
     """Compute confidence intervals of model VVV for Mixture 1 with one of two initializations of EM."""
     sample = make_gaussian_mixture(1, 300, as_bunch=True, random_state=seed)
-    X, pairs = sample.data, np.triu_indices(300, 1)
+    X = sample.data
+    pairs = np.triu_indices(300, 1)
     fitted = ParsimoniousGaussianMixture(3, model="VVV", n_jobs=1).fit(X)
     init: Any = fitted.parameters_ if start == "fit of the data" else "hierarchical"
     rng = np.random.default_rng(seed)
@@ -188,20 +230,29 @@ def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
         together.append((probability @ probability.T)[pairs])
     lower, upper = np.quantile(together, [0.05, 0.95], axis=0)
     true = (sample.posterior @ sample.posterior.T)[pairs]
-    return {"coverage": float(np.mean((lower <= true) & (true <= upper))), "length": float(np.mean(upper - lower))}
+    return {
+        "coverage": float(np.mean((lower <= true) & (true <= upper))),
+        "length": float(np.mean(upper - lower)),
+    }
 
 
 @experiment(PAPER, "Tables 2 to 4, remark", "initialization of EM")
 def start_of_em(run: Run) -> None:
-    """Confidence intervals of level 0.9 for Mixture 1 and model VVV. Our bootstrap fits start from the fit to the data,
-    which is fast and preserves the numbering of the clusters. A new hierarchical initialization for each sample can end
-    in another maximum of the likelihood and gives longer intervals. The paper does not state how its fits start."""
-    n_bootstraps, seeds = run.choose(100, 20), run.seeds(20, 2)
+    """Confidence intervals of level 0.9 for Mixture 1 and model VVV.
+
+    Our bootstrap fits start from the fit to the data,.
+    which is fast and preserves the numbering of the clusters. A new hierarchical initialization for
+    each sample can end in another maximum of the likelihood and gives longer intervals. The paper
+    does not state how its fits start."""
+    n_bootstraps = run.choose(100, 20)
+    seeds = run.seeds(20, 2)
     for_paper = PRINTED[1, 0.90][MODELS.index("VVV")]
     coverage = run.table("start of EM", quantity="coverage", short=None, form=".3f")
     length = run.table("start of EM", quantity="length", short=None, form=".3f")
     starts = ("fit of the data", "hierarchical clustering of the sample")
-    arguments = [{"seed": s, "n_bootstraps": n_bootstraps, "start": start} for start in starts for s in seeds]
+    arguments = [
+        {"seed": s, "n_bootstraps": n_bootstraps, "start": start} for start in starts for s in seeds
+    ]
     results = run.each(started, arguments)
     for start in starts:
         found = [r for a, r in zip(arguments, results, strict=True) if a["start"] == start]
@@ -213,7 +264,12 @@ def start_of_em(run: Run) -> None:
 def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
     """Compute the intervals of one data set."""
     sample = make_gaussian_mixture(2, 300, as_bunch=True, random_state=seed)
-    settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
+    settings: dict[str, Any] = {
+        "focal_sets": "pairs",
+        "n_bootstraps": n_bootstraps,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     model = BootClus(3, mixture="EEE", **settings).fit(sample.data)
     intervals = model.intervals_
     true = intervals.probabilities(sample.posterior)
@@ -234,12 +290,22 @@ def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Figures 8 to 10", "one dataset of Mixture 2 in detail")
 def figures_8_to_10(run: Run) -> None:
-    """Model EEE, level 0.9, data set of seed 1. The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and
+    """Model EEE, level 0.9, data set of seed 1.
+
+    The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and.
     0.8 among the pairs whose interval is longer than 0.15."""
     (found,) = run.each(mixture_2, [{"seed": 1, "n_bootstraps": run.choose(1000, 200)}], alone=True)
     shown = PairProbabilityDisplay(**{k: np.array(v) for k, v in found["shown"].items()}).plot()
-    run.figure("pairs", shown.figure_, "Figure 8: both intervals and the true probability for four pairs.")
+    run.figure(
+        "pairs", shown.figure_, "Figure 8: both intervals and the true probability for four pairs."
+    )
     fit = calibration(found["pairs"])
-    run.figure("fit", fit.figure_, "Figure 9: belief and plausibility against the bounds of the confidence intervals.")
+    run.figure(
+        "fit",
+        fit.figure_,
+        "Figure 9: belief and plausibility against the bounds of the confidence intervals.",
+    )
     truth = calibration(found["pairs"], x="probability", confidence=0.9)
-    run.figure("truth", truth.figure_, "Figure 10: belief and plausibility against the true probabilities.")
+    run.figure(
+        "truth", truth.figure_, "Figure 10: belief and plausibility against the true probabilities."
+    )

@@ -23,9 +23,13 @@ def _cells(draw: int) -> np.ndarray:
 
 def chosen_by_bic(draw: int) -> dict[str, Any]:
     """Select the best of 14 models and 1 to 9 clusters for 1,000 random cells."""
-    mixture = ParsimoniousGaussianMixture(convention="mclust", random_state=0, n_jobs=1).fit(_cells(draw))
+    mixture = ParsimoniousGaussianMixture(convention="mclust", random_state=0, n_jobs=1).fit(
+        _cells(draw)
+    )
     table = mixture.bic_table_["bic"].unstack()
-    curves = {model: [None if not np.isfinite(v) else float(v) for v in table[model]] for model in table}
+    curves = {
+        model: [None if not np.isfinite(v) else float(v) for v in table[model]] for model in table
+    }
     return {"model": mixture.model_, "n_clusters": mixture.n_components_, "curves": curves}
 
 
@@ -51,9 +55,12 @@ def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
 
 @experiment(PAPER, "Figures 19 to 21", "GvHD: 1,000 cells in seven clusters")
 def gvhd(run: Run) -> None:
-    """A random sample of 1,000 of the 9,083 cells of the positive patient. The sample of the paper is not known, so we
-    draw several. BIC selects the paper's model, VVV with seven clusters, only for some samples. The pairs of clusters
-    that can have mass are pairs of mutual neighbours (K = 2): five in the paper, which gives twelve focal sets."""
+    """A random sample of 1,000 of the 9,083 cells of the positive patient.
+
+    The sample of the paper is not known, so we.
+    draw several. BIC selects the paper's model, VVV with seven clusters, only for some samples. The
+    pairs of clusters that can have mass are pairs of mutual neighbours (K = 2): five in the paper,
+    which gives twelve focal sets."""
     draws = run.seeds(10, 2)
     found = run.each(chosen_by_bic, [{"draw": draw} for draw in draws])
     counts = Counter(f"{f['model']} with {f['n_clusters']}" for f in found)
@@ -62,29 +69,47 @@ def gvhd(run: Run) -> None:
         + ", ".join(f"{name} ({n})" for name, n in counts.most_common())
         + "."
     )
-    fits = [{"draw": d, "n_bootstraps": run.choose(500, 40), "whole": d == draws[0]} for d in draws[: run.choose(5, 1)]]
+    fits = [
+        {"draw": d, "n_bootstraps": run.choose(500, 40), "whole": d == draws[0]}
+        for d in draws[: run.choose(5, 1)]
+    ]
     fitted = run.each(seven_clusters, fits)
     table = run.table("seven clusters, VVV", quantity="number", short=None, form=".1f")
     table.add("pairs of clusters", paper=5, ours=summary(fitted, "n_pairs"))
     table.add("focal sets", paper=12, ours=summary(fitted, "n_sets"))
-    table.add("cells in doubt", ours=summary(fitted, "in doubt"), seconds=summary(fitted, "seconds").mean)
+    table.add(
+        "cells in doubt", ours=summary(fitted, "in doubt"), seconds=summary(fitted, "seconds").mean
+    )
     like = next((k for k, f in enumerate(found) if (f["model"], f["n_clusters"]) == ("VVV", 7)), 0)
     caption = f"Figure 19: BIC against the number of clusters (sample {draws[like]}: {found[like]['model']} with "
-    run.figure("bic", draw_bic(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters).")
+    run.figure(
+        "bic", draw_bic(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters)."
+    )
     words = f"Figure 20: seven components of model VVV (sample {draws[like]}), with 50 % and 95 % ellipses."
     run.figure("mixture", draw_mixture(draws[like]), words)
-    drawn = CredalPartitionDisplay.from_partition(partition_of(fitted[0]["partition"]), _cells(draws[0]))
-    run.figure("partition", drawn.figure_, "Figure 21: the partition of sample 0, on two principal components.")
+    drawn = CredalPartitionDisplay.from_partition(
+        partition_of(fitted[0]["partition"]), _cells(draws[0])
+    )
+    run.figure(
+        "partition",
+        drawn.figure_,
+        "Figure 21: the partition of sample 0, on two principal components.",
+    )
 
 
 def draw_bic(curves: dict[str, list[float | None]]) -> Any:
     """Draw the BIC of all models; None stands for a model that could not be fitted."""
-    bic = {model: [np.nan if value is None else value for value in values] for model, values in curves.items()}
+    bic = {
+        model: [np.nan if value is None else value for value in values]
+        for model, values in curves.items()
+    }
     return BICDisplay(n_clusters=range(1, 10), bic=bic).plot().figure_
 
 
 def draw_mixture(draw: int) -> Any:
     """Draw the mixture of seven components in all pairs of attributes."""
     X = _cells(draw)
-    mixture = ParsimoniousGaussianMixture(7, model="VVV", convention="mclust", random_state=0, n_jobs=1).fit(X)
+    mixture = ParsimoniousGaussianMixture(
+        7, model="VVV", convention="mclust", random_state=0, n_jobs=1
+    ).fit(X)
     return MixtureDisplay.from_estimator(mixture, X).figure_

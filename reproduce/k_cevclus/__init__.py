@@ -1,4 +1,6 @@
-"""F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
+"""F. Li, S. Li and T. Denoeux (2018).
+
+K-CEVCLUS: constrained evidential clustering of large dissimilarity data.
 Knowledge-Based Systems 142."""
 
 ORDER = 1

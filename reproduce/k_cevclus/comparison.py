@@ -47,12 +47,16 @@ def compare(name: str, method: str, seed: int, counts: list[int]) -> dict[str, A
 
 
 def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
-    pairs = {"sampling": "random", "n_partners": 50} if method.endswith("50") else {}
+    if method.endswith("50"):
+        pairs = {"sampling": "random", "n_partners": 50}
+    else:
+        pairs = {}
     return fit(name, X, known, seed, n_init=1, **pairs)
 
 
 def _by_gradient(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
-    free = fit(name, X, Constraints(), seed, n_init=1)  # As in the paper, start from the fit without constraints.
+    # As in the paper, start from the fit without constraints.
+    free = fit(name, X, Constraints(), seed, n_init=1)
     family = FocalSets.simple(SETTINGS[name].n_clusters)
     problem = GradientEVCLUS(family, scaled(pairwise_distances(X), free.d0_), known)
     return SimpleNamespace(credal_partition_=problem.minimise(free.credal_partition_.masses)[0])
@@ -74,16 +78,21 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
 
 @experiment(PAPER, "Figures 3 and 4", "three methods against the number of constraints")
 def figures_3_and_4(run: Run) -> None:
-    """Medians and quartiles over 20 random sets of constraints; ξ is 0, then 0.05, then 0.5 (CECM: ξ = 0.5, δ is the
-    largest distance, a metric for each cluster, started from the result of ECM), one start each. k-CEVCLUS uses all
-    pairs, as in the paper. It then has the same objective as CEVCLUS and differs in the optimization: k-CEVCLUS
-    minimises exactly over one object after the other, CEVCLUS uses the gradient (here with L-BFGS, which is faster than
-    the method of 2014). We add k-CEVCLUS with 50 random pairs for each object. Euclidean CECM does not have the
-    advantage on Banana_200 that the paper reports; CECM with a metric for each cluster has it, so we use that."""
+    """Medians and quartiles over 20 random sets of constraints.
+
+    Ξ is 0, then 0.05, then 0.5 (CECM: ξ = 0.5, δ is the.
+    largest distance, a metric for each cluster, started from the result of ECM), one start each.
+    k-CEVCLUS uses all pairs, as in the paper. It then has the same objective as CEVCLUS and differs
+    in the optimization: k-CEVCLUS minimises exactly over one object after the other, CEVCLUS uses
+    the gradient (here with L-BFGS, which is faster than the method of 2014). We add k-CEVCLUS with
+    50 random pairs for each object. Euclidean CECM does not have the advantage on Banana_200 that
+    the paper reports; CECM with a metric for each cluster has it, so we use that."""
     counts = run.choose([0, 50, 100, 150, 200], [0, 100, 200])
     seeds = run.seeds(20, quick=2)
     cases = [(name, method) for name in SMALL for method in METHODS]
-    arguments = [{"name": a, "method": b, "seed": s, "counts": counts} for a, b in cases for s in seeds]
+    arguments = [
+        {"name": a, "method": b, "seed": s, "counts": counts} for a, b in cases for s in seeds
+    ]
     results = run.each(compare, arguments)
     found = {case: results[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
     run.figure(
@@ -110,7 +119,16 @@ def _drawn(found: Any, counts: list[int]) -> Any:
             for method, color in METHODS.items():
                 low, middle, high = _quartiles(found, (name, method), key)
                 bars = np.array([middle - low, high - middle])
-                ax.errorbar(counts, middle, bars, color=color, capsize=2, marker="o", markersize=3, label=method)
+                ax.errorbar(
+                    counts,
+                    middle,
+                    bars,
+                    color=color,
+                    capsize=2,
+                    marker="o",
+                    markersize=3,
+                    label=method,
+                )
             if key != "ari":
                 ax.set_ylim(bottom=0)
             if row == 0:
@@ -127,10 +145,16 @@ def _table(run: Run, found: Any, counts: list[int]) -> None:
     for name in SMALL:
         for count in (0, 100, 200):
             for method in METHODS:
-                rows = [{key: one[key][counts.index(count)] for key in MEASURES} for one in found[name, method]]
+                rows = [
+                    {key: one[key][counts.index(count)] for key in MEASURES}
+                    for one in found[name, method]
+                ]
                 known = method == "k-CEVCLUS"  # Table 2 of the paper has these values.
                 printed_row = XI.index(0.5 if count else 0)
-                paper = printed(TABLE_2[count or 100][name])[printed_row][0] if known else None
+                if known:
+                    paper = printed(TABLE_2[count or 100][name])[printed_row][0]
+                else:
+                    paper = None
                 table.add(
                     name,
                     count,
@@ -148,10 +172,16 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
         return _quartiles(found, (name, method), key)[1]
 
     few = np.array(counts) <= 100
-    ahead = {n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CEVCLUS (gradient)", "ari") for n in SMALL}
+    ahead = {
+        n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CEVCLUS (gradient)", "ari") for n in SMALL
+    }
     cecm = {n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CECM", "ari") for n in SMALL}
     spread = {
-        n: [np.ptp(_quartiles(found, (n, m), "ari")[::2], axis=0).mean() for m in ("k-CEVCLUS", "CECM")] for n in SMALL
+        n: [
+            np.ptp(_quartiles(found, (n, m), "ari")[::2], axis=0).mean()
+            for m in ("k-CEVCLUS", "CECM")
+        ]
+        for n in SMALL
     }
     ratio = {
         m: [float(np.median(middle(n, m, "time") / middle(n, "k-CEVCLUS", "time"))) for n in SMALL]
@@ -159,7 +189,8 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
     }
     imprecise = {
         m: ", ".join(
-            f"{n} {(middle(n, m, 'nonspecificity') - middle(n, 'k-CEVCLUS', 'nonspecificity'))[-1]:+.2f}" for n in SMALL
+            f"{n} {(middle(n, m, 'nonspecificity') - middle(n, 'k-CEVCLUS', 'nonspecificity'))[-1]:+.2f}"
+            for n in SMALL
         )
         for m in ratio
     }
@@ -189,8 +220,12 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
         shown = ", ".join(f"{n} {r:.1f}" for n, r in zip(SMALL, ratio[method], strict=True))
         table.add(f"time of {method}, divided by that of k-CEVCLUS", paper=words, ours=shown)
     table.add(
-        "N* of CEVCLUS less that of k-CEVCLUS, 200 constraints", paper="above 0", ours=imprecise["CEVCLUS (gradient)"]
+        "N* of CEVCLUS less that of k-CEVCLUS, 200 constraints",
+        paper="above 0",
+        ours=imprecise["CEVCLUS (gradient)"],
     )
     table.add(
-        "N* of CECM less that of k-CEVCLUS, 200 constraints", paper="above 0, except Glass", ours=imprecise["CECM"]
+        "N* of CECM less that of k-CEVCLUS, 200 constraints",
+        paper="above 0, except Glass",
+        ours=imprecise["CECM"],
     )

@@ -32,15 +32,27 @@ def figures_1_and_2(run: Run) -> None:
     X, y = objects("Banana_200")
     given = Constraints.from_labels(y, 4, random_state=0)
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
-    for ax, known, title in ((axes[0], given, "given"), (axes[1], given.expand(X, 2, metric="euclidean"), "K = 2")):
-        ConstraintsDisplay.from_constraints(known, X, labels=y, ax=ax).ax_.set_title(title, loc="left")
-    run.figure("expansion", figure, "Figures 1 and 2: Banana_200 with four constraints, and after the expansion.")
+    for ax, known, title in (
+        (axes[0], given, "given"),
+        (axes[1], given.expand(X, 2, metric="euclidean"), "K = 2"),
+    ):
+        ConstraintsDisplay.from_constraints(known, X, labels=y, ax=ax).ax_.set_title(
+            title, loc="left"
+        )
+    run.figure(
+        "expansion",
+        figure,
+        "Figures 1 and 2: Banana_200 with four constraints, and after the expansion.",
+    )
 
 
 @experiment(PAPER, "Figure 9", "expansion of the constraints")
 def figure_9(run: Run) -> None:
-    """Each constraint is extended to the K nearest pairs of neighbours. Settings as in Figures 5 and 7; means over
-    three random sets of constraints. Zongker, the third data set of the figure, is not available."""
+    """Each constraint is extended to the K nearest pairs of neighbours.
+
+    Settings as in Figures 5 and 7; means over.
+    three random sets of constraints. Zongker, the third data set of the figure, is not
+    available."""
     found = {}
     neighbours = run.choose([0, 1, 3, 5, 10], [0, 5])
     for name, counts in (
@@ -49,17 +61,24 @@ def figure_9(run: Run) -> None:
     ):
         seeds = run.seeds(3)
         cases = [(count, K) for count in counts for K in neighbours]
-        cells = [{"name": name, "count": a, "n_neighbors": b, "seed": s} for a, b in cases for s in seeds]
+        cells = [
+            {"name": name, "count": a, "n_neighbors": b, "seed": s} for a, b in cases for s in seeds
+        ]
         results = run.each(expanded, cells)
         for k, (count, K) in enumerate(cases):
             found[name, count, K] = results[k * len(seeds) : (k + 1) * len(seeds)]
     run.figure(
-        "curves", draw_curves(found), "More neighbours help most if there are few constraints; 10 add little to 5"
+        "curves",
+        draw_curves(found),
+        "More neighbours help most if there are few constraints; 10 add little to 5",
     )
     _claims(run, found)
     table = run.table("data", "given", "K", "all constraints", "wrong constraints", "N*")
     for (name, count, K), results in found.items():
-        words = [f"{summary(results, 'constraints').mean:.0f}", f"{summary(results, 'wrong').mean:.1%}"]
+        words = [
+            f"{summary(results, 'constraints').mean:.0f}",
+            f"{summary(results, 'wrong').mean:.1%}",
+        ]
         imprecise = f"{summary(results, 'nonspecificity').mean:.2f}"
         seconds = summary(results, "time").mean
         table.add(name, count, K, *words, imprecise, ours=summary(results, "ari"), seconds=seconds)
@@ -84,7 +103,9 @@ def draw_curves(found: Any) -> Any:
 
 def _claims(run: Run, found: Any) -> None:
     def ours(name: str, count: int, K: int) -> Any:
-        return summary(found[name, count, K], "ari") if (name, count, K) in found else None
+        if (name, count, K) in found:
+            return summary(found[name, count, K], "ari")
+        return None
 
     table = run.table("data", "given", "K", "claim of the paper")
     letter = (
@@ -102,5 +123,8 @@ def _claims(run: Run, found: Any) -> None:
         ("Letter", 1100, 5, "0.8, lifted from 0.3", 0.8),
     ):
         if (figure := ours(name, count, K)) is not None:
-            why = letter if name == "Letter" else banana
+            if name == "Letter":
+                why = letter
+            else:
+                why = banana
             table.add(name, count, K, words, paper=paper, ours=figure, why=why)

@@ -1,7 +1,7 @@
 """EVCLUS and CEVCLUS as first published: the same objective, minimised with a gradient method, for comparison.
 
-Masses are m_i(A) proportional to exp(a_iA), as in Denoeux and Masson (2004). The optimizer is SciPy's L-BFGS, which is
-faster than the adaptive steps of that paper.
+Masses are m_i(A) proportional to exp(a_iA), as in Denoeux and Masson (2004). The optimizer is
+SciPy's L-BFGS, which is faster than the adaptive steps of that paper.
 """
 
 from __future__ import annotations
@@ -30,19 +30,31 @@ class GradientEVCLUS:
     The weight of the penalty is multiplied by four, as in the published program.
     """
 
-    def __init__(self, family: FocalSets, delta: np.ndarray, constraints: Constraints | None = None, xi: float = 0.5):
-        self.family, self.delta = family, delta
+    def __init__(
+        self,
+        family: FocalSets,
+        delta: np.ndarray,
+        constraints: Constraints | None = None,
+        xi: float = 0.5,
+    ):
+        self.family = family
+        self.delta = delta
         self.total = np.sum(delta**2) / 2
         C = np.array(family.conflict, float)
-        size, empty = np.array(family.cardinality), np.array(family.cardinality) == 0
+        size = np.array(family.cardinality)
+        empty = np.array(family.cardinality) == 0
         nowhere = np.add.outer(empty, empty) > 0
-        self.C, self.Z = C, 1 + C - nowhere - np.diag(size == 1)  # m_i' Z m_j = pl(different) + 1 - pl(same)
+        # m_i' Z m_j = pl(different) + 1 - pl(same)
+        self.C = C
+        self.Z = 1 + C - nowhere - np.diag(size == 1)
         self.links = np.zeros_like(delta)
         self.constant = 0.0
         if constraints is not None and len(constraints):
             weight = 4 * xi / (2 * len(constraints))
             for pairs, sign in ((constraints.must_link, 1), (constraints.cannot_link, -1)):
-                self.links[pairs[:, 0], pairs[:, 1]] = self.links[pairs[:, 1], pairs[:, 0]] = sign * weight
+                self.links[pairs[:, 0], pairs[:, 1]] = self.links[pairs[:, 1], pairs[:, 0]] = (
+                    sign * weight
+                )
             self.constant = 2 * weight * len(constraints.cannot_link)
 
     def objective(self, masses: np.ndarray) -> tuple[float, np.ndarray]:
@@ -54,8 +66,12 @@ class GradientEVCLUS:
         return value, 2 * rest @ masses @ self.C / self.total + linked
 
     def minimise(self, start: np.ndarray) -> Any:
-        """Minimise from the given masses; return partition, value, seconds and the trace of (seconds, value)."""
-        began, trace = perf_counter(), []
+        """Minimise from the given masses.
+
+        Return partition, value, seconds and the trace of (seconds, value).
+        """
+        began = perf_counter()
+        trace = []
 
         def value_and_gradient(a: np.ndarray) -> tuple[float, np.ndarray]:
             masses = softmax(a.reshape(start.shape), axis=1)

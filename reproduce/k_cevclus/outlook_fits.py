@@ -17,25 +17,40 @@ def cluster(method: str, name: str, X: np.ndarray, known: Constraints, seed: int
     """Fit CECM with defaults except for the metric, or EVCLUS with the settings of the paper."""
     if method == "EVCLUS":
         return fit(name, X, known, seed, n_init=1)
-    metric = "euclidean" if method.endswith("Euclidean") else "adaptive"
-    return CECM(SETTINGS[name].n_clusters, metric=metric, random_state=seed, n_jobs=1).fit(X, constraints=known)
+    if method.endswith("Euclidean"):
+        metric = "euclidean"
+    else:
+        metric = "adaptive"
+    return CECM(SETTINGS[name].n_clusters, metric=metric, random_state=seed, n_jobs=1).fit(
+        X, constraints=known
+    )
 
 
 def answers(
-    name: str, method: str, selection: str, n_neighbors: int, seed: int, counts: list[int], closure: bool = False
+    name: str,
+    method: str,
+    selection: str,
+    n_neighbors: int,
+    seed: int,
+    counts: list[int],
+    closure: bool = False,
 ) -> dict[str, Any]:
     """Return results for increasing numbers of correct answers to questions about random or suggested pairs.
 
-    The questions are suggested from the last partition. The transitive closure of the answers, or their expansion to
-    neighbors, is used in the fit only.
+    The questions are suggested from the last partition. The transitive closure of the answers, or
+    their expansion to neighbors, is used in the fit only.
     """
     X, y = objects(name)
-    known, model, found = Constraints(), None, []
+    known = Constraints()
+    model = None
+    found = []
     for count in counts:
         if selection == "random":
             known = Constraints.from_labels(y, count, random_state=seed)
         elif model is not None:
-            pairs = suggest_pairs(model.credal_partition_, count - len(known), constraints=known, random_state=seed)
+            pairs = suggest_pairs(
+                model.credal_partition_, count - len(known), constraints=known, random_state=seed
+            )
             known = known | Constraints.from_pairs(pairs, y)
         used = (known.closure() if closure else known).expand(X, n_neighbors, metric="euclidean")
         began = process_time()

@@ -14,7 +14,17 @@ from dempster.constraints import Constraints
 from dempster.datasets import make_bananas
 from reproduce.data import stored
 
-__all__ = ["PAPER", "SMALL", "SETTINGS", "Setting", "objects", "fit", "measures", "warm_up", "wrong_share"]
+__all__ = [
+    "PAPER",
+    "SMALL",
+    "SETTINGS",
+    "Setting",
+    "objects",
+    "fit",
+    "measures",
+    "warm_up",
+    "wrong_share",
+]
 
 PAPER = "k-CEVCLUS (Li, Li and Denoeux, 2018)"
 
@@ -46,7 +56,9 @@ def objects(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name.startswith("Banana"):
         return make_bananas(int(name.split("_")[1]), random_state=0)
     data = stored(name.lower())
-    X, y, names = data["X"].astype(float), data["y"], [str(word) for word in data["names"]]
+    X = data["X"].astype(float)
+    y = data["y"]
+    names = [str(word) for word in data["names"]]
     if name == "Glass":  # Window glass or not: 163 and 51 objects.
         return X, np.array(["windows" in words for words in names])[y].astype(int)
     if name == "Ecoli":  # 143 + 77 + 52 = 272 objects
@@ -61,7 +73,13 @@ def objects(name: str) -> tuple[np.ndarray, np.ndarray]:
 def fit(name: str, X: np.ndarray, constraints: Constraints, seed: int, **options: Any) -> EVCLUS:
     """Fit CEVCLUS as in the paper: empty set, single clusters and the frame; tolerance 1e-5."""
     setting = SETTINGS[name]
-    defaults = {"focal_sets": "simple", "sampling": "all", "tol": 1e-5, "random_state": seed, "n_jobs": 1}
+    defaults = {
+        "focal_sets": "simple",
+        "sampling": "all",
+        "tol": 1e-5,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     chosen = {"d0_quantile": setting.d0_quantile, "xi": setting.xi, **defaults, **options}
     return EVCLUS(setting.n_clusters, **chosen).fit(X, constraints=constraints)
 
@@ -71,7 +89,11 @@ def measures(model: Any, y: np.ndarray, began: float) -> dict[str, float]:
     seconds = perf_counter() - began
     partition = model.credal_partition_
     index = adjusted_rand_score(y, partition.labels)
-    return {"ari": float(index), "nonspecificity": partition.nonspecificity_index(), "time": seconds}
+    return {
+        "ari": float(index),
+        "nonspecificity": partition.nonspecificity_index(),
+        "time": seconds,
+    }
 
 
 def warm_up(*models: Any) -> None:
@@ -84,5 +106,9 @@ def warm_up(*models: Any) -> None:
 
 def wrong_share(known: Constraints, y: np.ndarray) -> float:
     """Return the proportion of the constraints that contradict the classes."""
-    same, different = (y[pairs[:, 0]] == y[pairs[:, 1]] for pairs in (known.must_link, known.cannot_link))
-    return float(np.mean(np.concatenate([~same, different]))) if len(known) else 0.0
+    same, different = (
+        y[pairs[:, 0]] == y[pairs[:, 1]] for pairs in (known.must_link, known.cannot_link)
+    )
+    if len(known):
+        return float(np.mean(np.concatenate([~same, different])))
+    return 0.0

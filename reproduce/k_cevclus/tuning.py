@@ -45,8 +45,10 @@ TABLE_3 = {
     },
 }
 CONVENTIONS = ("program", "paper")
-Found = dict[tuple[str, int, str], list[dict[str, Any]]]  # runs by data set, number of constraints and convention
-# Settings for the comparison with other samples of the Banana distribution: constraints, parameter, value.
+# runs by data set, number of constraints and convention
+Found = dict[tuple[str, int, str], list[dict[str, Any]]]
+# Settings for the comparison with other samples of the Banana distribution: constraints, parameter,
+# value.
 DRAWN_AT = ((100, "xi", 0), (200, "xi", 0.2), (100, "d0_quantile", 0.6), (100, "d0_quantile", 1.0))
 
 
@@ -56,7 +58,9 @@ def printed(cells: str) -> list[tuple[float, float]]:
     return [(int(index) / 100, int(nonspecificity) / 100) for index, nonspecificity in pairs]
 
 
-def column(name: str, count: int, convention: str, seed: int, parameter: str, values: list[float]) -> dict[str, Any]:
+def column(
+    name: str, count: int, convention: str, seed: int, parameter: str, values: list[float]
+) -> dict[str, Any]:
     """Return ARI, nonspecificity and seconds for each value of a parameter, with the same constraints."""
     X, y = objects(name)
     warm_up(EVCLUS(2, n_jobs=1))
@@ -77,38 +81,49 @@ def other_draw(draw: int, n_runs: int) -> dict[str, Any]:
         runs = []
         for seed in range(n_runs):
             known = Constraints.from_labels(y, count, random_state=seed)
-            runs.append(measures(fit("Banana_200", X, known, seed, **{parameter: value}), y, perf_counter()))
-        rows.append([fmean(one["ari"] for one in runs), fmean(one["nonspecificity"] for one in runs)])
+            runs.append(
+                measures(fit("Banana_200", X, known, seed, **{parameter: value}), y, perf_counter())
+            )
+        rows.append(
+            [fmean(one["ari"] for one in runs), fmean(one["nonspecificity"] for one in runs)]
+        )
     return {"rows": rows}
 
 
 @experiment(PAPER, "Table 2", "the weight ξ of the constraints")
 def table_2(run: Run) -> None:
     """All pairs (k = n - 1), single clusters and the frame, d0 at the 0.9 quantile of the distances (Iris: the
-    0.6 quantile), new random constraints for each run. Attributes are not scaled (standardised attributes do not
-    reproduce the rows without constraints). Glass: window glass against the other classes; Ecoli: cp, im, pp;
-    Banana_200 is one sample, as in the paper, from seed 0.
+    0.6 quantile), new random constraints for each run. Attributes are not scaled (standardised
+    attributes do not reproduce the rows without constraints). Glass: window glass against the other
+    classes; Ecoli: cp, im, pp; Banana_200 is one sample, as in the paper, from seed 0.
 
-    There are two conventions for the weight of the constraints. The formula of the paper divides ξ by twice the number
-    of constraints; the published program uses four times that weight (`convention="program"`, our default). The first
-    table shows which convention agrees with the printed values. In the second table, columns marked "formula" follow
-    the formula (`convention="paper"`).
+    There are two conventions for the weight of the constraints. The formula of the paper divides ξ
+    by twice the number of constraints; the published program uses four times that weight
+    (`convention="program"`, our default). The first table shows which convention agrees with the
+    printed values. In the second table, columns marked "formula" follow the formula
+    (`convention="paper"`).
 
-    The paper averages ten runs, we average thirty (formula: five). The mean of ten runs has an uncertainty of 0.02 or
-    more, and all rows of a column share their constraints, so a favorable random set would affect all rows. "Apart" is
-    our value minus the paper's, in standard errors of the difference of the two means."""
+    The paper averages ten runs, we average thirty (formula: five). The mean of ten runs has an
+    uncertainty of 0.02 or more, and all rows of a column share their constraints, so a favorable
+    random set would affect all rows. "Apart" is our value minus the paper's, in standard errors of
+    the difference of the two means."""
     _experiment(run, "xi", "ξ", XI, TABLE_2)
 
 
 @experiment(PAPER, "Table 3", "the scale d0")
 def table_3(run: Run) -> None:
-    """As Table 2, with ξ = 0.5 and d0 at a quantile of the distances. A small d0 puts most mass on the empty set, the
-    largest d0 puts it on the frame. N* is smallest in between, near 0.9 (Iris: 0.6), as in the paper."""
+    """As Table 2, with ξ = 0.5 and d0 at a quantile of the distances.
+
+    A small d0 puts most mass on the empty set, the.
+    largest d0 puts it on the frame. N* is smallest in between, near 0.9 (Iris: 0.6), as in the
+    paper."""
     _experiment(run, "d0_quantile", "quantile", QUANTILES, TABLE_3)
     _other_draws(run)
 
 
-def _experiment(run: Run, parameter: str, symbol: str, values: tuple[float, ...], paper: dict[int, Any]) -> None:
+def _experiment(
+    run: Run, parameter: str, symbol: str, values: tuple[float, ...], paper: dict[int, Any]
+) -> None:
     shared = {"parameter": parameter, "values": list(values)}
     runs = {"program": run.seeds(30, quick=2), "paper": run.seeds(5, quick=1)}
     cases = [(name, count, how) for count in paper for name in SMALL for how in CONVENTIONS]
@@ -121,7 +136,16 @@ def _experiment(run: Run, parameter: str, symbol: str, values: tuple[float, ...]
     for keywords, result in zip(arguments, run.each(column, arguments), strict=True):
         found[keywords["name"], keywords["count"], keywords["convention"]].append(result)
     _agreement(run, found, paper)
-    leading = ("constraints", symbol, "data", "N*, paper", "N*, ours", "N*, formula", "ARI, formula", "apart")
+    leading = (
+        "constraints",
+        symbol,
+        "data",
+        "N*, paper",
+        "N*, ours",
+        "N*, formula",
+        "ARI, formula",
+        "apart",
+    )
     table = run.table(*leading, named=3)
     for count, columns in paper.items():
         for row, value in enumerate(values):
@@ -135,18 +159,31 @@ def _of_row(runs: list[dict[str, Any]], key: str, row: int) -> Summary:
 
 def _agreement(run: Run, found: Found, paper: dict[int, Any]) -> None:
     """Append a table that shows which convention of the weight agrees with the printed values."""
-    table = run.table("data", "weight", "N*, mean difference", quantity="ARI, mean difference", short=None, form=".3f")
+    table = run.table(
+        "data",
+        "weight",
+        "N*, mean difference",
+        quantity="ARI, mean difference",
+        short=None,
+        form=".3f",
+    )
     for name in SMALL:
         for how, words in zip(CONVENTIONS, ("as the program", "as the formula"), strict=True):
             apart: dict[str, list[float]] = {"ari": [], "nonspecificity": []}
             for count, columns in paper.items():
                 for row, figures in enumerate(printed(columns[name])):
                     for key, figure in zip(apart, figures, strict=True):
-                        apart[key].append(abs(_of_row(found[name, count, how], key, row).mean - figure))
-            table.add(name, words, f"{fmean(apart['nonspecificity']):.3f}", ours=fmean(apart["ari"]))
+                        apart[key].append(
+                            abs(_of_row(found[name, count, how], key, row).mean - figure)
+                        )
+            table.add(
+                name, words, f"{fmean(apart['nonspecificity']):.3f}", ours=fmean(apart["ari"])
+            )
 
 
-def _add_row(table: Table, place: tuple[int, float, str], paper: tuple[float, float], row: int, found: Found) -> None:
+def _add_row(
+    table: Table, place: tuple[int, float, str], paper: tuple[float, float], row: int, found: Found
+) -> None:
     count, value, name = place
     program, formula = (found[name, count, how] for how in CONVENTIONS)
     ours = _of_row(program, "ari", row)
@@ -178,16 +215,35 @@ def _reason(symbol: str, value: float, name: str) -> str:
 
 def _other_draws(run: Run) -> None:
     """Append a table of the variation between samples of Banana_200."""
-    draws = run.each(other_draw, [{"draw": s, "n_runs": run.choose(10, 2)} for s in run.seeds(10, quick=2)])
+    draws = run.each(
+        other_draw, [{"draw": s, "n_runs": run.choose(10, 2)} for s in run.seeds(10, quick=2)]
+    )
     run.text(
         "Banana_200 is a random sample. The table shows ranges over other samples of the same distribution; each value "
         "is a mean over ten random sets of constraints:"
     )
-    table = run.table("constraints", "parameter", "N*, paper", "N*, range of ours", quantity="ARI", short=None)
+    table = run.table(
+        "constraints", "parameter", "N*, paper", "N*, range of ours", quantity="ARI", short=None
+    )
     for k, (count, parameter, value) in enumerate(DRAWN_AT):
-        printed_in, places = (TABLE_2, XI) if parameter == "xi" else (TABLE_3, QUANTILES)
+        if parameter == "xi":
+            printed_in = TABLE_2
+            places: tuple[float, ...] = XI
+        else:
+            printed_in = TABLE_3
+            places = QUANTILES
         index, nonspecificity = printed(printed_in[count]["Banana_200"])[places.index(value)]
         found = [[one["rows"][k][j] for one in draws] for j in (0, 1)]
         ranges = [f"{min(values):.2f} to {max(values):.2f}" for values in found]
-        symbol = "ξ" if parameter == "xi" else "quantile"
-        table.add(count, f"{symbol} = {value}", f"{nonspecificity:.2f}", ranges[1], paper=index, ours=ranges[0])
+        if parameter == "xi":
+            symbol = "ξ"
+        else:
+            symbol = "quantile"
+        table.add(
+            count,
+            f"{symbol} = {value}",
+            f"{nonspecificity:.2f}",
+            ranges[1],
+            paper=index,
+            ours=ranges[0],
+        )

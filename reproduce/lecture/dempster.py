@@ -29,7 +29,9 @@ EXAMPLES: Sequence[tuple[str, str, Masses, Masses, float, Masses]] = (
 
 @experiment(PAPER, "Theory", "examples of Dempster's rule")
 def dempster(run: Run) -> None:
-    """Each example combines two independent pieces of evidence. The conflict is the mass on the empty set before
+    """Each example combines two independent pieces of evidence.
+
+    The conflict is the mass on the empty set before.
     normalisation."""
     table = run.table("example", "", quantity="value", short=None, form=".4f")
     worst = 0.0

@@ -34,7 +34,8 @@ def _objects(n: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.nda
     y = rng.integers(2, size=n)
     side = (2 * y - 1)[:, None]
     sources = [
-        rng.normal(size=(n, d)) + side * half / np.sqrt(d) for d, half in zip(DIMENSIONS, HALF_DISTANCE, strict=True)
+        rng.normal(size=(n, d)) + side * half / np.sqrt(d)
+        for d, half in zip(DIMENSIONS, HALF_DISTANCE, strict=True)
     ]
     return sources, y
 
@@ -53,7 +54,9 @@ class _Bayes:
 
 def _classifier(name: str, seed: int) -> Any:
     return {
-        "Evidential NN": lambda: EvidentialNeuralNetworkClassifier(6, n_init=5, random_state=seed, n_jobs=1),
+        "Evidential NN": lambda: EvidentialNeuralNetworkClassifier(
+            6, n_init=5, random_state=seed, n_jobs=1
+        ),
         "RBF": lambda: EvidentialRBFClassifier(6, random_state=seed, n_jobs=1),
         "MLP": lambda: MLPClassifier(5, alpha=0.1, solver="lbfgs", random_state=seed),
         "QUAD": QuadraticDiscriminantAnalysis,
@@ -86,23 +89,31 @@ def two_sources(name: str, seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Data fusion", "two sensors")
 def fusion(run: Run) -> None:
-    """Two classes, 60 training objects; x has five attributes and x' three; both are Gaussian and independent given the
-    class. Noise is added to x in the test data. The lecture does not give the distributions. Ours have unit covariances
-    and means at distances for which the Bayes rule has the printed errors for x and for x'. There is a classifier for
-    each source, and their outputs are combined by Dempster's rule (for probabilities: the normalised product). 2,000
-    test objects; evidential network and RBF with six prototypes, MLP with five hidden units, QUAD: quadratic
-    discriminant analysis."""
+    """Two classes, 60 training objects; x has five attributes and x' three.
+
+    Both are Gaussian and independent given the.
+    class. Noise is added to x in the test data. The lecture does not give the distributions. Ours
+    have unit covariances and means at distances for which the Bayes rule has the printed errors for
+    x and for x'. There is a classifier for each source, and their outputs are combined by
+    Dempster's rule (for probabilities: the normalised product). 2,000 test objects; evidential
+    network and RBF with six prototypes, MLP with five hidden units, QUAD: quadratic discriminant
+    analysis."""
     seeds = run.seeds(20, 2)
     arguments = [{"name": name, "seed": seed} for name in PRINTED for seed in seeds]
     results = run.each(two_sources, arguments)
-    of = {name: [r for a, r in zip(arguments, results, strict=True) if a["name"] == name] for name in PRINTED}
+    of = {
+        name: [r for a, r in zip(arguments, results, strict=True) if a["name"] == name]
+        for name in PRINTED
+    }
     run.text(f"Clean data, {len(seeds)} training sets:")
     table = run.table("method", "source", quantity="error", short=None, form=".3f")
     for name, printed in PRINTED.items():
         for source, paper in zip(("x alone", "x' alone", "both"), printed, strict=True):
             table.add(name, source, paper=paper, ours=summary(of[name], source))
     run.text("Both sources, with noise on x (the lecture shows a figure without numbers):")
-    table = run.table("method", "x' alone", "clean", quantity="error with noise of 8", short=None, form=".3f")
+    table = run.table(
+        "method", "x' alone", "clean", quantity="error with noise of 8", short=None, form=".3f"
+    )
     for name in PRINTED:
         alone, clean = (f"{summary(of[name], key).mean:.3f}" for key in ("x' alone", "both"))
         table.add(name, alone, clean, paper="figure", ours=summary(of[name], f"noise {NOISE[-1]}"))
@@ -115,7 +126,11 @@ def fusion(run: Run) -> None:
         "so x' determines the decision. The RBF network behaves alike because it has no bias: its outputs become "
         "equal. The other classifiers (BAYES is the rule for clean data) still give x its full weight."
     )
-    run.figure("noise", _picture(of), "Test error of both sources combined against the noise on the first source.")
+    run.figure(
+        "noise",
+        _picture(of),
+        "Test error of both sources combined against the noise on the first source.",
+    )
 
 
 def _picture(of: dict[str, list[dict[str, Any]]]) -> Any:
@@ -124,7 +139,13 @@ def _picture(of: dict[str, list[dict[str, Any]]]) -> Any:
     figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
     for name, found in of.items():
         heights = [summary(found, f"noise {sigma}").mean for sigma in NOISE]
-        ax.plot(NOISE, heights, ".-", label=name, linewidth=2.5 if name.startswith("Evidential") else 1.2)
+        ax.plot(
+            NOISE,
+            heights,
+            ".-",
+            label=name,
+            linewidth=2.5 if name.startswith("Evidential") else 1.2,
+        )
     alone = summary(of["Evidential NN"], "x' alone").mean
     ax.axhline(alone, color="grey", linestyle=":", label="evidential NN, x' alone")
     ax.set(xlabel="standard deviation of the noise on x", ylabel="test error", ylim=(0, None))

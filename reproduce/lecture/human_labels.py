@@ -13,7 +13,12 @@ from sklearn.model_selection import train_test_split
 
 from dempster import MassFunctions
 from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
-from dempster.datasets import DatasetNotAvailableError, fetch_cifar10h, fetch_credal_bird, fetch_credal_dog
+from dempster.datasets import (
+    DatasetNotAvailableError,
+    fetch_cifar10h,
+    fetch_credal_bird,
+    fetch_credal_dog,
+)
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -41,7 +46,8 @@ def errors(data: str, seed: int) -> dict[str, Any]:
     soft: MassFunctions = found.masses[train]
     shares = soft.pignistic()
     crisp = shares.argmax(axis=1)
-    # A forest needs one class for each row: an object becomes a row for each class, weighted by its probability.
+    # A forest needs one class for each row: an object becomes a row for each class, weighted by its
+    # probability.
     objects, classes = np.nonzero(shares)
     expanded = X[train][objects], classes, shares[objects, classes]
     models: dict[str, tuple[Any, Any]] = {
@@ -52,21 +58,27 @@ def errors(data: str, seed: int) -> dict[str, Any]:
     result = {"wrong labels": float(np.mean(crisp != found.target[train]))}
     for name, (model, soft_training) in models.items():
         for labels, training in (("crisp", (X[train], crisp)), ("soft", soft_training)):
-            result[f"{name}, {labels}"] = float(np.mean(model.fit(*training).predict(X[test]) != found.target[test]))
+            result[f"{name}, {labels}"] = float(
+                np.mean(model.fit(*training).predict(X[test]) != found.target[test])
+            )
     return result
 
 
 @experiment(PAPER, "Labels by people", "soft labels, on real data")
 def human_labels(run: Run) -> None:
-    """The slides use labels that are not available. These data sets have labels by people and are public. Credal Dog
-    and Credal Bird: people chose sets of breeds or species and stated how certain they were; a label is a mass
-    function. CIFAR-10H: about fifty people chose one class for each test image of CIFAR-10; a label is the proportions
-    of the classes, and the attributes are the first 50 principal components of the pixels. Training with the labels
-    of one half, errors on the true classes of the other half (stratified random halves, ten seeds; CIFAR-10H three).
-    The crisp label is the class with the largest pignistic probability. EK-NN with K = 7, ENN and the random forest of
-    scikit-learn with their defaults. For soft labels, the forest counts an object for each class with its pignistic
-    probability."""
-    results, missing = {}, []
+    """The slides use labels that are not available.
+
+    These data sets have labels by people and are public. Credal Dog.
+    and Credal Bird: people chose sets of breeds or species and stated how certain they were; a
+    label is a mass function. CIFAR-10H: about fifty people chose one class for each test image of
+    CIFAR-10; a label is the proportions of the classes, and the attributes are the first 50
+    principal components of the pixels. Training with the labels of one half, errors on the true
+    classes of the other half (stratified random halves, ten seeds; CIFAR-10H three). The crisp
+    label is the class with the largest pignistic probability. EK-NN with K = 7, ENN and the random
+    forest of scikit-learn with their defaults. For soft labels, the forest counts an object for
+    each class with its pignistic probability."""
+    results = {}
+    missing = []
     for data, fetch in SETS.items():
         try:
             fetch()
@@ -76,10 +88,16 @@ def human_labels(run: Run) -> None:
         seeds = run.seeds(3 if data == "CIFAR-10H" else 10, 2)
         results[data] = run.each(errors, [{"data": data, "seed": seed} for seed in seeds])
     if results:
-        table = run.table("data", "wrong labels", "classifier", "labels", quantity="error", short=None, form=".3f")
+        table = run.table(
+            "data", "wrong labels", "classifier", "labels", quantity="error", short=None, form=".3f"
+        )
         for data, found in results.items():
             wrong = f"{summary(found, 'wrong labels').mean:.0%}"
             for classifier, labels in product(CLASSIFIERS, ("crisp", "soft")):
-                table.add(data, wrong, classifier, labels, ours=summary(found, f"{classifier}, {labels}"))
+                table.add(
+                    data, wrong, classifier, labels, ours=summary(found, f"{classifier}, {labels}")
+                )
     if missing:
-        run.text(f"Not included, because the files could not be fetched when this page was made: {', '.join(missing)}.")
+        run.text(
+            f"Not included, because the files could not be fetched when this page was made: {', '.join(missing)}."
+        )

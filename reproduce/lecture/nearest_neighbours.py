@@ -34,7 +34,13 @@ def _curve(run: Run, name: str, results: dict[int, dict[str, Any]]) -> None:
 
     figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
     for rule, style in (("evidential", "o-"), ("voting", "s--")):
-        ax.plot(list(results), [r[rule] for r in results.values()], style, markersize=4, label=f"{rule} K-NN rule")
+        ax.plot(
+            list(results),
+            [r[rule] for r in results.values()],
+            style,
+            markersize=4,
+            label=f"{rule} K-NN rule",
+        )
     ax.set(xlabel="number of neighbours K", ylabel="test error", title=name)
     ax.legend(frameon=False)
     run.figure("curve", figure, f"{name}: test error against the number of neighbours.")
@@ -53,13 +59,19 @@ def ionosphere(run: Run) -> None:
     ten = results[10]
     table = run.table("K = 10", quantity="value", short=None, form=".7f")
     table.add("test error", paper=0.07428571, ours=ten["evidential"], seconds=ten["seconds"])
-    table.add("confusion", paper="106, 6 / 7, 56", ours=" / ".join(", ".join(map(str, r)) for r in ten["confusion"]))
+    table.add(
+        "confusion",
+        paper="106, 6 / 7, 56",
+        ours=" / ".join(", ".join(map(str, r)) for r in ten["confusion"]),
+    )
     _curve(run, "Ionosphere", results)
 
 
 @experiment(PAPER, "Vehicles", "evidential K-NN")
 def vehicles(run: Run) -> None:
-    """Objects 1 to 564 are training data, 565 to 846 test data. The slides show a curve without numbers; the second
+    """Objects 1 to 564 are training data, 565 to 846 test data.
+
+    The slides show a curve without numbers; the second.
     column has the errors of the R package evclass."""
     results = _results(run, "Vehicles")
     table = run.table("K", "evclass", "voting", quantity="error", short=None, form=".3f")
@@ -77,4 +89,7 @@ def vehicles(run: Run) -> None:
 
 @experiment(PAPER, "Face data", "evidential K-NN")
 def faces(run: Run) -> None:
-    """216 images of facial expressions, 5 discriminant features: error 0.1528. The images are not available."""
+    """216 images of facial expressions, 5 discriminant features: error 0.1528.
+
+    The images are not available.
+    """

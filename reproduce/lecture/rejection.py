@@ -8,7 +8,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialNeuralNetworkClassifier
+from dempster.classify import (
+    EKNNClassifier,
+    EvidenceFromClassifier,
+    EvidentialNeuralNetworkClassifier,
+)
 from dempster.plot import RejectionCurve, RejectionCurveDisplay
 from reproduce import data
 from reproduce.lecture import PAPER
@@ -16,7 +20,12 @@ from reproduce.runner import Run, experiment
 
 N_TRAINING = {"Ionosphere": 176, "Vehicles": 564}
 RATES = (0.0, 0.1, 0.2, 0.3)
-METHODS = ("evidential K-NN", "evidential network", "logistic regression, as evidence", "voting K-NN")
+METHODS = (
+    "evidential K-NN",
+    "evidential network",
+    "logistic regression, as evidence",
+    "voting K-NN",
+)
 
 
 def _classifier(name: str) -> Any:
@@ -25,7 +34,9 @@ def _classifier(name: str) -> Any:
         "evidential network": EvidentialNeuralNetworkClassifier(
             20, regularization=1e-3, n_init=3, random_state=0, n_jobs=1
         ),
-        "logistic regression, as evidence": EvidenceFromClassifier(LogisticRegression(max_iter=1000)),
+        "logistic regression, as evidence": EvidenceFromClassifier(
+            LogisticRegression(max_iter=1000)
+        ),
         "voting K-NN": KNeighborsClassifier(9),
     }[name]
 
@@ -46,18 +57,28 @@ def rejected(dataset: str, name: str) -> dict[str, Any]:
 
 @experiment(PAPER, "Decisions", "error against the rate of rejection")
 def rejection(run: Run) -> None:
-    """Objects with the largest expected loss (pignistic) are rejected first. The lecture has no numbers for this
+    """Objects with the largest expected loss (pignistic) are rejected first.
+
+    The lecture has no numbers for this.
     experiment; standardised attributes, training and test sets as above."""
     arguments = [{"dataset": dataset, "name": name} for dataset in N_TRAINING for name in METHODS]
     results = run.each(rejected, arguments, alone=True)
     shares = [f"{rate:.0%} rejected" for rate in RATES[1:]]
-    table = run.table("data", "classifier", *shares, quantity="error, none rejected", short=None, form=".3f")
+    table = run.table(
+        "data", "classifier", *shares, quantity="error, none rejected", short=None, form=".3f"
+    )
     curves: dict[str, dict[str, RejectionCurve]] = {}
     for a, r in zip(arguments, results, strict=True):
         curve = RejectionCurve(*(np.array(r[key]) for key in ("rate", "error", "threshold")))
         curves.setdefault(a["dataset"], {})[a["name"]] = curve
         errors = [curve.error_at(rate) for rate in RATES]
-        table.add(a["dataset"], a["name"], *(f"{e:.3f}" for e in errors[1:]), ours=errors[0], seconds=r["seconds"])
+        table.add(
+            a["dataset"],
+            a["name"],
+            *(f"{e:.3f}" for e in errors[1:]),
+            ours=errors[0],
+            seconds=r["seconds"],
+        )
     for dataset, drawn in curves.items():
         display = RejectionCurveDisplay(curves=drawn).plot(title=dataset)
         caption = f"{dataset}: error rate of the accepted objects against the proportion of rejected objects."

@@ -13,7 +13,8 @@ from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
 EXPERTS = 5
-# K: errors of voting, weighted voting, evidential rule with crisp and with soft labels, as printed for the EEG data.
+# K: errors of voting, weighted voting, evidential rule with crisp and with soft labels, as printed
+# for the EEG data.
 PRINTED = {9: (0.30, 0.30, 0.31, 0.27), 11: (0.29, 0.30, 0.29, 0.26), 13: (0.31, 0.30, 0.31, 0.26)}
 RULES = ("K-NN", "weighted K-NN", "evidential K-NN, crisp labels", "evidential K-NN, soft labels")
 
@@ -40,7 +41,8 @@ def surrogate(k: int, seed: int) -> dict[str, Any]:
     X, y, votes = _signals(200, rng)
     X_test, y_test, _ = _signals(300, rng)
     crisp = (2 * votes > EXPERTS).astype(int)
-    agreement = np.abs(2 * votes - EXPERTS) / EXPERTS  # Opposite votes cancel and become mass on the frame.
+    # Opposite votes cancel and become mass on the frame.
+    agreement = np.abs(2 * votes - EXPERTS) / EXPERTS
     masses = np.column_stack([agreement * (crisp == 0), agreement * (crisp == 1), 1 - agreement])
     soft = MassFunctions(masses, FocalSets.simple(2, empty=False))
     models = (
@@ -49,20 +51,24 @@ def surrogate(k: int, seed: int) -> dict[str, Any]:
         EKNNClassifier(k, n_jobs=1).fit(X, crisp),
         EKNNClassifier(k, n_jobs=1).fit(X, soft),
     )
-    found = {name: float(np.mean(m.predict(X_test) != y_test)) for name, m in zip(RULES, models, strict=True)}
+    found = {
+        name: float(np.mean(m.predict(X_test) != y_test))
+        for name, m in zip(RULES, models, strict=True)
+    }
     return found | {"wrong labels": float(np.mean(crisp != y))}
 
 
 @experiment(PAPER, "EEG data", "soft labels, on a surrogate")
 def soft_labels(run: Run) -> None:
     """Sleep EEG, 64 attributes, five experts per pattern, 200 training patterns and 300 test patterns. The data are not
-    available. We simulate two kinds of waves (sharp, slow) of 64 points in autocorrelated noise. Five experts label
-    each recording; they are right with a probability between 0.4 and 1 that differs between recordings. The crisp
-    label is the majority vote. The soft label gives the majority class a mass equal to the difference between the two
-    vote shares, and the remaining mass to both classes. The errors are computed with the true classes. Only the order
-    of the rules can be compared with the paper. In our simulation the disagreement of the experts depends on the
-    quality of the recording. Soft labels can improve the result only under this condition: if experts err because the
-    waves are similar, soft and crisp labels give almost equal errors."""
+    available. We simulate two kinds of waves (sharp, slow) of 64 points in autocorrelated noise.
+    Five experts label each recording; they are right with a probability between 0.4 and 1 that
+    differs between recordings. The crisp label is the majority vote. The soft label gives the
+    majority class a mass equal to the difference between the two vote shares, and the remaining
+    mass to both classes. The errors are computed with the true classes. Only the order of the rules
+    can be compared with the paper. In our simulation the disagreement of the experts depends on the
+    quality of the recording. Soft labels can improve the result only under this condition: if
+    experts err because the waves are similar, soft and crisp labels give almost equal errors."""
     seeds = run.seeds(20, 3)
     arguments = [{"k": k, "seed": seed} for k in PRINTED for seed in seeds]
     results = run.each(surrogate, arguments, alone=True)

@@ -1,4 +1,7 @@
-"""T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information Sciences 572."""
+"""T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering.
+
+Information Sciences 572.
+"""
 
 ORDER = 0
 MODULES = [

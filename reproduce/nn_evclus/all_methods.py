@@ -29,16 +29,26 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
         for method in OF_DISSIMILARITIES if reading == "Protein" else own:
             if run.quick and method == "NN-EVCLUS":
                 continue
-            several = 2 if data in LARGEST else 3
+            if data in LARGEST:
+                several = 2
+            else:
+                several = 3
             seeds = run.seeds(3)[: 1 if method == "BPEC" else several]  # BPEC is deterministic.
-            arguments = [{"data": data, "method": method, "seed": s, "standardise": standardise} for s in seeds]
+            arguments = [
+                {"data": data, "method": method, "seed": s, "standardise": standardise}
+                for s in seeds
+            ]
             chosen.append((reading, method, arguments))
     return chosen
 
 
 def shared_with_table_3(run: Run) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return the results of Table 3 that are also used here."""
-    chosen = [(reading, method, group) for reading, method, group in attribute_data.cells(run) if method in SHARED]
+    chosen = [
+        (reading, method, group)
+        for reading, method, group in attribute_data.cells(run)
+        if method in SHARED
+    ]
     flat = iter(run.each(clustering, [arguments for _, _, group in chosen for arguments in group]))
     return {(reading, method): [next(flat) for _ in group] for reading, method, group in chosen}
 
@@ -46,19 +56,21 @@ def shared_with_table_3(run: Run) -> dict[tuple[str, str], list[dict[str, Any]]]
 @experiment(PAPER, "Figures 23 to 26, extended", "all methods of the library")
 def all_methods(run: Run) -> None:
     """Every method of the library that can cluster a numeric table without further information, with its defaults, on
-    the data of Table 3. Methods that accept dissimilarities are also applied to Protein (for NN-EVCLUS with three
-    principal components of the rows as attributes, as in the paper). All methods receive the number of classes,
-    except EK-NNclus, which estimates the number of clusters. RECM squares the Euclidean distances that it computes,
-    which makes it ECM with β = 1.5 instead of 2 and another δ; it uses the dissimilarities of Protein without
-    squaring. sECMdd is the class ECMdd.
+    the data of Table 3. Methods that accept dissimilarities are also applied to Protein (for
+    NN-EVCLUS with three principal components of the rows as attributes, as in the paper). All
+    methods receive the number of classes, except EK-NNclus, which estimates the number of clusters.
+    RECM squares the Euclidean distances that it computes, which makes it ECM with β = 1.5 instead
+    of 2 and another δ; it uses the dissimilarities of Protein without squaring. sECMdd is the class
+    ECMdd.
 
-    Not included: CECM (without constraints it is ECM), SECM (needs an image), CatECM (needs categorical data),
-    BeliefPeaks (returns labels without masses). Two settings differ from the defaults to save time. MECM searches for
-    medoids among 500 candidates for each cluster on Letters4p1, S2, S4 and D31 (the default of the library from 5001
-    objects on; with seed 0 the results agree with those of all candidates to three digits, in a third of the time or
-    less). BootClus uses 100 bootstrap samples instead of 500 for more than 1000 objects and for Leaves5p1. Values are
-    means over three seeds (two for those four data sets); BPEC is deterministic and runs once. On attributes, BootClus
-    is the fit of Table 3 with the same seeds.
+    Not included: CECM (without constraints it is ECM), SECM (needs an image), CatECM (needs
+    categorical data), BeliefPeaks (returns labels without masses). Two settings differ from the
+    defaults to save time. MECM searches for medoids among 500 candidates for each cluster on
+    Letters4p1, S2, S4 and D31 (the default of the library from 5001 objects on; with seed 0 the
+    results agree with those of all candidates to three digits, in a third of the time or less).
+    BootClus uses 100 bootstrap samples instead of 500 for more than 1000 objects and for Leaves5p1.
+    Values are means over three seeds (two for those four data sets); BPEC is deterministic and runs
+    once. On attributes, BootClus is the fit of Table 3 with the same seeds.
     """
     chosen = cells(run)
     flat = iter(run.each(defaults, [arguments for _, _, group in chosen for arguments in group]))
@@ -97,7 +109,9 @@ and with an ARI of 0."""
 
 def _compared(reading: str) -> list[str]:
     """Return the methods in the paper's figure of these data."""
-    return list(dissimilarity_data.PRINTED) if reading == "Protein" else attribute_data.METHODS
+    if reading == "Protein":
+        return list(dissimilarity_data.PRINTED)
+    return attribute_data.METHODS
 
 
 def _figures_of(planes: dict[str, Results]) -> str:
@@ -105,7 +119,9 @@ def _figures_of(planes: dict[str, Results]) -> str:
     for data, methods in planes.items():
         for name, results in methods.items():
             numbers = [f"{summary(results, key):{form}}" for key, form in FORMS.items()]
-            lines.append(f"| {data} | {name} | {' | '.join(numbers)} | {summary(results, 'seconds').mean:.2g} |")
+            lines.append(
+                f"| {data} | {name} | {' | '.join(numbers)} | {summary(results, 'seconds').mean:.2g} |"
+            )
     return "\n".join(lines)
 
 
@@ -128,7 +144,10 @@ def _numbers_found(planes: dict[str, Results]) -> str:
 def _overview(planes: dict[str, Results]) -> str:
     """Return a table with counts of dominance over all data."""
     above = dominance(planes)
-    twice = " (Iris, Glass and DryBean are included in two versions)" if {"Iris", "Glass"} <= set(planes) else ""
+    if {"Iris", "Glass"} <= set(planes):
+        twice = " (Iris, Glass and DryBean are included in two versions)"
+    else:
+        twice = ""
     lines = [
         f"Over {len(planes)} versions of the data{twice}:",
         "",
@@ -142,7 +161,9 @@ def _overview(planes: dict[str, Results]) -> str:
             continue
         free = sum(not others[name] for others in there)
         nearly = sum(set(others[name]) <= {"EK-NNclus"} for others in there)
-        below = np.mean([sum(name in dominating for dominating in others.values()) for others in there])
+        below = np.mean(
+            [sum(name in dominating for dominating in others.values()) for others in there]
+        )
         by = np.mean([len(others[name]) for others in there])
         lines.append(f"| {name} | {len(there)} | {free} | {below:.1f} | {by:.1f} | {nearly} |")
     return "\n".join(lines)

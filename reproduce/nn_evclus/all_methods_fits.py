@@ -7,7 +7,19 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score
 
-from dempster.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, RECM, ECMdd, EKNNClus, WECMdd
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    NNEVCLUS,
+    RECM,
+    ECMdd,
+    EKNNClus,
+    WECMdd,
+)
 from dempster.dissimilarity import DissimilarityPCA
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.attribute_fits import LARGEST
@@ -38,7 +50,8 @@ def defaults(data: str, method: str, seed: int, standardise: bool = True) -> dic
         settings["n_candidates"] = 500
     inputs: dict[str, Any] = {"X": X}
     began = time.process_time()
-    if data == "Protein" and method == "NN-EVCLUS":  # The network needs attributes; these are the paper's.
+    # The network needs attributes; these are the paper's.
+    if data == "Protein" and method == "NN-EVCLUS":
         inputs = {"X": DissimilarityPCA(3).fit_transform(X), "dissimilarities": X}
     elif data == "Protein":
         settings["metric"] = "precomputed"

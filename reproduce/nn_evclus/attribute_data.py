@@ -10,7 +10,13 @@ from reproduce.nn_evclus.attribute_fits import LARGE, LARGEST, clustering, one_r
 from reproduce.nn_evclus.attribute_words import idea, reason
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.nn_evclus.claims import table_of_claims
-from reproduce.nn_evclus.planes import Results, dominance, dominated_by, draw_planes, table_of_dominance
+from reproduce.nn_evclus.planes import (
+    Results,
+    dominance,
+    dominated_by,
+    draw_planes,
+    table_of_dominance,
+)
 from reproduce.runner import Run, Table, experiment, summary
 
 METHODS = [
@@ -88,37 +94,47 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
                 seeds = seeds[: 1 if data in (*LARGE, "Leaves5p1") else 2]
             elif method == "wECMdd" and data in LARGE:
                 seeds = seeds[:1]
-            arguments = [{"data": data, "method": method, "seed": s, "standardise": standardise} for s in seeds]
+            arguments = [
+                {"data": data, "method": method, "seed": s, "standardise": standardise}
+                for s in seeds
+            ]
             chosen.append((reading, method, arguments))
     return chosen
 
 
 @experiment(PAPER, "Table 3 and Figures 23 to 25", "attribute data")
 def table_3(run: Run) -> None:
-    """Attributes are standardised; the paper does not state its scaling. Additional rows show Iris with raw attributes,
-    Glass with the row number as tenth attribute, and DryBean scaled with the statistics of all beans instead of the
-    sampled ones. Settings of the paper: EVCLUS and NN-EVCLUS use single clusters, the frame, the empty set and, for up
-    to four clusters, pairs. d0 is the 0.9 quantile for up to four clusters, otherwise 0.5, 0.2 or 0.1. The paper does
-    not state which; we took the quantile whose ARI is closest to the paper's EVCLUS, so the classes influenced the
-    choice in these rows. Starts are random. Networks have 1.5 hidden units for each focal set; they are trained with
-    the published full-batch solver for up to 1000 objects and with mini-batches beyond (Adam; the paper uses RMSprop).
-    "-bp": belief peaks are the initial centres or the labelled objects, ν = 0.5 as in the published program, which
-    divides the term of the labels by the number of clusters ("formula": the printed formula, which does not).
-    Leaves5p1: the labelled objects are the most plausible objects of EVCLUS. ECM: pairs of neighbouring clusters in a
-    second step; δ = 5. CCM: γ = 1, β = 2, sets of at most two clusters (T_c = 2 excludes the frame, although the paper
-    also mentions it; with the frame CCM has 0.38 on Wine). sECMdd: α = β = 2, η = γ = 1. wECMdd: α = β = ψ = 2, ξ = 5.
-    BootClus: 500 bootstrap samples (100 for more than 1000 objects and for Leaves5p1), level 0.9.
+    """Attributes are standardised; the paper does not state its scaling.
 
-    Each value is the best of five starts (NN-EVCLUS-bp with more than 1000 objects: one start) for each of five seeds.
-    There are three seeds for NN-EVCLUS-bp, two for BootClus and, with more than 1000 objects, for networks and EVCLUS;
-    one for BootClus and wECMdd with more than 1000 objects and for NN-EVCLUS with more than 3000 (five networks take
-    a minute). Deterministic methods run once. "Ours": defaults of the library, a single network."""
+    Additional rows show Iris with raw attributes,.
+    Glass with the row number as tenth attribute, and DryBean scaled with the statistics of all
+    beans instead of the sampled ones. Settings of the paper: EVCLUS and NN-EVCLUS use single
+    clusters, the frame, the empty set and, for up to four clusters, pairs. d0 is the 0.9 quantile
+    for up to four clusters, otherwise 0.5, 0.2 or 0.1. The paper does not state which; we took the
+    quantile whose ARI is closest to the paper's EVCLUS, so the classes influenced the choice in
+    these rows. Starts are random. Networks have 1.5 hidden units for each focal set; they are
+    trained with the published full-batch solver for up to 1000 objects and with mini-batches beyond
+    (Adam; the paper uses RMSprop). "-bp": belief peaks are the initial centres or the labelled
+    objects, ν = 0.5 as in the published program, which divides the term of the labels by the number
+    of clusters ("formula": the printed formula, which does not). Leaves5p1: the labelled objects
+    are the most plausible objects of EVCLUS. ECM: pairs of neighbouring clusters in a second step;
+    δ = 5. CCM: γ = 1, β = 2, sets of at most two clusters (T_c = 2 excludes the frame, although the
+    paper also mentions it; with the frame CCM has 0.38 on Wine). sECMdd: α = β = 2, η = γ = 1.
+    wECMdd: α = β = ψ = 2, ξ = 5. BootClus: 500 bootstrap samples (100 for more than 1000 objects
+    and for Leaves5p1), level 0.9.
+
+    Each value is the best of five starts (NN-EVCLUS-bp with more than 1000 objects: one start) for
+    each of five seeds. There are three seeds for NN-EVCLUS-bp, two for BootClus and, with more than
+    1000 objects, for networks and EVCLUS; one for BootClus and wECMdd with more than 1000 objects
+    and for NN-EVCLUS with more than 3000 (five networks take a minute). Deterministic methods run
+    once. "Ours": defaults of the library, a single network."""
     chosen = cells(run)
     flat = run.each(clustering, [arguments for _, _, group in chosen for arguments in group])
     planes: dict[str, Results] = {}
     table = run.table("data", "method", "settings")
     for reading, method, group in chosen:
-        results, flat = flat[: len(group)], flat[len(group) :]
+        results = flat[: len(group)]
+        flat = flat[len(group) :]
         planes.setdefault(reading, {})[method] = results
         _add(table, reading, method, results)
     run.text(_overview(planes))
@@ -126,7 +142,10 @@ def table_3(run: Run) -> None:
 
 
 def _printed(reading: str, method: str) -> float | None:
-    name = reading if reading in TABLE_3 else reading.split(", ")[0]
+    if reading in TABLE_3:
+        name = reading
+    else:
+        name = reading.split(", ")[0]
     plain = next(m for m in METHODS if method == m or method == OURS.get(m))
     return TABLE_3[name][METHODS.index(plain)]
 
@@ -157,7 +176,11 @@ def _overview(planes: dict[str, Results]) -> str:
     ]
     for method in dict.fromkeys(name for methods in planes.values() for name in methods):
         pairs = [(_printed(name, method), planes[name].get(method)) for name in kept]
-        gaps = [summary(results, "ari").mean - paper for paper, results in pairs if results and paper is not None]
+        gaps = [
+            summary(results, "ari").mean - paper
+            for paper, results in pairs
+            if results and paper is not None
+        ]
         if gaps:
             within = sum(gap >= -0.03 for gap in gaps)
             lines.append(f"| {method} | {len(gaps)} | {within} | {np.mean(gaps):+.3f} |")
@@ -167,7 +190,8 @@ def _overview(planes: dict[str, Results]) -> str:
 def nearest(planes: dict[str, Results]) -> dict[str, Results]:
     """Select one version of each data set.
 
-    Iris raw and Glass with ten attributes are closer to the paper; DryBean scaled after sampling is simpler.
+    Iris raw and Glass with ten attributes are closer to the paper; DryBean scaled after sampling is
+    simpler.
     """
     others = ("Iris", "Glass", "DryBean, scaled before the draw")
     return {name: methods for name, methods in planes.items() if name not in others}
@@ -185,7 +209,11 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
     )
     paper = nearest({data: {m: of[m] for m in METHODS if m in of} for data, of in planes.items()})
     table_of_claims(
-        run, {"here": dominance(paper), "without normalising, holds in": dominance(paper, normalised=False)}
+        run,
+        {
+            "here": dominance(paper),
+            "without normalising, holds in": dominance(paper, normalised=False),
+        },
     )
     run.text(
         "Dominance among all rows of the table above (for all methods of the library see Figures 23 to 26, extended):"
@@ -203,7 +231,7 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
     )
 
 
-# ---- Table 4 --------------------------------------------------------------------------------------------------------
+# ---- Table 4 -------------------------------------------------------------------------------------
 
 TABLE_4 = {
     "S4": {"EVCLUS": 55.75, "NN-EVCLUS": 430.02, "ECM": 10.51, "CCM": 248.09},
@@ -213,11 +241,13 @@ TABLE_4 = {
 
 @experiment(PAPER, "Table 4", "seconds on S4 and D31")
 def table_4(run: Run) -> None:
-    """CPU seconds of one start on one thread. EVCLUS: 500 partners for each object. NN-EVCLUS: 30 hidden units,
-    random start, 30 mini-batches (Adam with step 0.001, 100 epochs; the paper uses RMSprop with the same step). ECM:
-    two steps. CCM: all pairs. The paper's times are for R programs on a laptop of 2019, so only orders of magnitude
-    can be compared. "Ours": defaults of the library (EVCLUS: 5 starts on landmarks; NN-EVCLUS: one training that
-    starts from the EVCLUS solution)."""
+    """CPU seconds of one start on one thread. EVCLUS: 500 partners for each object.
+
+    NN-EVCLUS: 30 hidden units,.
+    random start, 30 mini-batches (Adam with step 0.001, 100 epochs; the paper uses RMSprop with the
+    same step). ECM: two steps. CCM: all pairs. The paper's times are for R programs on a laptop of
+    2019, so only orders of magnitude can be compared. "Ours": defaults of the library (EVCLUS: 5
+    starts on landmarks; NN-EVCLUS: one training that starts from the EVCLUS solution)."""
     seeds = run.seeds(3)
     rows = [
         (data, method)
@@ -225,7 +255,10 @@ def table_4(run: Run) -> None:
         for method in ("EVCLUS", "EVCLUS (ours)", "NN-EVCLUS", "NN-EVCLUS (ours)", "ECM", "CCM")
         if not (run.quick and method in ("EVCLUS", "NN-EVCLUS", "NN-EVCLUS (ours)"))
     ]
-    flat = run.each(one_run, [{"data": data, "method": method, "seed": s} for data, method in rows for s in seeds])
+    flat = run.each(
+        one_run,
+        [{"data": data, "method": method, "seed": s} for data, method in rows for s in seeds],
+    )
     table = run.table("data", "method", "ARI", quantity="CPU seconds", short=None)
     for k, (data, method) in enumerate(rows):
         results = flat[k * len(seeds) : (k + 1) * len(seeds)]

@@ -10,16 +10,29 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
-from dempster.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, ECMdd, Training, WECMdd
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    ECM,
+    EVCLUS,
+    NNEVCLUS,
+    BeliefPeaks,
+    BootClus,
+    ECMdd,
+    Training,
+    WECMdd,
+)
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.planes import place
 
-# The paper does not state which of its three quantiles it used; these give results closest to its EVCLUS.
+# The paper does not state which of its three quantiles it used; these give results closest to its
+# EVCLUS.
 QUANTILES = {
     "Letters4p1": 0.1, "Glass": 0.5, "Glass with row number": 0.5, "Segment": 0.1, "S2": 0.2, "S4": 0.2, "D31": 0.1,
     "DryBean": 0.5, "DryBean scaled first": 0.5, "Leaves5p1": 0.2,
 }  # fmt: skip
-LARGE = ("Letters4p1", "Segment", "S2", "S4", "D31", "DryBean", "DryBean scaled first")  # more than 1000 objects
+# more than 1000 objects
+LARGE = ("Letters4p1", "Segment", "S2", "S4", "D31", "DryBean", "DryBean scaled first")
 LARGEST = ("Letters4p1", "S2", "S4", "D31")  # 3100 to 5000
 
 
@@ -29,50 +42,96 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     five = {**common, "n_init": 5}
     quantile = QUANTILES.get(data, 0.9)
     if method == "EVCLUS":
-        pairs: dict[str, Any] = {"sampling": "random", "n_partners": 500} if data in LARGE else {"sampling": "all"}
-        return EVCLUS(c, focal_sets=sets_of(c), d0_quantile=quantile, init="random", tol=1e-5, **pairs, **five)
+        pairs: dict[str, Any] = (
+            {"sampling": "random", "n_partners": 500} if data in LARGE else {"sampling": "all"}
+        )
+        return EVCLUS(
+            c, focal_sets=sets_of(c), d0_quantile=quantile, init="random", tol=1e-5, **pairs, **five
+        )
     if method == "EVCLUS (ours)":
         return our_evclus(c, **common)
     if method in ("NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS-bp (formula)"):
-        family = FocalSets.pairs(c) if c <= 4 else FocalSets.simple(c)
+        if c <= 4:
+            family = FocalSets.pairs(c)
+        else:
+            family = FocalSets.simple(c)
         return NNEVCLUS(
             c,
             focal_sets=family,
             d0_quantile=quantile,
             network=round(1.5 * len(family)),
             init="random" if method == "NN-EVCLUS" else "belief-peaks",
-            nu=1 / (1 + c) if method == "NN-EVCLUS-bp" else 0.5,  # The program divides the term of the labels by c.
+            # The program divides the term of the labels by c.
+            nu=1 / (1 + c) if method == "NN-EVCLUS-bp" else 0.5,
             training=Training("mini-batch" if data in LARGE else "adaptive-steps"),
             **(common if method == "NN-EVCLUS-bp" and data in LARGE else five),
         )
     if method == "NN-EVCLUS (ours)":
         return NNEVCLUS(c, focal_sets=sets_of(c), **common)
-    # Empty set, single clusters and pairs; with more than three clusters, pairs of mutual neighbours in a second step.
+    # Empty set, single clusters and pairs; with more than three clusters, pairs of mutual
+    # neighbours in a second step.
     two_steps = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"
-    start = BeliefPeaks(c).fit(X).cluster_centers_ if method in ("ECM-bp", "CCM-bp") else "k-means++"
+    start = (
+        BeliefPeaks(c).fit(X).cluster_centers_ if method in ("ECM-bp", "CCM-bp") else "k-means++"
+    )
     if method in ("ECM", "ECM-bp"):
         return ECM(c, focal_sets=two_steps, beta=2, delta=5, init=start, **five)
     if method in ("CCM", "CCM-bp"):
-        # The frame is only allowed for two clusters (T_c = 2: at most two clusters in a set). The small tolerance is
-        # needed because prototypes that coincide in the end converge slowly, as on Wine.
-        family, tol = FocalSets.pairs(c, omega=c == 2), 1e-6 if data in LARGE else 1e-8
-        return CCM(c, focal_sets=family, delta=5, gamma=1, beta=2, tol=tol, max_iter=3000, init=start, **five)
+        # The frame is only allowed for two clusters (T_c = 2: at most two clusters in a set). The
+        # small tolerance is needed because prototypes that coincide in the end converge slowly, as
+        # on Wine.
+        family = FocalSets.pairs(c, omega=c == 2)
+        if data in LARGE:
+            tol = 1e-6
+        else:
+            tol = 1e-8
+        return CCM(
+            c,
+            focal_sets=family,
+            delta=5,
+            gamma=1,
+            beta=2,
+            tol=tol,
+            max_iter=3000,
+            init=start,
+            **five,
+        )
     if method in ("BPEC", "BPEC (Euclidean)"):
-        metric = "adaptive" if method == "BPEC" else "euclidean"
+        if method == "BPEC":
+            metric = "adaptive"
+        else:
+            metric = "euclidean"
         return BPEC(c, focal_sets=two_steps, beta=2, delta=5, metric=metric, **common)
     if method == "sECMdd":
         return ECMdd(c, focal_sets="pairs", alpha=2, beta=2, eta=1, gamma=1, **five)
     if method == "wECMdd":
-        candidates = 500 if data in ("S2", "S4", "D31") else "auto"  # All candidates would take more than a minute.
-        return WECMdd(c, focal_sets="pairs", alpha=2, beta=2, psi=2, concentration=5, n_candidates=candidates, **five)
+        # All candidates would take more than a minute.
+        candidates = 500 if data in ("S2", "S4", "D31") else "auto"
+        return WECMdd(
+            c,
+            focal_sets="pairs",
+            alpha=2,
+            beta=2,
+            psi=2,
+            concentration=5,
+            n_candidates=candidates,
+            **five,
+        )
     slow = data in (*LARGE, "Leaves5p1")
-    mutual = "pairs" if c <= 4 else "selected"
-    return BootClus(c, focal_sets=mutual, n_bootstraps=100 if slow else 500, confidence=0.9, **common)
+    if c <= 4:
+        mutual = "pairs"
+    else:
+        mutual = "selected"
+    return BootClus(
+        c, focal_sets=mutual, n_bootstraps=100 if slow else 500, confidence=0.9, **common
+    )
 
 
 def sets_of(c: int) -> str:
     """Return the focal sets: pairs for few clusters, otherwise single clusters and the frame."""
-    return "pairs" if c <= 4 else "simple"
+    if c <= 4:
+        return "pairs"
+    return "simple"
 
 
 def our_evclus(c: int, **common: Any) -> EVCLUS:
@@ -95,7 +154,11 @@ def clustering(data: str, method: str, seed: int, standardise: bool = True) -> d
     c = int(y.max()) + 1
     began = time.process_time()
     model = estimator(method, data, X, c, seed)
-    known = (most_plausible(X, c, QUANTILES[data], seed),) if (data, method) == ("Leaves5p1", "NN-EVCLUS") else ()
+    known = (
+        (most_plausible(X, c, QUANTILES[data], seed),)
+        if (data, method) == ("Leaves5p1", "NN-EVCLUS")
+        else ()
+    )
     partition = model.fit(X, *known).credal_partition_
     seconds = time.process_time() - began
     return {
@@ -110,7 +173,12 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
     X, y = data_of(data)
     c = int(y.max()) + 1
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
-    simple: dict[str, Any] = {"focal_sets": "simple", "d0_quantile": QUANTILES[data], "init": "random", "n_init": 1}
+    simple: dict[str, Any] = {
+        "focal_sets": "simple",
+        "d0_quantile": QUANTILES[data],
+        "init": "random",
+        "n_init": 1,
+    }
     models: dict[str, Any] = {
         "EVCLUS": EVCLUS(c, sampling="random", n_partners=500, tol=1e-5, **simple, **common),
         "NN-EVCLUS": NNEVCLUS(

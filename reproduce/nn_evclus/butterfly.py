@@ -30,9 +30,13 @@ SENSOR: dict[str, dict[Any, float]] = {
 
 @experiment(PAPER, "Example 1", "conflict and the plausibility of being in the same class")
 def example_1(run: Run) -> None:
-    """A sensor gives mass functions on the classes of three objects. One minus the degree of conflict of two mass
+    """A sensor gives mass functions on the classes of three objects.
+
+    One minus the degree of conflict of two mass.
     functions is the plausibility that the two objects are in the same class."""
-    first, second, third = (MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"]) for masses in SENSOR.values())
+    first, second, third = (
+        MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"]) for masses in SENSOR.values()
+    )
     table = run.table("objects", "quantity", quantity="value", short=None, form=".4f")
     for names, other, paper in (("1 and 2", second, 0.18), ("1 and 3", third, 0.78)):
         conflict = float(np.squeeze(first.conflict(other)))
@@ -44,21 +48,32 @@ def butterfly(d0: float) -> dict[str, Any]:
     """Return the masses of the twelve objects, with the cluster of object 1 as second cluster as in the paper."""
     model = EVCLUS(2, focal_sets="full", d0=d0, random_state=0).fit(load_butterfly().data)
     masses = model.credal_partition_.masses
-    columns = [0, 1, 2, 3] if masses[0, 2] > masses[0, 1] else [0, 2, 1, 3]
+    if masses[0, 2] > masses[0, 1]:
+        columns = [0, 1, 2, 3]
+    else:
+        columns = [0, 2, 1, 3]
     return {"masses": masses[:, columns].tolist()}
 
 
 @experiment(PAPER, "Table 1", "the butterfly by EVCLUS")
 def table_1(run: Run) -> None:
-    """Two clusters, all subsets. The paper does not give d0; with d0 = 11 its masses are reproduced. (The caption of
+    """Two clusters, all subsets. The paper does not give d0.
+
+    With d0 = 11 its masses are reproduced. (The caption of.
     its Figure 1 names ECM, but the text and the numbers belong to EVCLUS.)"""
     (result,) = run.each(butterfly, [{"d0": 11.0}])
     table = run.table("object", "set", quantity="mass", short=None, form=".3f")
     worst = 0.0
     for number, printed in TABLE_1.items():
-        for name, paper, ours in zip(("∅", "{1}", "{2}", "{1, 2}"), printed, result["masses"][number - 1], strict=True):
+        for name, paper, ours in zip(
+            ("∅", "{1}", "{2}", "{1, 2}"), printed, result["masses"][number - 1], strict=True
+        ):
             table.add(number, name, paper=float(paper), ours=ours)
             worst = max(worst, abs(paper - ours))
     run.text(f"Largest difference: {worst:.4f}.")
-    drawn = MassesDisplay(masses=result["masses"], sets=FocalSets.full(2), cluster_names=("ω1", "ω2")).plot()
-    run.figure("masses", drawn.figure_, "Figure 1b: masses of the objects, which are numbered from zero.")
+    drawn = MassesDisplay(
+        masses=result["masses"], sets=FocalSets.full(2), cluster_names=("ω1", "ω2")
+    ).plot()
+    run.figure(
+        "masses", drawn.figure_, "Figure 1b: masses of the objects, which are numbered from zero."
+    )

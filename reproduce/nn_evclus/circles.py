@@ -13,25 +13,37 @@ from dempster.cluster import NNEVCLUS
 from dempster.constraints import Constraints
 from dempster.datasets import make_circles
 from dempster.metric import KFDA, KPCCA
-from dempster.plot import ConstraintsDisplay, FeatureBoxplotDisplay, MassContourDisplay, PairMatrixDisplay
+from dempster.plot import (
+    ConstraintsDisplay,
+    FeatureBoxplotDisplay,
+    MassContourDisplay,
+    PairMatrixDisplay,
+)
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
 GAMMA = 0.3  # inverse width of the Gaussian kernel
 
 
-def fit_circles(X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: float = 0.1) -> tuple[NNEVCLUS, Any, dict]:
-    """Fit NN-EVCLUS to the original features with distances of a learned metric; return model, metric and knowledge."""
+def fit_circles(
+    X: np.ndarray, y: np.ndarray, knowledge: str, seed: int, xi: float = 0.1
+) -> tuple[NNEVCLUS, Any, dict]:
+    """Fit NN-EVCLUS to the original features with distances of a learned metric.
+
+    Return model, metric and knowledge.
+    """
     known: dict[str, Any] = {}
     metric: Any = "euclidean"
     if knowledge == "pairs":
         pairs = Constraints.from_labels(y, 50, random_state=seed)
-        metric, known = KPCCA(1, gamma=GAMMA, random_state=seed), {"constraints": pairs}
+        metric = KPCCA(1, gamma=GAMMA, random_state=seed)
+        known = {"constraints": pairs}
     elif knowledge == "labels":
         labels = np.full(len(y), -1)
         drawn = np.random.default_rng(seed).choice(len(y), 50, replace=False)
         labels[drawn] = y[drawn]
-        metric, known = KFDA(1, gamma=GAMMA), {"y": labels}
+        metric = KFDA(1, gamma=GAMMA)
+        known = {"y": labels}
     model = NNEVCLUS(
         2,
         focal_sets="pairs",
@@ -67,18 +79,27 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
 
 @experiment(PAPER, "Example 5", "a disc inside a ring")
 def example_5(run: Run) -> None:
-    """500 vectors, two fifths of them in the disc; 50 random pairs with KPCCA, or 50 random labels with KFDA (Gaussian
-    kernel, σ = 0.3, one feature). NN-EVCLUS has 30 hidden units, λ = 0.01, and d0 at the 0.9 quantile. The paper
-    reports perfect separation for one sample; we draw new data and pairs for each seed. "Separable" is the area under
-    the ROC curve of the feature (1: a threshold separates the clusters). "New" means 500 further vectors."""
+    """500 vectors, two fifths of them in the disc.
+
+    50 random pairs with KPCCA, or 50 random labels with KFDA (Gaussian.
+    kernel, σ = 0.3, one feature). NN-EVCLUS has 30 hidden units, λ = 0.01, and d0 at the 0.9
+    quantile. The paper reports perfect separation for one sample; we draw new data and pairs for
+    each seed. "Separable" is the area under the ROC curve of the feature (1: a threshold separates
+    the clusters). "New" means 500 further vectors."""
     seeds = run.seeds(5)
     rows = [("nothing", 0.1, None), ("pairs", 0.1, 1.0), ("pairs", 0.0, None), ("labels", 0.1, 1.0)]
     rows = run.choose(rows, [rows[1], rows[3]])
-    flat = run.each(circles, [{"knowledge": k, "seed": s, "xi": xi} for k, xi, _ in rows for s in seeds])
+    flat = run.each(
+        circles, [{"knowledge": k, "seed": s, "xi": xi} for k, xi, _ in rows for s in seeds]
+    )
     table = run.table("knowledge", "ξ", "separable", "ARI, new", form=".3f")
     for knowledge, xi, paper in rows:
-        results, flat = flat[: len(seeds)], flat[len(seeds) :]
-        separable = "–" if knowledge == "nothing" else format(summary(results, "separable"), ".3f")
+        results = flat[: len(seeds)]
+        flat = flat[len(seeds) :]
+        if knowledge == "nothing":
+            separable = "–"
+        else:
+            separable = format(summary(results, "separable"), ".3f")
         perfect = sum(result["ari"] > 0.999 for result in results)
         table.add(
             knowledge,
@@ -93,12 +114,18 @@ def example_5(run: Run) -> None:
         )
         if knowledge == "pairs" and xi:
             links = [result["must-links"] for result in results]
-            run.text(f"The 50 pairs contain {min(links)} to {max(links)} must-links (22 in the paper).")
+            run.text(
+                f"The 50 pairs contain {min(links)} to {max(links)} must-links (22 in the paper)."
+            )
 
 
-@experiment(PAPER, "Figures 15 to 21", "a disc inside a ring: knowledge, learned feature and contours")
+@experiment(
+    PAPER, "Figures 15 to 21", "a disc inside a ring: knowledge, learned feature and contours"
+)
 def figures_15_to_21(run: Run) -> None:
-    """The models of Example 5 for the first seed. Objects of the same class are must-linked, objects of different
+    """The models of Example 5 for the first seed.
+
+    Objects of the same class are must-linked, objects of different.
     classes cannot-linked."""
     import matplotlib.pyplot as plt
 
@@ -108,23 +135,40 @@ def figures_15_to_21(run: Run) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     pairs = known["constraints"]
     ConstraintsDisplay.from_constraints(Constraints(pairs.must_link), X, labels=y, ax=axes[0])
-    ConstraintsDisplay.from_constraints(Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1])
+    ConstraintsDisplay.from_constraints(
+        Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1]
+    )
     run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
     drawn = FeatureBoxplotDisplay.from_estimator(metric, X, y)
     run.figure("feature", drawn.figure_, "Figure 16: the feature that KPCCA learns from the pairs.")
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    for ax, rows, title in ((axes[0], X, "original space"), (axes[1], metric.transform(X), "transformed space")):
+    for ax, rows, title in (
+        (axes[0], X, "original space"),
+        (axes[1], metric.transform(X), "transformed space"),
+    ):
         PairMatrixDisplay.from_dissimilarities(pairwise_distances(rows), y, axes=[ax], title=title)
     run.figure("distances", figure, "Figure 17: distances before and after the transformation.")
     masses = MassContourDisplay.from_estimator(model, X, sets=FocalSets.full(2), n_columns=4)
     run.figure("masses", masses.figure_, "Figure 18: masses on the four sets.")
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
-    run.figure("plausibilities", plausible.figure_, "Figure 19: plausibilities, and the border where they are equal.")
+    run.figure(
+        "plausibilities",
+        plausible.figure_,
+        "Figure 19: plausibilities, and the border where they are equal.",
+    )
 
     model, metric, known = fit_circles(X, y, "labels", 0)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    ConstraintsDisplay.from_constraints(Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels")
-    FeatureBoxplotDisplay.from_estimator(metric.fit(X, **known), X, y, axes=[axes[1]], title="feature of KFDA")
-    run.figure("labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them.")
+    ConstraintsDisplay.from_constraints(
+        Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels"
+    )
+    FeatureBoxplotDisplay.from_estimator(
+        metric.fit(X, **known), X, y, axes=[axes[1]], title="feature of KFDA"
+    )
+    run.figure(
+        "labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them."
+    )
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
-    run.figure("plausibilities-labels", plausible.figure_, "Figure 21: plausibilities if labels are known.")
+    run.figure(
+        "plausibilities-labels", plausible.figure_, "Figure 21: plausibilities if labels are known."
+    )

@@ -21,7 +21,8 @@ DOMINATES = [
 def table_of_claims(run: Run, columns: dict[str, Dominance]) -> None:
     """Append a table with a row for each claim whose data and methods are available.
 
-    The first column states whether the claim holds, or the exceptions; the others the number of cases where it holds.
+    The first column states whether the claim holds, or the exceptions; the others the number of
+    cases where it holds.
     """
     rows = []
     for statements in zip(*(_statements(above) for above in columns.values()), strict=True):
@@ -34,7 +35,9 @@ def table_of_claims(run: Run, columns: dict[str, Dominance]) -> None:
 
 
 def _verdict(total: int, exceptions: list[str]) -> str:
-    return f"{total - len(exceptions)} of {total}; not: {'; '.join(exceptions)}" if exceptions else "holds"
+    if exceptions:
+        return f"{total - len(exceptions)} of {total}; not: {'; '.join(exceptions)}"
+    return "holds"
 
 
 def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
@@ -44,7 +47,11 @@ def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
         ahead = {data: others for data, others in there.items() if data in BOOTCLUS_AHEAD}
         if ahead:
             claim = f"{name} is dominated by BootClus, and by no other, on {', '.join(ahead)}"
-            yield claim, len(ahead), [_dominated(*case) for case in ahead.items() if case[1] != ["BootClus"]]
+            yield (
+                claim,
+                len(ahead),
+                [_dominated(*case) for case in ahead.items() if case[1] != ["BootClus"]],
+            )
         free = {data: others for data, others in there.items() if data not in BOOTCLUS_AHEAD}
         if free:
             claim = f"{name} is dominated by none on the other data"
@@ -53,10 +60,17 @@ def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
         pairs = [(s, w) for s in stronger for w in weaker if {s, w} <= set(above.get(data, {}))]
         if pairs:
             names = [list(dict.fromkeys(pair[k] for pair in pairs)) for k in (0, 1)]
-            verb = "dominates" if len(names[0]) == 1 else "dominate"
+            if len(names[0]) == 1:
+                verb = "dominates"
+            else:
+                verb = "dominate"
             claim = f"{data}: {' and '.join(names[0])} {verb} {' and '.join(names[1])}"
             yield claim, len(pairs), [f"{s} over {w}" for s, w in pairs if s not in above[data][w]]
-    heart = {name: above["Heart"][name] for name in NOT_DOMINATED_ON_HEART if name in above.get("Heart", {})}
+    heart = {
+        name: above["Heart"][name]
+        for name in NOT_DOMINATED_ON_HEART
+        if name in above.get("Heart", {})
+    }
     if heart:
         claim = f"Heart: {', '.join(heart)} are not dominated"
         yield claim, len(heart), [_dominated(*case) for case in heart.items() if case[1]]

@@ -34,20 +34,26 @@ def fits(run: Run) -> list[dict[str, Any]]:
     other = [
         {**arguments, "convention": "paper"}
         for arguments in [*grid, *aside]
-        if arguments["number"] == 100 and arguments["seed"] < 5 and arguments["data"] != "Glass" and not run.quick
+        if arguments["number"] == 100
+        and arguments["seed"] < 5
+        and arguments["data"] != "Glass"
+        and not run.quick
     ]
     return [*grid, *aside, *other]
 
 
 @experiment(PAPER, "Figures 27 and 28 and Table 8", "clustering with constraints")
 def figures_27_and_28(run: Run) -> None:
-    """The constraints are random pairs of objects, derived from their classes. CEVCLUS, NN-EVCLUS and CECM are fitted
-    to the standardised attributes and with PCCA (5 features for Glass, 3 for Iris), ξ = 0.5, d0 at the 0.9 quantile,
-    ten random sets of pairs. There are two conventions for the weight of the constraints: "program" (the published
-    program, four times the published formula: NN-EVCLUS with ξ = 2 in the formula) and "paper". The paper shows its
-    means only in figures, without numbers. It counts ten attributes for Glass, but the data have nine: the tenth is
-    probably the row number of a file that is sorted by class. Both versions are shown. A table below counts how many
-    of the paper's claims hold."""
+    """The constraints are random pairs of objects, derived from their classes.
+
+    CEVCLUS, NN-EVCLUS and CECM are fitted.
+    to the standardised attributes and with PCCA (5 features for Glass, 3 for Iris), ξ = 0.5, d0 at
+    the 0.9 quantile, ten random sets of pairs. There are two conventions for the weight of the
+    constraints: "program" (the published program, four times the published formula: NN-EVCLUS with
+    ξ = 2 in the formula) and "paper". The paper shows its means only in figures, without numbers.
+    It counts ten attributes for Glass, but the data have nine: the tenth is probably the row number
+    of a file that is sorted by class. Both versions are shown. A table below counts how many of the
+    paper's claims hold."""
     arguments = fits(run)
     results = run.each(constrained, arguments)
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -57,7 +63,14 @@ def figures_27_and_28(run: Run) -> None:
         groups.setdefault(key, []).append(result)
     table = run.table("data", "constraints", "method", "weight", short=None)
     for (data, number, name, convention), found in groups.items():
-        table.add(data, number, name, convention, ours=summary(found, "ari"), seconds=summary(found, "seconds").mean)
+        table.add(
+            data,
+            number,
+            name,
+            convention,
+            ours=summary(found, "ari"),
+            seconds=summary(found, "seconds").mean,
+        )
     curves = {key: summary(found, "ari") for key, found in groups.items() if key[3] == "program"}
     _claims(run, curves)
     _seconds(run, groups)
@@ -69,17 +82,27 @@ def _claims(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
     lines = ["| claim of the paper | data | holds at |", "| --- | --- | --- |"]
     for data in dict.fromkeys(key[0] for key in curves):
         numbers = sorted({key[1] for key in curves if key[0] == data})
-        at = {n: {key[2]: value.mean for key, value in curves.items() if key[:2] == (data, n)} for n in numbers}
+        at = {
+            n: {key[2]: value.mean for key, value in curves.items() if key[:2] == (data, n)}
+            for n in numbers
+        }
         claims = {
-            "NN-EVCLUS above CEVCLUS and CECM, without PCCA": lambda m: m["NN-EVCLUS"] > max(m["CEVCLUS"], m["CECM"]),
-            "PCCA improves all three": lambda m: all(m[f"{name} + PCCA"] > m[name] for name in METHODS),
+            "NN-EVCLUS above CEVCLUS and CECM, without PCCA": lambda m: (
+                m["NN-EVCLUS"] > max(m["CEVCLUS"], m["CECM"])
+            ),
+            "PCCA improves all three": lambda m: all(
+                m[f"{name} + PCCA"] > m[name] for name in METHODS
+            ),
             "NN-EVCLUS + PCCA best, or within 0.02 of the best": lambda m: (
                 m["NN-EVCLUS + PCCA"] > max(m.values()) - 0.02
             ),
         }
         for claim, holds in claims.items():
             true = [str(n) for n in numbers if holds(at[n])]
-            words = ", ".join(true) if true else "none"
+            if true:
+                words = ", ".join(true)
+            else:
+                words = "none"
             lines.append(f"| {claim} | {data} | {words} of {', '.join(map(str, numbers))} |")
     run.text("\n".join(lines))
 
@@ -99,7 +122,12 @@ def _seconds(run: Run, groups: dict[tuple[Any, ...], list[dict[str, Any]]]) -> N
     names = [*METHODS, *(f"{name} + PCCA" for name in METHODS)]
     for data, printed in TABLE_8.items():
         for name, paper in zip(names, printed, strict=True):
-            table.add(data, name, paper=paper, ours=summary(groups[data, number, name, "program"], "seconds"))
+            table.add(
+                data,
+                name,
+                paper=paper,
+                ours=summary(groups[data, number, name, "program"], "seconds"),
+            )
 
 
 def _draw(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
@@ -111,9 +139,16 @@ def _draw(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
             for name, line in ((method, "--"), (f"{method} + PCCA", "-")):
                 numbers = sorted({key[1] for key in curves if key[0] == data})
                 values = [curves[data, n, name, "program"] for n in numbers]
-                mean, spread = [v.mean for v in values], [v.spread for v in values]
-                ax.errorbar(numbers, mean, spread, fmt=f"o{line}", color=f"C{k}", capsize=3, label=name)
-        ax.set(title="Glass, nine attributes" if data == "Glass" else data, xlabel="constraints", xticks=NUMBERS)
+                mean = [v.mean for v in values]
+                spread = [v.spread for v in values]
+                ax.errorbar(
+                    numbers, mean, spread, fmt=f"o{line}", color=f"C{k}", capsize=3, label=name
+                )
+        ax.set(
+            title="Glass, nine attributes" if data == "Glass" else data,
+            xlabel="constraints",
+            xticks=NUMBERS,
+        )
     axes[0].set_ylabel("ARI")
     axes[0].legend(fontsize=8)
     run.figure(

@@ -17,7 +17,13 @@ DATA = {"Glass": 5, "Glass with row number": 5, "Iris": 3}  # features of PCCA
 
 
 def constrained(
-    data: str, method: str, adapted: bool, number: int, seed: int, convention: str = "program", standardise: bool = True
+    data: str,
+    method: str,
+    adapted: bool,
+    number: int,
+    seed: int,
+    convention: str = "program",
+    standardise: bool = True,
 ) -> dict[str, Any]:
     """Fit once with random constraints, with or without a learned metric."""
     X, y = data_of(data, standardise=standardise)
@@ -25,8 +31,14 @@ def constrained(
     pairs = Constraints.from_labels(y, number, random_state=seed)
     began = time.process_time()
     metric = PCCA(DATA[data], random_state=seed)
-    features = metric.fit(X, constraints=pairs).transform(X) if adapted and method != "NN-EVCLUS" else X
-    few = "pairs" if c <= 4 else "simple"
+    if adapted and method != "NN-EVCLUS":
+        features = metric.fit(X, constraints=pairs).transform(X)
+    else:
+        features = X
+    if c <= 4:
+        few = "pairs"
+    else:
+        few = "simple"
     if method == "NN-EVCLUS":  # The inputs are the attributes; the features define the distances.
         model = NNEVCLUS(
             c,
@@ -39,7 +51,15 @@ def constrained(
             n_jobs=1,
         ).fit(X, constraints=pairs)
     elif method == "CEVCLUS":
-        model = EVCLUS(c, focal_sets=few, d0_quantile=0.9, xi=0.5, convention=convention, random_state=seed, n_jobs=1)
+        model = EVCLUS(
+            c,
+            focal_sets=few,
+            d0_quantile=0.9,
+            xi=0.5,
+            convention=convention,
+            random_state=seed,
+            n_jobs=1,
+        )
         model.fit(features, constraints=pairs)
     else:
         family = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"

@@ -47,14 +47,19 @@ def loss_of(partition: CredalPartition, X: np.ndarray, d0: float) -> float:
 def fit(method: str, **keywords: Any) -> dict[str, Any]:
     """Fit one of the two methods and return its results and CPU seconds."""
     began = time.process_time()
-    result = evclus(**keywords) if method == "EVCLUS" else network(**keywords)
+    if method == "EVCLUS":
+        result = evclus(**keywords)
+    else:
+        result = network(**keywords)
     return {**result, "seconds": time.process_time() - began}
 
 
 def make_evclus(settings: str, seed: int, starts: int) -> EVCLUS:
     """Return EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
     paper: dict[str, Any] = (
-        {"sampling": "random", "n_partners": 100, "init": "random", "n_init": starts} if settings == "paper" else {}
+        {"sampling": "random", "n_partners": 100, "init": "random", "n_init": starts}
+        if settings == "paper"
+        else {}
     )
     return EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper)
 
@@ -71,12 +76,27 @@ def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
 
 
 def make_network(
-    settings: str, seed: int, units: int = 20, weight: float = 0.0, starts: int = 5, svm: bool = True
+    settings: str,
+    seed: int,
+    units: int = 20,
+    weight: float = 0.0,
+    starts: int = 5,
+    svm: bool = True,
 ) -> NNEVCLUS:
     """Return NN-EVCLUS with the settings of Example 4, or starting from the EVCLUS solution."""
     own: dict[str, dict[str, Any]] = {
-        "paper": {"init": "random", "training": Training("adaptive-steps"), "n_partners": 100, "n_init": starts},
-        "trained to the end": {"init": "random", "training": Training("lbfgs"), "tol": 1e-5, "n_init": starts},
+        "paper": {
+            "init": "random",
+            "training": Training("adaptive-steps"),
+            "n_partners": 100,
+            "n_init": starts,
+        },
+        "trained to the end": {
+            "init": "random",
+            "training": Training("lbfgs"),
+            "tol": 1e-5,
+            "n_init": starts,
+        },
         "ours": {},
     }
     return NNEVCLUS(
@@ -108,7 +128,9 @@ def network(settings: str, seed: int, units: int = 20, **options: Any) -> dict[s
         "outliers": int(outlier.sum()),
         "far": float(far[outlier].mean()) if outlier.any() else 0.0,
         "near": float(far[~outlier].mean()),
-        "masses": model.credal_partition_.masses.round(5).tolist() if seed == 0 and units == 20 else [],
+        "masses": model.credal_partition_.masses.round(5).tolist()
+        if seed == 0 and units == 20
+        else [],
         "test masses": predicted.masses.round(5).tolist() if seed == 0 and units == 20 else [],
     }
 
@@ -120,20 +142,28 @@ def peaks() -> BeliefPeaks:
 
 @experiment(PAPER, "Examples 3 and 4", "fourclass: loss on the training data and on new vectors")
 def examples_3_and_4(run: Run) -> None:
-    """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances. "Paper": 100 random
-    partners for each object, random starts, the best of five; the network has 20 hidden units, no penalty on
-    weights, and the one-class SVM (nu = 0.2, sigma = 0.2). "Ours": all pairs; EVCLUS starts from medoids, and the
-    network from the EVCLUS solution. Our losses are means over all pairs, so that they can be compared with each
-    other; the paper's losses are means over the fitted pairs, which are fitted slightly better than the others.
-    Smaller is better."""
-    seeds, starts = run.seeds(5), run.choose(5, 1)
+    """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances.
+
+    "Paper": 100 random.
+    partners for each object, random starts, the best of five; the network has 20 hidden units, no
+    penalty on weights, and the one-class SVM (nu = 0.2, sigma = 0.2). "Ours": all pairs; EVCLUS
+    starts from medoids, and the network from the EVCLUS solution. Our losses are means over all
+    pairs, so that they can be compared with each other; the paper's losses are means over the
+    fitted pairs, which are fitted slightly better than the others. Smaller is better."""
+    seeds = run.seeds(5)
+    starts = run.choose(5, 1)
     rows = [(method, settings) for method in PRINTED for settings in ("paper", "ours")]
-    flat = run.each(fit, [{"method": m, "settings": w, "seed": s, "starts": starts} for m, w in rows for s in seeds])
+    flat = run.each(
+        fit,
+        [{"method": m, "settings": w, "seed": s, "starts": starts} for m, w in rows for s in seeds],
+    )
     groups = {row: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, row in enumerate(rows)}
     table = run.table("method", "settings", quantity="loss", short=None, form=".5f")
     for (method, settings), results in groups.items():
         seconds = summary(results, "seconds").mean
-        table.add(method, settings, paper=PRINTED[method], ours=summary(results, "loss"), seconds=seconds)
+        table.add(
+            method, settings, paper=PRINTED[method], ours=summary(results, "loss"), seconds=seconds
+        )
     found = peaks()
     _claims(run, found, groups["NN-EVCLUS", "paper"])
     _pictures(run, found, groups["NN-EVCLUS", "paper"][0])
@@ -146,12 +176,17 @@ def _claims(run: Run, found: BeliefPeaks, networks: list[dict[str, Any]]) -> Non
     ours = f"{len(found.peak_indices_)}, in {classes} classes (objects {objects})"
     table.add("peaks of belief", "fourclass", paper="4", ours=ours)
     table.add("ARI", "fourclass", ours=summary(networks, "ari"))
-    new, correct = "1000 new vectors", "“correctly identified”"
+    new = "1000 new vectors"
+    correct = "“correctly identified”"
     table.add("ARI of the masses predicted", new, paper=correct, ours=summary(networks, "test ari"))
     table.add("loss", new, ours=summary(networks, "test loss"))
     table.add("outliers", new, paper=correct, ours=format(summary(networks, "outliers"), ".0f"))
-    table.add("mean distance of the outliers to the nearest centre", new, ours=summary(networks, "far"))
-    table.add("mean distance of the others to the nearest centre", new, ours=summary(networks, "near"))
+    table.add(
+        "mean distance of the outliers to the nearest centre", new, ours=summary(networks, "far")
+    )
+    table.add(
+        "mean distance of the others to the nearest centre", new, ours=summary(networks, "near")
+    )
 
 
 def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
@@ -178,55 +213,88 @@ def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
     )
 
 
-@experiment(PAPER, "Figures 2, 3, 8, 9, 12 and 13", "fourclass: fits, outliers, masses and plausibilities")
+@experiment(
+    PAPER, "Figures 2, 3, 8, 9, 12 and 13", "fourclass: fits, outliers, masses and plausibilities"
+)
 def figures_2_to_13(run: Run) -> None:
     """The models of Examples 3 and 4 with the settings of the paper, for the first seed."""
     import matplotlib.pyplot as plt
 
     X, _ = fourclass()
     starts = run.choose(5, 1)
-    first, second = make_evclus("paper", 0, starts).fit(X), make_network("paper", 0, starts=starts).fit(X)
+    first = make_evclus("paper", 0, starts).fit(X)
+    second = make_network("paper", 0, starts=starts).fit(X)
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.6), layout="constrained")
     CredalPartitionDisplay.from_estimator(first, X, ax=axes[0], title="partition")
     ConvergenceDisplay.from_estimator(first, ax=axes[1], title="objective")
     ShepardDisplay.from_estimator(first, ax=axes[2], title="Shepard diagram")
-    run.figure("evclus", figure, f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations.")
+    run.figure(
+        "evclus", figure, f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations."
+    )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     OutlierContourDisplay.from_estimator(second, X, ax=axes[0], title="output of the one-class SVM")
-    MassContourDisplay.from_estimator(second, X, sets=[()], ax=axes[1], title="mass on the empty set")
-    run.figure("outliers", figure, "Figure 8: the mass on the empty set is large far from the data.")
+    MassContourDisplay.from_estimator(
+        second, X, sets=[()], ax=axes[1], title="mass on the empty set"
+    )
+    run.figure(
+        "outliers", figure, "Figure 8: the mass on the empty set is large far from the data."
+    )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    histories, references = {"NN-EVCLUS": second.history_}, {"EVCLUS": first.loss_}
+    histories = {"NN-EVCLUS": second.history_}
+    references = {"EVCLUS": first.loss_}
     ConvergenceDisplay(histories=histories, references=references).plot(ax=axes[0], title="loss")
     ShepardDisplay.from_estimator(second, ax=axes[1], title="Shepard diagram")
-    run.figure("network", figure, "Figure 9: the loss of the network approaches the loss of EVCLUS (dotted).")
+    run.figure(
+        "network",
+        figure,
+        "Figure 9: the loss of the network approaches the loss of EVCLUS (dotted).",
+    )
     sets = [(k,) for k in range(4)] + nearest_pairs(second.credal_partition_, 2)
-    masses = MassContourDisplay.from_estimator(second, X, sets=sets, grid_resolution=80, n_columns=4)
-    run.figure("masses", masses.figure_, "Figure 12: masses on single clusters and on pairs of neighboring clusters.")
-    plausible = MassContourDisplay.from_estimator(second, X, quantity="plausibility", grid_resolution=80, n_columns=4)
-    run.figure("plausibilities", plausible.figure_, "Figure 13: plausibilities of the four clusters.")
+    masses = MassContourDisplay.from_estimator(
+        second, X, sets=sets, grid_resolution=80, n_columns=4
+    )
+    run.figure(
+        "masses",
+        masses.figure_,
+        "Figure 12: masses on single clusters and on pairs of neighboring clusters.",
+    )
+    plausible = MassContourDisplay.from_estimator(
+        second, X, quantity="plausibility", grid_resolution=80, n_columns=4
+    )
+    run.figure(
+        "plausibilities", plausible.figure_, "Figure 13: plausibilities of the four clusters."
+    )
 
 
 @experiment(PAPER, "Figure 14", "fourclass: loss against hidden units and penalty")
 def figure_14(run: Run) -> None:
     """Loss of the network of Example 4, without the SVM, on the training data and on a thousand new vectors: (a) for
-    different numbers of hidden units without penalty, (b) for different weights λ of the squared network weights with
-    50 units. Each value is a mean over seeds; each training has one random start and uses L-BFGS on all pairs until
-    the loss no longer decreases. The paper finds that the test loss stops decreasing at about 45 units and is smallest
-    at λ = 1e-5."""
+    different numbers of hidden units without penalty, (b) for different weights λ of the squared
+    network weights with 50 units. Each value is a mean over seeds; each training has one random
+    start and uses L-BFGS on all pairs until the loss no longer decreases. The paper finds that the
+    test loss stops decreasing at about 45 units and is smallest at λ = 1e-5."""
     import matplotlib.pyplot as plt
 
-    seeds, units, lambdas = run.seeds(3, 1), run.choose(UNITS, [5, 45]), run.choose(LAMBDAS, [1e-3])
+    seeds = run.seeds(3, 1)
+    units = run.choose(UNITS, [5, 45])
+    lambdas = run.choose(LAMBDAS, [1e-3])
     one = {"method": "NN-EVCLUS", "settings": "trained to the end", "starts": 1, "svm": False}
     grids = (
         ("hidden units", units, [{**one, "seed": s, "units": u} for u in units for s in seeds]),
-        ("λ", lambdas, [{**one, "seed": s, "units": 50, "weight": w} for w in lambdas for s in seeds]),
+        (
+            "λ",
+            lambdas,
+            [{**one, "seed": s, "units": 50, "weight": w} for w in lambdas for s in seeds],
+        ),
     )
     flat = run.each(fit, [cell for _, _, cells in grids for cell in cells])
-    table = run.table("varied", "value", "training loss", quantity="test loss", short=None, form=".5f")
+    table = run.table(
+        "varied", "value", "training loss", quantity="test loss", short=None, form=".5f"
+    )
     figure, axes = plt.subplots(1, 2, figsize=(11, 4))
     for ax, (name, values, cells) in zip(axes, grids, strict=True):
-        results, flat = flat[: len(cells)], flat[len(cells) :]
+        results = flat[: len(cells)]
+        flat = flat[len(cells) :]
         groups = [results[k * len(seeds) : (k + 1) * len(seeds)] for k in range(len(values))]
         lines = {key: [summary(group, key) for group in groups] for key in ("loss", "test loss")}
         for value, train, test in zip(values, lines["loss"], lines["test loss"], strict=True):

@@ -28,8 +28,13 @@ def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
 
 def position(results: list[dict[str, Any]], *, normalised: bool = True) -> tuple[float, float]:
     """Return mean nonspecificity and mean consistency over seeds."""
-    form = "" if normalised else " as it is"
-    return summary(results, "nonspecificity" + form).mean, summary(results, "consistency" + form).mean
+    if normalised:
+        form = ""
+    else:
+        form = " as it is"
+    return summary(results, "nonspecificity" + form).mean, summary(
+        results, "consistency" + form
+    ).mean
 
 
 def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list[str]]:
@@ -40,7 +45,9 @@ def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list
     at = {name: position(results, normalised=normalised) for name, results in methods.items()}
     return {
         name: [
-            other for other, (ns, ci) in at.items() if ns <= at[name][0] and ci >= at[name][1] and (ns, ci) != at[name]
+            other
+            for other, (ns, ci) in at.items()
+            if ns <= at[name][0] and ci >= at[name][1] and (ns, ci) != at[name]
         ]
         for name in methods
     }
@@ -68,14 +75,25 @@ def draw_planes(planes: dict[str, Results]) -> Any:
 
     n_columns = min(4, len(planes))
     n_rows = -(-len(planes) // n_columns)
-    figure, grid = plt.subplots(n_rows, n_columns, figsize=(4.2 * n_columns, 3.6 * n_rows), squeeze=False)
+    figure, grid = plt.subplots(
+        n_rows, n_columns, figsize=(4.2 * n_columns, 3.6 * n_rows), squeeze=False
+    )
     names = list(dict.fromkeys(name for methods in planes.values() for name in methods))
-    style = {name: (MARKS[k % len(MARKS)], plt.get_cmap("tab20")(k % 20)) for k, name in enumerate(names)}
+    style = {
+        name: (MARKS[k % len(MARKS)], plt.get_cmap("tab20")(k % 20)) for k, name in enumerate(names)
+    }
     for ax, (data, methods) in zip(grid.flat, planes.items(), strict=False):
         above = dominated_by(methods)
         for name, results in methods.items():
             mark, colour = style[name]
-            ax.plot(*position(results), mark, color=colour, ms=8, mfc="none" if above[name] else colour, label=name)
+            ax.plot(
+                *position(results),
+                mark,
+                color=colour,
+                ms=8,
+                mfc="none" if above[name] else colour,
+                label=name,
+            )
         ax.set_title(data, fontsize=10)
         ax.locator_params(axis="x", nbins=5)
     for ax in list(grid.flat)[len(planes) :]:
@@ -83,8 +101,11 @@ def draw_planes(planes: dict[str, Results]) -> Any:
     figure.supxlabel("nonspecificity")
     figure.supylabel("consistency")
     handles = [
-        plt.Line2D([], [], ls="", marker=mark, color=colour, ms=8, label=name) for name, (mark, colour) in style.items()
+        plt.Line2D([], [], ls="", marker=mark, color=colour, ms=8, label=name)
+        for name, (mark, colour) in style.items()
     ]
     figure.tight_layout(rect=(0.015, 0, 1, 1))  # Leave space for the label on the left.
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names)))
+    figure.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names))
+    )
     return figure

@@ -16,27 +16,38 @@ from dempster.dissimilarity import DissimilarityPCA
 from reproduce.data import dissimilarity_file, stored
 
 STAND_INS = ("pen strokes, DTW", "MNIST, chamfer")
-METHODS = ("NN-EVCLUS, paper", "NN-EVCLUS, ours", "EVCLUS, nearest object", "k-means on the components")
-# Components, hidden units and quantile of d0, as in Table 5; the settings of Zongker for the stand-ins.
+METHODS = (
+    "NN-EVCLUS, paper",
+    "NN-EVCLUS, ours",
+    "EVCLUS, nearest object",
+    "k-means on the components",
+)
+# Components, hidden units and quantile of d0, as in Table 5; the settings of Zongker for the
+# stand-ins.
 SETTINGS = {"ChickenPieces": (5, 30, 0.2), "Zongker": (20, 50, 0.3), "Gestures": (20, 50, 0.2)}
 
 
 def _digits(name: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw equally many objects of each digit with a fixed seed."""
-    data, rng = stored(name), np.random.default_rng(0)
-    kept = np.concatenate([rng.choice(np.flatnonzero(data["y"] == k), per_class, replace=False) for k in range(10)])
+    data = stored(name)
+    rng = np.random.default_rng(0)
+    kept = np.concatenate(
+        [rng.choice(np.flatnonzero(data["y"] == k), per_class, replace=False) for k in range(10)]
+    )
     return data["X"][kept].astype(float), data["y"][kept]
 
 
 def warped_distances(strokes: np.ndarray) -> np.ndarray:
     """Return the dynamic time warping distances of sequences of points, shape (n, length, dimension).
 
-    The distance is the smallest sum of Euclidean distances along a monotone alignment of all points.
+    The distance is the smallest sum of Euclidean distances along a monotone alignment of all
+    points.
     """
     n, length, _ = strokes.shape
     D = np.zeros((n, n))
     for i in range(n - 1):
-        costs = np.linalg.norm(strokes[i][:, None] - strokes[i + 1 :, None], axis=-1)  # (n - i - 1, length, length)
+        # (n - i - 1, length, length)
+        costs = np.linalg.norm(strokes[i][:, None] - strokes[i + 1 :, None], axis=-1)
         total = np.full((length + 1, length + 1, n - i - 1), np.inf)
         total[0, 0] = 0
         for a in range(length):
@@ -50,11 +61,12 @@ def warped_distances(strokes: np.ndarray) -> np.ndarray:
 def chamfer_distances(images: np.ndarray) -> np.ndarray:
     """Return the chamfer distances of binary images, shape (n, height, width).
 
-    The distance of two images is the mean distance from the ink of one to the nearest ink of the other, averaged over
-    both directions.
+    The distance of two images is the mean distance from the ink of one to the nearest ink of the
+    other, averaged over both directions.
     """
     ink = images.reshape(len(images), -1).astype(float)
-    far = np.array([distance_transform_edt(~image).ravel() for image in images])  # distance to the nearest ink
+    # distance to the nearest ink
+    far = np.array([distance_transform_edt(~image).ravel() for image in images])
     directed = ink / ink.sum(axis=1, keepdims=True) @ far.T
     return (directed + directed.T) / 2
 
@@ -91,29 +103,47 @@ def half(name: str, method: str, per_class: int, seed: int) -> dict[str, Any]:
     """Train on a random half; return the ARI of both halves."""
     D, y = matrix(name, per_class)
     order = np.random.default_rng(seed).permutation(len(D))
-    known, new = order[: len(D) // 2], order[len(D) // 2 :]
-    train, test = D[np.ix_(known, known)], D[np.ix_(new, known)]
+    known = order[: len(D) // 2]
+    new = order[len(D) // 2 :]
+    train = D[np.ix_(known, known)]
+    test = D[np.ix_(new, known)]
     began = process_time()
-    labels = _predict(method, train, test, len(np.unique(y)), SETTINGS.get(name, SETTINGS["Zongker"]), seed)
-    scores = [float(adjusted_rand_score(y[rows], found)) for rows, found in zip((known, new), labels, strict=True)]
+    labels = _predict(
+        method, train, test, len(np.unique(y)), SETTINGS.get(name, SETTINGS["Zongker"]), seed
+    )
+    scores = [
+        float(adjusted_rand_score(y[rows], found))
+        for rows, found in zip((known, new), labels, strict=True)
+    ]
     return {"train": scores[0], "test": scores[1], "seconds": process_time() - began}
 
 
-def _predict(method: str, train: np.ndarray, test: np.ndarray, c: int, settings: Any, seed: int) -> tuple[Any, Any]:
+def _predict(
+    method: str, train: np.ndarray, test: np.ndarray, c: int, settings: Any, seed: int
+) -> tuple[Any, Any]:
     """Return the labels of the training objects and of the new objects."""
     components, units, quantile = settings
     shared: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     if method.startswith("EVCLUS"):
-        model = EVCLUS(c, metric="precomputed", focal_sets="simple", d0_quantile=quantile, **shared).fit(train)
+        model = EVCLUS(
+            c, metric="precomputed", focal_sets="simple", d0_quantile=quantile, **shared
+        ).fit(train)
         return model.labels_, model.labels_[test.argmin(axis=1)]
     pca = DissimilarityPCA(components, random_state=seed).fit(train)
-    attributes, new = pca.transform(train), pca.transform(test)
+    attributes = pca.transform(train)
+    new = pca.transform(test)
     if method.startswith("k-means"):
         means = KMeans(c, n_init=10, random_state=seed).fit(attributes)
         return means.labels_, means.predict(new)
     own: dict[str, Any] = {"network": units}
     if method.endswith("paper"):
         solver = Training("rmsprop", batch_size=len(train) // 10, learning_rate=0.001)
-        own |= {"focal_sets": "simple", "d0_quantile": quantile, "init": "random", "max_iter": 5000, "training": solver}
+        own |= {
+            "focal_sets": "simple",
+            "d0_quantile": quantile,
+            "init": "random",
+            "max_iter": 5000,
+            "training": solver,
+        }
     network = NNEVCLUS(c, **own, **shared).fit(attributes, dissimilarities=train)
     return network.labels_, network.predict_mass(new).labels

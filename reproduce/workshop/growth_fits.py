@@ -19,15 +19,27 @@ SETTINGS: dict[str, Any] = {"focal_sets": "simple", "init": "random", "n_init": 
 
 
 def one_size(method: str, n: int, seed: int) -> dict[str, Any]:
-    """Fit from random masses to convergence; return the ARI and the CPU seconds without those of the distances."""
+    """Fit from random masses to convergence.
+
+    Return the ARI and the CPU seconds without those of the distances.
+    """
     X, y = make_fourclass(n, random_state=seed)
     if method.startswith("k-"):
-        model = EVCLUS(4, sampling="random", n_partners=100, d0_quantile=QUANTILE, random_state=seed, **SETTINGS)
+        model = EVCLUS(
+            4,
+            sampling="random",
+            n_partners=100,
+            d0_quantile=QUANTILE,
+            random_state=seed,
+            **SETTINGS,
+        )
         return _measure(y, lambda: model.fit(X).credal_partition_)
     D = pairwise_distances(X)
     if method.endswith("gradient"):
         start = np.random.default_rng(seed).random((n, 6))
-        problem = GradientEVCLUS(FocalSets.simple(4), scaled(D, float(np.quantile(D[np.triu_indices(n, 1)], QUANTILE))))
+        problem = GradientEVCLUS(
+            FocalSets.simple(4), scaled(D, float(np.quantile(D[np.triu_indices(n, 1)], QUANTILE)))
+        )
         return _measure(y, lambda: problem.minimise(start / start.sum(axis=1, keepdims=True))[0])
     shared: dict[str, Any] = {"metric": "precomputed", "random_state": seed, **SETTINGS}
     if method == "RECM":
@@ -47,7 +59,13 @@ def _measure(y: np.ndarray, fit: Callable[[], Any]) -> dict[str, Any]:
 def with_focal_sets(method: str, c: int, seed: int) -> dict[str, Any]:
     """Return the CPU seconds of one iteration with all sets of c clusters, from two fits that differ by ten."""
     X, y = make_fourclass(400, random_state=seed)
-    shared: dict[str, Any] = {**SETTINGS, "focal_sets": "full", "n_partners": 100, "tol": 0.0, "random_state": seed}
+    shared: dict[str, Any] = {
+        **SETTINGS,
+        "focal_sets": "full",
+        "n_partners": 100,
+        "tol": 0.0,
+        "random_state": seed,
+    }
     if method == "EVCLUS":
         model: Any = EVCLUS(c, sampling="random", d0_quantile=QUANTILE, **shared)
     else:
@@ -60,6 +78,8 @@ def with_focal_sets(method: str, c: int, seed: int) -> dict[str, Any]:
 def with_partners(k: int, seed: int) -> dict[str, Any]:
     """Fit k-EVCLUS to 10,000 objects from a random start."""
     X, y = make_fourclass(10_000, random_state=0)
-    model = EVCLUS(4, sampling="random", n_partners=k, d0_quantile=QUANTILE, random_state=seed, **SETTINGS)
+    model = EVCLUS(
+        4, sampling="random", n_partners=k, d0_quantile=QUANTILE, random_state=seed, **SETTINGS
+    )
     result = _measure(y, lambda: model.fit(X).credal_partition_)
     return {**result, "nonspecificity": model.credal_partition_.nonspecificity_index()}

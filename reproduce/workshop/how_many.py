@@ -29,20 +29,34 @@ def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
 
 @experiment(PAPER, "Four classes", "N* by ECM is smallest for four clusters")
 def number_of_clusters(run: Run) -> None:
-    """N* of ECM against the number of clusters, with the same type of focal sets throughout. The slides do not give the
-    parameters. With all sets, a penalty on large sets (α = 2) and a moderate distance δ to the empty set, N* is
-    smallest for four clusters, as on the slides. Other settings give other results: a large δ favors two clusters, and
-    with pairs the curve is flat from four clusters on."""
+    """N* of ECM against the number of clusters, with the same type of focal sets throughout.
+
+    The slides do not give the.
+    parameters. With all sets, a penalty on large sets (α = 2) and a moderate distance δ to the
+    empty set, N* is smallest for four clusters, as on the slides. Other settings give other
+    results: a large δ favors two clusters, and with pairs the curve is flat from four clusters
+    on."""
     cases = [
-        (family, alpha, delta) for family in ("full", "pairs") for alpha in (1, 2) for delta in (3.0, sqrt(20), 10.0)
+        (family, alpha, delta)
+        for family in ("full", "pairs")
+        for alpha in (1, 2)
+        for delta in (3.0, sqrt(20), 10.0)
     ]
     cases = run.choose(cases, [("full", 2, 3.0), ("full", 2, sqrt(20)), ("pairs", 1, 10.0)])
     results = run.each(curve, [{"family": a, "alpha": b, "delta": c} for a, b, c in cases])
-    table = run.table("sets", "α", "δ", "N* for 2, 3, ... clusters", quantity="clusters", short=None, form=".0f")
+    table = run.table(
+        "sets", "α", "δ", "N* for 2, 3, ... clusters", quantity="clusters", short=None, form=".0f"
+    )
     for (family, alpha, delta), result in zip(cases, results, strict=True):
         words = ", ".join(f"{value:.3f}" for value in result["nonspecificity"])
         table.add(
-            family, alpha, f"{delta:.2f}", words, paper=4.0, ours=float(result["best"]), seconds=result["seconds"]
+            family,
+            alpha,
+            f"{delta:.2f}",
+            words,
+            paper=4.0,
+            ours=float(result["best"]),
+            seconds=result["seconds"],
         )
     shown = results[cases.index(("full", 2, sqrt(20)))]["nonspecificity"]
     drawn = NonspecificityDisplay(n_clusters=list(CANDIDATES), nonspecificity=shown).plot()
@@ -52,7 +66,8 @@ def number_of_clusters(run: Run) -> None:
 @experiment(PAPER, "Four classes, pictures", "ECM, EVCLUS and EK-NNclus")
 def four_classes(run: Run) -> None:
     """The slides show these partitions without numbers: ECM with the setting for which N* is smallest for four
-    clusters, EVCLUS on 2,000 new objects from the same distribution, and EK-NNclus with three times √n neighbours."""
+    clusters, EVCLUS on 2,000 new objects from the same distribution, and EK-NNclus with three times
+    √n neighbours."""
     import matplotlib.pyplot as plt
 
     X, _ = load("Fourclass", standardise=False)
@@ -66,27 +81,48 @@ def four_classes(run: Run) -> None:
     figure, axes = plt.subplots(1, 3, figsize=(17, 5), layout="constrained")
     for ax, (title, (model, rows)) in zip(axes, models.items(), strict=True):
         CredalPartitionDisplay.from_estimator(model.fit(rows), rows, ax=ax, title=title)
-    run.figure("partitions", figure, "ECM and EVCLUS assign objects between the clusters to several of them.")
+    run.figure(
+        "partitions",
+        figure,
+        "ECM and EVCLUS assign objects between the clusters to several of them.",
+    )
 
 
 def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any]:
     """Fit EK-NNclus with a multiple of the square root of n neighbours."""
     X, y = load(name)
-    model = EKNNClus(n_neighbors=int(per_root * sqrt(len(X))), q=q, random_state=seed, n_jobs=1).fit(X)
+    model = EKNNClus(
+        n_neighbors=int(per_root * sqrt(len(X))), q=q, random_state=seed, n_jobs=1
+    ).fit(X)
     return {"clusters": int(model.n_clusters_), "ari": adjusted_rand_score(y, model.labels_)}
 
 
 @experiment(PAPER, "EK-NNclus", "the number of clusters is found")
 def eknnclus(run: Run) -> None:
-    """Two to three times √n neighbours and q ≥ 0.5, as the slides recommend. The result depends on both: q = 0.9 gives
-    15 clusters on S2, and 4 on Fourclass with the larger number of neighbours; q = 0.5 gives more."""
+    """Two to three times √n neighbours and q ≥ 0.5, as the slides recommend.
+
+    The result depends on both: q = 0.9 gives.
+    15 clusters on S2, and 4 on Fourclass with the larger number of neighbours; q = 0.5 gives
+    more."""
     seeds = run.seeds(5)
-    table = run.table("data", "neighbours / √n", "q", "ARI", quantity="clusters", short=None, form=".1f")
+    table = run.table(
+        "data", "neighbours / √n", "q", "ARI", quantity="clusters", short=None, form=".1f"
+    )
     cases = [(name, per_root, q) for name in CLUSTERS for q in (0.9, 0.5) for per_root in (2, 3)]
-    results = run.each(neighbours, [{"name": a, "per_root": b, "q": c, "seed": s} for a, b, c in cases for s in seeds])
+    results = run.each(
+        neighbours,
+        [{"name": a, "per_root": b, "q": c, "seed": s} for a, b, c in cases for s in seeds],
+    )
     for k, (name, per_root, q) in enumerate(cases):
         runs = results[k * len(seeds) : (k + 1) * len(seeds)]
-        index, seconds = f"{summary(runs, 'ari'):.2f}", summary(runs, "seconds").mean
+        index = f"{summary(runs, 'ari'):.2f}"
+        seconds = summary(runs, "seconds").mean
         table.add(
-            name, per_root, q, index, paper=float(CLUSTERS[name]), ours=summary(runs, "clusters"), seconds=seconds
+            name,
+            per_root,
+            q,
+            index,
+            paper=float(CLUSTERS[name]),
+            ours=summary(runs, "clusters"),
+            seconds=seconds,
         )

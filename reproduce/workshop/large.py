@@ -18,8 +18,18 @@ from reproduce.workshop import PAPER
 def s2(q: int, seed: int) -> dict[str, Any]:
     """Fit k-EVCLUS, adding pairs of mutual q nearest clusters in a second step (q = 0: single clusters only)."""
     X, y = load("S2")
-    family: dict[str, Any] = {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
-    model = EVCLUS(15, d0_quantile=2.5 / 15, sampling="random", n_partners=100, random_state=seed, n_jobs=1, **family)
+    family: dict[str, Any] = (
+        {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
+    )
+    model = EVCLUS(
+        15,
+        d0_quantile=2.5 / 15,
+        sampling="random",
+        n_partners=100,
+        random_state=seed,
+        n_jobs=1,
+        **family,
+    )
     began = perf_counter()
     model.fit(X)
     seconds = perf_counter() - began
@@ -41,20 +51,27 @@ def s2(q: int, seed: int) -> dict[str, Any]:
 @experiment(PAPER, "S2", "5,000 objects, 15 clusters, pairs of neighbouring clusters")
 def selected_pairs(run: Run) -> None:
     """k-EVCLUS with k = 100 on standardised S2, d0 as in our defaults (the 0.17 quantile for 15 clusters). The first
-    step uses single clusters and the frame; the second step adds pairs of clusters that are mutual q nearest
-    neighbours. The slides show only pictures; other papers report an ARI of 0.88 for EVCLUS on these data. Starts from
-    medoids find all fifteen clusters, while random starts merge some of them."""
+    step uses single clusters and the frame; the second step adds pairs of clusters that are mutual
+    q nearest neighbours. The slides show only pictures; other papers report an ARI of 0.88 for
+    EVCLUS on these data. Starts from medoids find all fifteen clusters, while random starts merge
+    some of them."""
     seeds = run.seeds(5)
     cells = [{"q": q, "seed": seed} for q in (0, 1, 2) for seed in seeds]
     results = run.each(s2, cells)
     found = {q: results[k * len(seeds) : (k + 1) * len(seeds)] for k, q in enumerate((0, 1, 2))}
     table = run.table("q", "pairs added", "stress", "N*", "ambiguous objects")
     for q, runs in found.items():
-        words = [f"{summary(runs, key).mean:{form}}" for key, form in (("pairs", ".0f"), ("stress", ".5f"))]
-        words += [
-            f"{summary(runs, key).mean:{form}}" for key, form in (("nonspecificity", ".3f"), ("ambiguous", ".0f"))
+        words = [
+            f"{summary(runs, key).mean:{form}}"
+            for key, form in (("pairs", ".0f"), ("stress", ".5f"))
         ]
-        table.add(q or "none", *words, ours=summary(runs, "ari"), seconds=summary(runs, "time").mean)
+        words += [
+            f"{summary(runs, key).mean:{form}}"
+            for key, form in (("nonspecificity", ".3f"), ("ambiguous", ".0f"))
+        ]
+        table.add(
+            q or "none", *words, ours=summary(runs, "ari"), seconds=summary(runs, "time").mean
+        )
     caption = (
         "Fifteen clusters; lines connect the centers of the selected pairs, and some objects between the two clusters "
         "are assigned to both (circles); crosses: outliers"
@@ -71,7 +88,10 @@ def _drawn(found: Any) -> Any:
         members = np.zeros((len(X), 15), dtype=bool)
         for i, clusters in enumerate(runs[0]["sets"]):
             members[i, clusters] = True
-        title = f"q = {q}" if q else "single clusters and the frame"
+        if q:
+            title = f"q = {q}"
+        else:
+            title = "single clusters and the frame"
         CredalPartitionDisplay(points=X, assignment=members).plot(ax=ax, title=title, legend=False)
         for pair in runs[0]["selected"]:
             centers = [X[members[:, k] & (members.sum(axis=1) == 1)].mean(axis=0) for k in pair]

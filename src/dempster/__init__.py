@@ -22,7 +22,17 @@ __all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
 _VALUES = {"FocalSets": "belief", "MassFunctions": "belief", "CredalPartition": "partition"}
 _PACKAGES = (
     *("belief", "partition", "io", "datasets", "constraints", "dissimilarity", "metric", "mixture"),
-    *("cluster", "classify", "model_selection", "explain", "plot", "persistence", "onnx", "apps", "integrations"),
+    *(
+        "cluster",
+        "classify",
+        "model_selection",
+        "explain",
+        "plot",
+        "persistence",
+        "onnx",
+        "apps",
+        "integrations",
+    ),
 )
 
 

@@ -6,7 +6,10 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Import and run the program; if the user presses Ctrl-C during the import, exit without a traceback."""
+    """Import and run the program.
+
+    If the user presses Ctrl-C during the import, exit without a traceback.
+    """
     try:
         from dempster.apps.cli import main as run
     except KeyboardInterrupt:

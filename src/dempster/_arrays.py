@@ -1,8 +1,9 @@
 """Operations for both NumPy arrays and torch tensors.
 
-The result of a computation on a tensor is a tensor on the same device, as with the array API support of scikit-learn.
-Constant tables (such as the membership of clusters in focal sets) are NumPy arrays, which `cast_like` moves to the
-device of the data. This module does not import torch, because torch is already loaded if the input is a tensor.
+The result of a computation on a tensor is a tensor on the same device, as with the array API
+support of scikit-learn. Constant tables (such as the membership of clusters in focal sets) are
+NumPy arrays, which `cast_like` moves to the device of the data. This module does not import torch,
+because torch is already loaded if the input is a tensor.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ def module_of(values: Any) -> str:
 def is_followed(X: Any) -> bool:
     """Return whether estimators compute with torch on the device of X.
 
-    This is the case for tensors on a GPU, and for tensors in main memory if ``array_api_dispatch`` of scikit-learn is
-    enabled. Otherwise scikit-learn converts a tensor in main memory to a NumPy array.
+    This is the case for tensors on a GPU, and for tensors in main memory if ``array_api_dispatch``
+    of scikit-learn is enabled. Otherwise scikit-learn converts a tensor in main memory to a NumPy
+    array.
     """
     if not is_tensor(X):
         return False
@@ -45,22 +47,30 @@ def is_followed(X: Any) -> bool:
 
 def library_of(values: Array) -> Any:
     """Return the module torch for a tensor, and NumPy for anything else."""
-    return sys.modules["torch"] if is_tensor(values) else np
+    if is_tensor(values):
+        return sys.modules["torch"]
+    return np
 
 
 def precision_of(values: Array) -> np.dtype:
-    return np.dtype(str(values.dtype).removeprefix("torch.")) if is_tensor(values) else values.dtype
+    if is_tensor(values):
+        return np.dtype(str(values.dtype).removeprefix("torch."))
+    return values.dtype
 
 
 def as_array(values: Any) -> Array:
     """Return a tensor unchanged and anything else as a NumPy array."""
-    return values if is_tensor(values) else np.asarray(values)
+    if is_tensor(values):
+        return values
+    return np.asarray(values)
 
 
 def to_array_with_shape(values: Any) -> Any:
     """Convert objects that have an array interface but no shape, such as Pillow images, to NumPy arrays."""
     plain = hasattr(values, "__array_interface__") and not hasattr(values, "shape")
-    return np.asarray(values) if plain else values
+    if plain:
+        return np.asarray(values)
+    return values
 
 
 def to_host(values: Array) -> np.ndarray:
@@ -80,7 +90,11 @@ def to_device_of(values: Array, other: Array) -> Array:
         return values
     if is_tensor(values):
         return values.to(other.device)
-    writable = values if values.flags.writeable else values.copy()  # Torch warns about read-only arrays.
+    # Torch warns about read-only arrays.
+    if values.flags.writeable:
+        writable = values
+    else:
+        writable = values.copy()
     return library_of(other).as_tensor(np.ascontiguousarray(writable), device=other.device)
 
 
@@ -97,7 +111,9 @@ def zeros(shape: tuple[int, ...], other: Array) -> Array:
 
 
 def copy_array(values: Array) -> Array:
-    return values.clone() if is_tensor(values) else values.copy(order="K")
+    if is_tensor(values):
+        return values.clone()
+    return values.copy(order="K")
 
 
 def freeze(array: Array) -> Array:
@@ -109,7 +125,8 @@ def freeze(array: Array) -> Array:
 def divide(values: Array, by: Array, otherwise: float) -> Array:
     """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere."""
     if is_tensor(values):
-        torch, positive = library_of(values), by > 0
+        torch = library_of(values)
+        positive = by > 0
         return torch.where(positive, values / torch.where(positive, by, 1), otherwise)
     return np.divide(values, by, out=np.full_like(values, otherwise), where=by > 0)
 
@@ -137,8 +154,12 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
 
 def look_up(table: np.ndarray, where: Array) -> Array:
     """Return the elements or rows of a table at the positions ``where``, on the device of ``where``."""
-    return to_device_of(table, where)[where] if is_tensor(where) else table[where]
+    if is_tensor(where):
+        return to_device_of(table, where)[where]
+    return table[where]
 
 
 def positions_where(marks: Array) -> Array:
-    return library_of(marks).nonzero(marks).flatten() if is_tensor(marks) else np.flatnonzero(marks)
+    if is_tensor(marks):
+        return library_of(marks).nonzero(marks).flatten()
+    return np.flatnonzero(marks)

@@ -13,8 +13,8 @@ from typing import Any
 class _OneThread:
     """Context manager that limits BLAS to one thread.
 
-    The limit applies to the whole process. If several fits run at the same time, the first fit to start sets the limit,
-    and the last fit to end restores the previous number of threads.
+    The limit applies to the whole process. If several fits run at the same time, the first fit to
+    start sets the limit, and the last fit to end restores the previous number of threads.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,10 @@ class _OneThread:
 
 @lru_cache(maxsize=1)
 def _libraries(_n_modules: int) -> Any:
-    """Return the BLAS libraries of the process; the result is cached until the number of imported modules changes."""
+    """Return the BLAS libraries of the process.
+
+    The result is cached until the number of imported modules changes.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

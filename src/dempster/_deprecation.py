@@ -36,4 +36,8 @@ def rename_function(old: str, function: Callable, *, removed_in: str) -> Callabl
 
 
 def _warn(old: str, new: str, removed_in: str) -> None:
-    warnings.warn(f"{old} is now {new!r}; the former name will be removed in {removed_in}", FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"{old} is now {new!r}; the former name will be removed in {removed_in}",
+        FutureWarning,
+        stacklevel=3,
+    )

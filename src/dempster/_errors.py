@@ -1,8 +1,9 @@
 """Exceptions that dempster raises.
 
-All errors that are caused by user input derive from `InvalidInputError`; other errors indicate a bug. If a single
-argument is invalid, an `InvalidParameterError` is raised. Its attributes contain the name and the value of the argument
-and a description of the permitted values, so that callers need not parse the message.
+All errors that are caused by user input derive from `InvalidInputError`; other errors indicate a
+bug. If a single argument is invalid, an `InvalidParameterError` is raised. Its attributes contain
+the name and the value of the argument and a description of the permitted values, so that callers
+need not parse the message.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ class InvalidParameterError(InvalidInputError):
     value : object, optional
         Value that the user passed.
     must : str, optional
-        Requirement, which completes the sentence "<name> must ...", e.g. "contain at least one name".
+        Requirement, which completes the sentence "<name> must ...", e.g. "contain at least one
+        name".
     message : str, optional
         Complete message, used instead of "<name> must be <expected>, got <value>".
     settings : mapping, optional
-        Parameters that solve the problem, each with the value to set or a tuple of alternatives. The message contains
-        them as Python code (``missing='drop'``), and the command-line program shows them as options.
+        Parameters that solve the problem, each with the value to set or a tuple of alternatives.
+        The message contains them as Python code (``missing='drop'``), and the command-line program
+        shows them as options.
     """
 
     def __init__(
@@ -48,8 +51,13 @@ class InvalidParameterError(InvalidInputError):
         message: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ):
-        self.name, self.expected, self.settings = name, expected, dict(settings or {})
-        self.value = None if value is _NOT_GIVEN else value
+        self.name = name
+        self.expected = expected
+        self.settings = dict(settings or {})
+        if value is _NOT_GIVEN:
+            self.value = None
+        else:
+            self.value = value
         if message is None:
             message = f"{name} must {must or f'be {expected}'}"
             if value is not _NOT_GIVEN:
@@ -64,7 +72,8 @@ class MissingExtraError(ImportError):
     """Error for a missing package that one of the extras of dempster installs."""
 
     def __init__(self, what: str, package: str, extra: str):
-        self.package, self.extra = package, extra
+        self.package = package
+        self.extra = extra
         super().__init__(f"{what} needs {package}: pip install 'dempster[{extra}]'", name=package)
 
     def __reduce__(self) -> Any:
@@ -74,7 +83,9 @@ class MissingExtraError(ImportError):
 def format_value(value: Any) -> str:
     """Return the representation of a value, shortened to 80 characters for an error message."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
+    if len(text) <= MAX_VALUE_CHARACTERS:
+        return text
+    return f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 
 
 def _rebuild(cls: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:

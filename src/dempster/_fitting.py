@@ -20,10 +20,10 @@ Estimator = TypeVar("Estimator")
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
     """Yield a copy of the estimator for the caller to fit, then transfer the attributes of the copy to the estimator.
 
-    After an error or an interrupt, the estimator is unchanged. The copy has the private attributes of the estimator,
-    from which a fit can resume, but no fitted attributes. During the fit, NumPy numbers among the parameters are
-    converted to Python numbers, because small integer types overflow. Underflow gives zero, even if the user has set
-    ``np.seterr(under="raise")``.
+    After an error or an interrupt, the estimator is unchanged. The copy has the private attributes
+    of the estimator, from which a fit can resume, but no fitted attributes. During the fit, NumPy
+    numbers among the parameters are converted to Python numbers, because small integer types
+    overflow. Underflow gives zero, even if the user has set ``np.seterr(under="raise")``.
     """
     draft = copy.copy(estimator)
     parameters = {}

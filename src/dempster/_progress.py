@@ -8,8 +8,8 @@ from contextvars import ContextVar
 
 from dempster._types import Advance
 
-# Function of the task name, the number of completed units, the total number of units (None if unknown), the name of a
-# unit (such as "iteration"), and a short status text.
+# Function of the task name, the number of completed units, the total number of units (None if
+# unknown), the name of a unit (such as "iteration"), and a short status text.
 Listener = Callable[[str, int, int | None, str, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("dempster_progress", default=None)
 

@@ -1,8 +1,9 @@
 """Conversion of ``random_state`` arguments to generators and seeds.
 
-A random state is None, an integer, a NumPy RandomState or a NumPy Generator. An integer always gives the same random
-numbers. A RandomState or Generator advances with every use. For None, the operating system provides a new seed; the
-global state of `numpy.random` is neither read nor changed.
+A random state is None, an integer, a NumPy RandomState or a NumPy Generator. An integer always
+gives the same random numbers. A RandomState or Generator advances with every use. For None, the
+operating system provides a new seed; the global state of `numpy.random` is neither read nor
+changed.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:
-    """Return a NumPy RandomState, which scikit-learn requires; a RandomState is returned unchanged."""
+    """Return a NumPy RandomState, which scikit-learn requires.
+
+    A RandomState is returned unchanged.
+    """
     if type(random_state) is not int or not 0 <= random_state < 2**32:
         _check(random_state, below=2**32)
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**31))
-    return random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    return np.random.RandomState(random_state)
 
 
 def as_seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -50,10 +56,14 @@ def as_integer_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_MAX_SEED))
     numbers = as_random_state(random_state)
-    return int(random_state) if isinstance(random_state, Integral) else int(numbers.randint(_MAX_SEED))
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(numbers.randint(_MAX_SEED))
 
 
 def _check(random_state: Any, below: float = np.inf) -> None:
     rule.check(random_state, "random_state", rule.seed)
     if isinstance(random_state, Integral) and int(random_state) >= below:
-        raise InvalidParameterError("random_state", f"at most {int(below) - 1} if it is an integer", random_state)
+        raise InvalidParameterError(
+            "random_state", f"at most {int(below) - 1} if it is an integer", random_state
+        )

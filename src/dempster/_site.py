@@ -12,4 +12,7 @@ class DocumentedEstimator:
     _doc_link_template = ADDRESS + "/api/generated/{package}.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"package": ".".join(type(self).__module__.split(".")[:2]), "name": type(self).__name__}
+        return {
+            "package": ".".join(type(self).__module__.split(".")[:2]),
+            "name": type(self).__name__,
+        }

@@ -1,15 +1,16 @@
 """Formatting of names, numbers, lists and sets of clusters as text.
 
-Summaries, explanations, plots, reports, the command-line program and the studio use these functions, so that their
-output is consistent. This module imports only the standard library.
+Summaries, explanations, plots, reports, the command-line program and the studio use these
+functions, so that their output is consistent. This module imports only the standard library.
 
 - names: `printable`, `one_line`, `shorten`, `shorten_all`, `unique_names`
-- lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and 3 more")
+- lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and
+  3 more")
 - numbers: `format_number`, `format_count` ("12,345 objects"), `format_share` ("12%"), `format_cell`
 - JSON: `to_plain`
 - HTML: `html_table`
-- clusters: `format_cluster` ("cluster 2"), `format_clusters` ("clusters 1 and 2"), `format_group` ("between 1 and 2"),
-  `format_answer` ("cluster 1 or 2")
+- clusters: `format_cluster` ("cluster 2"), `format_clusters` ("clusters 1 and 2"), `format_group`
+  ("between 1 and 2"), `format_answer` ("cluster 1 or 2")
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from typing import Any
 MAX_NAMED_CLUSTERS = 4
 """Maximum number of clusters whose names are listed; larger sets are described by their size."""
 
-_JOINERS = "\u200c\u200d"  # characters that are not printable, but needed in emoji and in some scripts
+# characters that are not printable, but needed in emoji and in some scripts
+_JOINERS = "\u200c\u200d"
 
 
-# ---- names ----------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def printable(name: Any) -> str:
@@ -52,7 +54,10 @@ def shorten(name: str, limit: int) -> str:
 
 
 def shorten_all(names: Sequence[str], limit: int) -> list[str]:
-    """Shorten names to at most ``limit`` characters; names that would become equal lose their common beginning."""
+    """Shorten names to at most ``limit`` characters.
+
+    Names that would become equal lose their common beginning.
+    """
     short = [shorten(name, limit) for name in names]
     for text in [text for text, count in Counter(short).items() if count > 1]:
         alike = [k for k, other in enumerate(short) if other == text]
@@ -80,16 +85,21 @@ def unique_names(names: Iterable[Any], limit: int) -> list[str]:
     return unique
 
 
-# ---- lists ----------------------------------------------------------------------------------------------------------
+# ---- lists ---------------------------------------------------------------------------------------
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """Return the words as a list, such as ``a, b and c``."""
-    return f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else "".join(words)
+    if len(words) > 1:
+        return f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
+    return "".join(words)
 
 
 def join_some(words: Sequence[str], limit: int = 8, *, total: int | None = None) -> str:
-    """Return the first words as a list, such as ``a, b and 3 more``; ``total`` is the number of all words."""
+    """Return the first words as a list, such as ``a, b and 3 more``.
+
+    ``total`` is the number of all words.
+    """
     more = (len(words) if total is None else total) - limit
     return ", ".join(words[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -99,14 +109,16 @@ def quote_names(names: Iterable[Any], limit: int = 8) -> str:
     return join_some([f"'{name}'" for name in names], limit)
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 def format_number(value: Any, digits: int = 4) -> str:
     """Return a number with ``digits`` significant digits and commas between thousands, or "-" for NaN."""
     number = float(value)
     if not math.isfinite(number):
-        return "-" if math.isnan(number) else str(number)
+        if math.isnan(number):
+            return "-"
+        return str(number)
     if 10 ** (digits - 1) <= abs(number) < 1e9:
         return f"{number:,.0f}"
     return f"{number:.{digits}g}"
@@ -118,11 +130,19 @@ def format_count(count: int, thing: str = "object") -> str:
 
 
 def format_share(part: int, whole: int) -> str:
-    """Return part / whole as a percentage; positive values below 1% become ``<1%``, and values above 99% ``>99%``."""
-    percent = 100 * part / whole if whole else 0.0
+    """Return part / whole as a percentage.
+
+    Positive values below 1% become ``<1%``, and values above 99% ``>99%``.
+    """
+    if whole:
+        percent = 100 * part / whole
+    else:
+        percent = 0.0
     if 0 < percent < 1:
         return "<1%"
-    return ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
+    if 99 < percent < 100:
+        return ">99%"
+    return f"{percent:.0f}%"
 
 
 def format_cell(value: Any) -> str:
@@ -130,16 +150,20 @@ def format_cell(value: Any) -> str:
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     if value is None or (is_fraction and math.isnan(value)):
         return "unknown"
-    return format_number(value) if is_fraction else printable(value)
+    if is_fraction:
+        return format_number(value)
+    return printable(value)
 
 
-# ---- clusters -------------------------------------------------------------------------------------------------------
+# ---- clusters ------------------------------------------------------------------------------------
 
 
 def format_cluster(name: Hashable) -> str:
     """Return ``cluster 2`` for the name 2, and names that are not numbers unchanged."""
     text = printable(name)
-    return f"cluster {text}" if _is_number(text) else text
+    if _is_number(text):
+        return f"cluster {text}"
+    return text
 
 
 def format_clusters(names: Sequence[Hashable]) -> str:
@@ -175,7 +199,7 @@ def _is_number(text: str) -> bool:
     return text.lstrip("-").isdigit()
 
 
-# ---- HTML -----------------------------------------------------------------------------------------------------------
+# ---- HTML ----------------------------------------------------------------------------------------
 
 
 def html_table(head: Iterable[str], rows: Iterable[str]) -> str:
@@ -187,11 +211,14 @@ def html_table(head: Iterable[str], rows: Iterable[str]) -> str:
     return f'{style}<table class="dempster-table"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
-# ---- JSON -----------------------------------------------------------------------------------------------------------
+# ---- JSON ----------------------------------------------------------------------------------------
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to JSON types; numbers that are not finite become None, and other types become text."""
+    """Convert a value to JSON types.
+
+    Numbers that are not finite become None, and other types become text.
+    """
     if isinstance(value, dict):
         return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):
@@ -199,5 +226,9 @@ def to_plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # NumPy arrays and numbers, pandas columns
         return to_plain(value.tolist())
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | bool | int) else str(value)
+        if math.isfinite(value):
+            return value
+        return None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return str(value)

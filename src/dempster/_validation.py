@@ -1,8 +1,9 @@
 """Validation of parameters, X, weights, labels, and the names of rows and columns.
 
-All public functions and estimators use this module, and every error names the argument (`InvalidParameterError`). NumPy
-and scikit-learn perform most of the checks. This module first rejects dates, masked arrays and complex numbers, which
-they would silently convert to wrong numbers.
+All public functions and estimators use this module, and every error names the argument
+(`InvalidParameterError`). NumPy and scikit-learn perform most of the checks. This module first
+rejects dates, masked arrays and complex numbers, which they would silently convert to wrong
+numbers.
 """
 
 from __future__ import annotations
@@ -26,24 +27,35 @@ from dempster._arrays import (
     to_array_with_shape,
     to_host,
 )
-from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError, format_value
+from dempster._errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    MissingExtraError,
+    format_value,
+)
 from dempster._text import printable
 
-LARGEST, SMALLEST = 1e75, 1e-75  # bounds for the absolute values of X in double precision, and for real parameters
+# bounds for the absolute values of X in double precision, and for real parameters
+LARGEST = 1e75
+SMALLEST = 1e-75
 _SINGLE = 1e12, 1e-12  # bounds for the absolute values of X in single precision
 MAX_BYTES = 4 << 30  # maximum size of one result or intermediate array
 _MAX_INTEGER = 2**31 - 1
 _MAX_REPETITIONS = 100_000  # maximum number of repetitions of a fit
 _MAX_ITERATIONS = 100_000_000
 _MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
-_MAX_SUM_ERROR = 1e-4  # largest error of a sum of masses that rounding in single precision can cause
+# largest error of a sum of masses that rounding in single precision can cause
+_MAX_SUM_ERROR = 1e-4
 _FEW_ROWS = 1000  # number of rows that usually suffices to show that not all rows are equal
-_FEW_COLUMNS = 16  # For at most this number of columns, reductions are ten times faster column by column.
-_FAR = 2.0**16  # If the ratio of distance from zero to range is larger, squares lose most digits of the differences.
+# For at most this number of columns, reductions are ten times faster column by column.
+_FEW_COLUMNS = 16
+# If the ratio of distance from zero to range is larger, squares lose most digits of the
+# differences.
+_FAR = 2.0**16
 _OBJECT = np.dtype(object)
 
 
-# ---- parameters -----------------------------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,9 @@ class Rule:
                 return True
             for option in part.options:
                 is_text = isinstance(value, str) and isinstance(option, str)  # str or np.str_
-                if value is option or ((is_text or type(value) is type(option)) and bool(value == option)):
+                if value is option or (
+                    (is_text or type(value) is type(option)) and bool(value == option)
+                ):
                     return True
             if part.predicate is not None and part.predicate(value):
                 return True
@@ -85,12 +99,16 @@ class Rule:
 
 def is_integer(value: Any) -> bool:
     """Return whether a value is an integer, but not a Boolean."""
-    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool | np.bool_))
+    return type(value) is int or (
+        isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    )
 
 
 def is_number(value: Any) -> bool:
     """Return whether a value is an int, float or NumPy number of a type that compiled code supports."""
-    return abs(int(value)) < 2**63 if is_integer(value) else isinstance(value, float | np.floating)
+    if is_integer(value):
+        return abs(int(value)) < 2**63
+    return isinstance(value, float | np.floating)
 
 
 def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: bool) -> bool:
@@ -99,12 +117,16 @@ def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: 
     number = float(value)
     if not abs(number) <= LARGEST or (open_low and low == 0 and 0 < number < SMALLEST):
         return False
-    return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
+    return (number > low if open_low else number >= low) and (
+        number < high if open_high else number <= high
+    )
 
 
 def to_python_number(value: Any) -> Any:
     """Convert NumPy numbers to Python numbers, and return anything else unchanged."""
-    return value.item() if isinstance(value, np.number) and is_number(value) else value
+    if isinstance(value, np.number) and is_number(value):
+        return value.item()
+    return value
 
 
 def is_estimator(value: Any) -> bool:
@@ -117,16 +139,26 @@ def integer(low: int) -> Rule:
 
 def repetitions(low: int = 1) -> Rule:
     """Return the rule for ``n_init`` and similar parameters."""
-    return Rule(f"an integer of at least {low} and at most {_MAX_REPETITIONS:,}", integers=(low, _MAX_REPETITIONS))
+    return Rule(
+        f"an integer of at least {low} and at most {_MAX_REPETITIONS:,}",
+        integers=(low, _MAX_REPETITIONS),
+    )
 
 
 def iterations() -> Rule:
-    return Rule(f"an integer of at least 1 and at most {_MAX_ITERATIONS:,}", integers=(1, _MAX_ITERATIONS))
+    return Rule(
+        f"an integer of at least 1 and at most {_MAX_ITERATIONS:,}", integers=(1, _MAX_ITERATIONS)
+    )
 
 
-def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
+def real(
+    low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
+) -> Rule:
     """Return a rule for a real number between two bounds, which are excluded if they are open."""
-    words = "a number" if low == -np.inf else f"a number {'above' if open_low else 'of at least'} {low:g}"
+    if low == -np.inf:
+        words = "a number"
+    else:
+        words = f"a number {'above' if open_low else 'of at least'} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
     return Rule(words, reals=(low, high, open_low, open_high))
@@ -160,7 +192,9 @@ array = Rule("an array", _is_array)
 hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
 callback = Rule("None or a function with one string argument", callable, options=(None,))
 flag = Rule("True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1))
-verbosity = Rule("True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER))
+verbosity = Rule(
+    "True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER)
+)
 n_jobs = Rule(
     "None or a nonzero integer",
     alternatives=(
@@ -200,7 +234,10 @@ def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
     """Raise an error if the value of the argument ``name`` is not one of the options."""
     options = tuple(options)
     words = [repr(option) for option in options]
-    several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
+    if len(words) > 2:
+        several = f"one of {', '.join(words)}"
+    else:
+        several = " or ".join(words)
     check(value, name, Rule(several, options=options))
 
 
@@ -208,7 +245,9 @@ def _explain_range(value: Any) -> str:
     """Return a note about the supported range if the value is a number outside of it, otherwise ""."""
     if is_integer(value) and abs(int(value)) > _MAX_INTEGER:
         return f" (and at most {_MAX_INTEGER:,})"
-    if isinstance(value, float | np.floating) and (abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST):
+    if isinstance(value, float | np.floating) and (
+        abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST
+    ):
         return f" (with an absolute value from {SMALLEST:g} to {LARGEST:g})"
     return ""
 
@@ -218,12 +257,17 @@ def as_list(values: Any, name: str, what: str) -> list[Any]:
     if not isinstance(values, str | bytes | Mapping):
         with suppress(Exception):  # Iterators of other libraries may raise any exception.
             return list(values)
-    raise InvalidParameterError(name, value=values, message=f"{name} must contain {what}, got {format_value(values)}")
+    raise InvalidParameterError(
+        name, value=values, message=f"{name} must contain {what}, got {format_value(values)}"
+    )
 
 
 def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
     """Return the names in an argument as strings; the argument may be a single name."""
-    found = (values,) if isinstance(values, str) else tuple(as_list(values, name, what))
+    if isinstance(values, str):
+        found = (values,)
+    else:
+        found = tuple(as_list(values, name, what))
     return _as_texts(found, name, what, lambda value: isinstance(value, str | Integral))
 
 
@@ -232,7 +276,9 @@ def as_texts(values: Any, name: str, what: str) -> list[str]:
     return list(_as_texts(as_list(values, name, what), name, what, _is_hashable))
 
 
-def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any], bool]) -> tuple[str, ...]:
+def _as_texts(
+    found: Iterable[Any], name: str, what: str, is_name: Callable[[Any], bool]
+) -> tuple[str, ...]:
     for value in found:
         if not is_name(value):
             message = f"{name} must contain {what}, but one of its items is {format_value(value)}"
@@ -240,7 +286,7 @@ def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any
     return tuple(map(str, found))
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -255,7 +301,11 @@ def validating(values: Any, name: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, InvalidInputError):
             raise
-        if _is_table(values) and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns):
+        if (
+            _is_table(values)
+            and hasattr(values, "iloc")
+            and len(set(values.columns)) < len(values.columns)
+        ):
             message = f"{name} must have unique column names: {error}"
         elif (reason := _why_not_numbers(values)) is not None:
             message = f"{name} must contain real numbers: {reason}"
@@ -267,7 +317,9 @@ def validating(values: Any, name: str) -> Iterator[None]:
 def check_tensor(values: Any, name: str) -> None:
     """Raise an error if values is a sparse tensor."""
     if is_tensor(values) and values.layout != library_of(values).strided:
-        raise InvalidParameterError(name, f"a dense tensor, got the layout {values.layout}: use {name}.to_dense()")
+        raise InvalidParameterError(
+            name, f"a dense tensor, got the layout {values.layout}: use {name}.to_dense()"
+        )
 
 
 def _check_not_masked(values: Any, name: str) -> None:
@@ -290,8 +342,11 @@ def _check_kinds(values: Any, name: str) -> None:
         message = f"{name} must contain real numbers, but {place} contains"
         if getattr(dtype, "kind", "") in ("m", "M") or (temporal is not None and bool(temporal())):
             raise InvalidParameterError(name, message=f"{message} dates or times ({dtype})")
-        if getattr(dtype, "kind", "") == "c":  # The estimator checks of scikit-learn require the first words.
-            raise InvalidParameterError(name, message=f"Complex data not supported: {message} complex numbers")
+        # The estimator checks of scikit-learn require the first words.
+        if getattr(dtype, "kind", "") == "c":
+            raise InvalidParameterError(
+                name, message=f"Complex data not supported: {message} complex numbers"
+            )
 
 
 def _why_not_numbers(values: Any) -> str | None:
@@ -299,7 +354,10 @@ def _why_not_numbers(values: Any) -> str | None:
     for lazy in ("collect", "compute"):
         if hasattr(values, lazy):
             return f"it is a lazy object; call its {lazy}() method"
-    parts = [(f"column {c!r}", values[c]) for c in values.columns] if _is_table(values) else [("", values)]
+    if _is_table(values):
+        parts = [(f"column {c!r}", values[c]) for c in values.columns]
+    else:
+        parts = [("", values)]
     for place, part in parts:
         if hasattr(part, "tocsr"):  # Other functions check sparse matrices.
             continue
@@ -309,7 +367,9 @@ def _why_not_numbers(values: Any) -> str | None:
             reason = str(error) or type(error).__name__
             if isinstance(part, list | tuple) and _has_rows_of_several_lengths(part):
                 reason = "its rows have different lengths"
-            return f"{place} cannot be converted ({reason})" if place else reason
+            if place:
+                return f"{place} cannot be converted ({reason})"
+            return reason
     return None
 
 
@@ -318,35 +378,49 @@ def _has_rows_of_several_lengths(rows: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _is_table(values: Any) -> bool:
-    return hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
+    return (
+        hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
+    )
 
 
 def as_reals(values: Any, name: str) -> np.ndarray:
     """Return values as an array of real numbers, float32 unchanged and all other types as float64."""
     if hasattr(values, "tocsr"):
-        raise InvalidParameterError(name, "a dense array, got a sparse matrix: use its toarray() method")
+        raise InvalidParameterError(
+            name, "a dense array, got a sparse matrix: use its toarray() method"
+        )
     if isinstance(values, bool | np.bool_):
         raise InvalidParameterError(name, "a number or an array of numbers", values)
     with validating(values, name):
-        found = np.require(to_host(values), requirements=["A", "E"])  # Kernels need aligned arrays of the base class.
+        # Kernels need aligned arrays of the base class.
+        found = np.require(to_host(values), requirements=["A", "E"])
         if found.dtype.kind == "O":
             for cell in found.flat:
-                if isinstance(cell, str | bytes):  # Reject text such as "1.5", which NumPy would convert to a number.
+                # Reject text such as "1.5", which NumPy would convert to a number.
+                if isinstance(cell, str | bytes):
                     raise InvalidParameterError(
                         name, message=f"{name} must contain real numbers, got the text {cell!r}"
                     )
             found = found.astype(float)
     if found.dtype.kind not in "buif":
-        raise InvalidParameterError(name, message=f"{name} must contain real numbers, got {found.dtype}")
-    return found if found.dtype == np.float32 else found.astype(float, copy=False)
+        raise InvalidParameterError(
+            name, message=f"{name} must contain real numbers, got {found.dtype}"
+        )
+    if found.dtype == np.float32:
+        return found
+    return found.astype(float, copy=False)
 
 
 def real_tensor(values: Array, name: str) -> Array:
     """Return a tensor of real numbers, float32 unchanged and all other types as float64."""
     check_tensor(values, name)
     if values.is_complex():
-        raise InvalidParameterError(name, message=f"{name} must contain real numbers, got {values.dtype}")
-    return values if values.dtype == library_of(values).float32 else values.double()
+        raise InvalidParameterError(
+            name, message=f"{name} must contain real numbers, got {values.dtype}"
+        )
+    if values.dtype == library_of(values).float32:
+        return values
+    return values.double()
 
 
 def as_boolean(table: Any, name: str) -> np.ndarray:
@@ -362,18 +436,22 @@ def as_boolean(table: Any, name: str) -> np.ndarray:
 def convert_fields(owner: Any, **axes: str) -> None:
     """Convert fields of a frozen dataclass to arrays of finite numbers, and check their shapes.
 
-    Each axis of an array is denoted by a letter, and axes with the same letter must have the same length, for example
-    ``convert_fields(self, means="gd", covariances="gdd")``.
+    Each axis of an array is denoted by a letter, and axes with the same letter must have the same
+    length, for example ``convert_fields(self, means="gd", covariances="gdd")``.
     """
     lengths: dict[str, int] = {}
     for name, letters in axes.items():
         found = as_reals(getattr(owner, name), name)
         shape = ", ".join(letters) + "," * (len(letters) == 1)
         if found.ndim != len(letters) or not np.isfinite(found).all():
-            raise InvalidParameterError(name, f"an array ({shape}) of finite numbers, got shape {found.shape}")
+            raise InvalidParameterError(
+                name, f"an array ({shape}) of finite numbers, got shape {found.shape}"
+            )
         for letter, length in zip(letters, found.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
-                expected = f"of shape ({shape}) with {letter} = {lengths[letter]}, got {found.shape}"
+                expected = (
+                    f"of shape ({shape}) with {letter} = {lengths[letter]}, got {found.shape}"
+                )
                 raise InvalidParameterError(name, expected)
         object.__setattr__(owner, name, found)
 
@@ -382,7 +460,10 @@ def check_size(values: Array, name: str) -> None:
     """Raise an error if squares of the values could overflow; NaN is ignored."""
     if 0 in values.shape:
         return
-    largest = _SINGLE[0] if precision_of(values) == np.float32 else LARGEST
+    if precision_of(values) == np.float32:
+        largest = _SINGLE[0]
+    else:
+        largest = LARGEST
     most = max(-float(values.min()), float(values.max()))
     if np.isnan(most):
         values = library_of(values).where(library_of(values).isnan(values), 0, values)
@@ -402,13 +483,22 @@ def check_scale(values: Array, name: str) -> None:
     check_size(values, name)
     if len(values) == 0:
         return
-    smallest = _SINGLE[1] if precision_of(values) == np.float32 else SMALLEST
+    if precision_of(values) == np.float32:
+        smallest = _SINGLE[1]
+    else:
+        smallest = SMALLEST
     if _spread(values[:_FEW_ROWS]) >= smallest:  # The range of all rows is at least as large.
         return
     spread = _spread(values)
     if np.isnan(spread):
-        known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
-        spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
+        if values.ndim > 1:
+            known = values[:, ~np.isnan(values).all(axis=0)]
+        else:
+            known = values[~np.isnan(values)]
+        if known.size:
+            spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0))
+        else:
+            spread = 0.0
     if 0 < spread < smallest:
         message = (
             f"{name} must contain values that differ by at least {smallest:g} ({precision_of(values)}), but they "
@@ -420,19 +510,29 @@ def check_scale(values: Array, name: str) -> None:
 def _spread(values: Array) -> float:
     """Return the largest range of a column, or NaN if a value is missing."""
     if is_tensor(values):
-        return float((values.amax(0) - values.amin(0)).max()) if values.numel() else 0.0
+        if values.numel():
+            return float((values.amax(0) - values.amin(0)).max())
+        return 0.0
     return float(np.max(np.ptp(values, axis=0), initial=0.0))
 
 
 def check_memory(n_bytes: int, what: str, advice: str) -> None:
-    """Raise an error if an array of ``n_bytes`` would exceed the memory limit; ``what`` describes the array."""
+    """Raise an error if an array of ``n_bytes`` would exceed the memory limit.
+
+    ``what`` describes the array.
+    """
     if n_bytes > MAX_BYTES:
-        raise InvalidInputError(f"{what} would take {n_bytes / (1 << 30):,.1f} GB of memory; {advice}")
+        raise InvalidInputError(
+            f"{what} would take {n_bytes / (1 << 30):,.1f} GB of memory; {advice}"
+        )
 
 
 def check_masses(masses: Array) -> Array:
     """Return the masses, and raise an error if those of an object do not sum to one."""
-    ones = cast_like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
+    if is_tensor(masses):
+        ones = cast_like(np.ones(masses.shape[1]), masses)
+    else:
+        ones = np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
     wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # also True for NaN
     if wrong.any():
@@ -445,13 +545,18 @@ def check_masses(masses: Array) -> Array:
     return masses
 
 
-def row_mean(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
+def row_mean(
+    values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float
+) -> np.ndarray:
     """Return the mean of each of the p columns, shape (p,), clipped to the range of the column.
 
-    Without clipping, the mean could be outside the range because of rounding. It is computed in double precision, or in
-    the precision of the rows if ``dtype`` is None.
+    Without clipping, the mean could be outside the range because of rounding. It is computed in
+    double precision, or in the precision of the rows if ``dtype`` is None.
     """
-    mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
+    if weights is None:
+        mean = values.mean(axis=0, dtype=dtype)
+    else:
+        mean = np.average(values, axis=0, weights=weights)
     low, high = column_bounds(values)
     return np.fmax(np.fmin(mean, high), low)
 
@@ -466,23 +571,28 @@ def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value of each of the p columns, two arrays of shape (p,), ignoring NaN."""
     if values.ndim != 2 or values.shape[1] > _FEW_COLUMNS:
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-    low, high = np.empty(values.shape[1], values.dtype), np.empty(values.shape[1], values.dtype)
+    low = np.empty(values.shape[1], values.dtype)
+    high = np.empty(values.shape[1], values.dtype)
     for j, column in enumerate(values.T):
-        low[j], high[j] = np.fmin.reduce(column), np.fmax.reduce(column)
+        low[j] = np.fmin.reduce(column)
+        high[j] = np.fmax.reduce(column)
     return low, high
 
 
 def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
     """Return the offset to subtract from each of the p columns, shape (p,), or None if no offset is needed.
 
-    ``low`` and ``high`` are the bounds of the columns. The offset of a column is its minimum if the distance of the
-    column from zero is much larger than the range of every column, and zero otherwise.
+    ``low`` and ``high`` are the bounds of the columns. The offset of a column is its minimum if the
+    distance of the column from zero is much larger than the range of every column, and zero
+    otherwise.
     """
     far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
-    return np.where(far, low, 0.0) if far.any() else None
+    if far.any():
+        return np.where(far, low, 0.0)
+    return None
 
 
-# ---- X and weights --------------------------------------------------------------------------------------------------
+# ---- X and weights -------------------------------------------------------------------------------
 
 PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # metrics that support missing="partial"
 
@@ -492,25 +602,36 @@ def validate_features(
 ) -> Array:
     """Validate X and return it as a C-contiguous array of float32 or float64, or as a tensor.
 
-    ``reset`` is True for the argument of ``fit``, and ``stay`` for a tensor that remains on its device. ``options`` are
-    keyword arguments of ``validate_data`` of scikit-learn.
+    ``reset`` is True for the argument of ``fit``, and ``stay`` for a tensor that remains on its
+    device. ``options`` are keyword arguments of ``validate_data`` of scikit-learn.
     """
-    from sklearn.utils.validation import validate_data  # Import it here, because the import takes a second.
+    # Import it here, because the import takes a second.
+    from sklearn.utils.validation import validate_data
 
     if stay:
-        return validate_tensor(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
+        return validate_tensor(
+            estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False)
+        )
     if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
         X = to_supported_type(estimator, X)
-    floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
+    floats: dict[str, Any] = {
+        "dtype": [np.float64, np.float32],
+        "order": "C",
+        "ensure_all_finite": "allow-nan",
+    }
     with validating(X, "X"):
-        values = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options)
+        values = validate_data(
+            estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options
+        )
     if has_missing(values):
         check_missing(values, X, missing_value_advice(estimator), learning=reset)
     (check_scale if reset else check_size)(values, "X")
     return values
 
 
-def validate_tensor(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
+def validate_tensor(
+    estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False
+) -> Array:
     """Validate a tensor on its device; if ``more_axes`` is True, it may have more than two axes."""
     from sklearn.utils.validation import validate_data
 
@@ -540,7 +661,11 @@ def to_supported_type(estimator: Any, X: Any) -> Any:
     """Convert X to a type that scikit-learn accepts (tensors to arrays, and columns of tables to NumPy types)."""
     X = to_array_with_shape(X)
     if isinstance(X, np.ndarray):
-        return _without_na(X) if X.dtype.kind == "O" else X if X.flags.aligned else X.copy()
+        if X.dtype.kind == "O":
+            return _without_na(X)
+        if X.flags.aligned:
+            return X
+        return X.copy()
     if not is_tensor(X):
         return to_plain_columns(X)
     check_tensor(X, "X")
@@ -554,7 +679,10 @@ def to_supported_type(estimator: Any, X: Any) -> Any:
 
 
 def has_missing(values: Array) -> bool:
-    """Return whether any value is NaN; if the sum of all values is finite, the values need not be checked."""
+    """Return whether any value is NaN.
+
+    If the sum of all values is finite, the values need not be checked.
+    """
     if precision_of(values).kind != "f":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -563,13 +691,16 @@ def has_missing(values: Array) -> bool:
 
 def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[str, str]] | None:
     """Return advice about missing values and the suggested parameters, or None if the estimator accepts them."""
-    metric = getattr(estimator, "metric", "euclidean") if metric is None else metric
+    if metric is None:
+        metric = getattr(estimator, "metric", "euclidean")
     if isinstance(metric, str) and metric == "precomputed":
         return "a dissimilarity matrix must be complete", {}
     settings = {"missing": "partial"}
     if "missing" not in vars(estimator):
         name = type(estimator).__name__
-        advice = f"{name} does not accept them; impute them, or use ECM or EVCLUS with missing='partial'"
+        advice = (
+            f"{name} does not accept them; impute them, or use ECM or EVCLUS with missing='partial'"
+        )
         return advice, settings
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
         advice = f"metric={metric!r} does not accept them; impute them, or set metric='euclidean' and missing='partial'"
@@ -579,10 +710,13 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
     return None
 
 
-def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool) -> None:
+def check_missing(
+    values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool
+) -> None:
     """Raise an error for missing values or, if they are allowed, for rows and columns that contain only NaN.
 
-    ``advice`` is the result of `missing_value_advice`, and ``learning`` is True for the argument of ``fit``.
+    ``advice`` is the result of `missing_value_advice`, and ``learning`` is True for the argument of
+    ``fit``.
     """
     if not has_missing(values):
         return
@@ -595,25 +729,44 @@ def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]]
         raise InvalidParameterError("X", message=message, settings=advice[1])
     empty = np.flatnonzero(missing.all(axis=0))
     if learning and len(empty):
-        it = "it" if len(empty) == 1 else "them"
+        if len(empty) == 1:
+            it = "it"
+        else:
+            it = "them"
         message = f"X contains only NaN in {_name_columns(empty, columns)}; remove {it}"
         raise InvalidParameterError("X", message=message)
     empty = np.flatnonzero(missing.all(axis=1))
     if len(empty):
         index = row_index(X)
-        row = f"row {empty[0]}" if index is None else f"row {printable(index[empty[0]])!r}"
-        more = f" (and {len(empty) - 1:,} more)" if len(empty) > 1 else ""
+        if index is None:
+            row = f"row {empty[0]}"
+        else:
+            row = f"row {printable(index[empty[0]])!r}"
+        if len(empty) > 1:
+            more = f" (and {len(empty) - 1:,} more)"
+        else:
+            more = ""
         raise InvalidParameterError("X", message=f"X contains only NaN in {row}{more}; remove it")
 
 
 def _name_columns(which: np.ndarray, columns: Any) -> str:
-    named = [str(k) if columns is None else printable(columns[k]) for k in which[:_MAX_NAMED_COLUMNS]]
-    more = f" and {len(which) - _MAX_NAMED_COLUMNS} more" if len(which) > _MAX_NAMED_COLUMNS else ""
+    named = [
+        str(k) if columns is None else printable(columns[k]) for k in which[:_MAX_NAMED_COLUMNS]
+    ]
+    if len(which) > _MAX_NAMED_COLUMNS:
+        more = f" and {len(which) - _MAX_NAMED_COLUMNS} more"
+    else:
+        more = ""
     return f"column{'s' if len(which) > 1 else ''} {', '.join(named)}{more}"
 
 
-def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:
-    """Validate sample weights and return them as an array, or None; ``name`` is the name of the argument."""
+def validate_weights(
+    sample_weight: Any, n_objects: int, name: str = "sample_weight"
+) -> np.ndarray | None:
+    """Validate sample weights and return them as an array, or None.
+
+    ``name`` is the name of the argument.
+    """
     if sample_weight is None:
         return None
     given = as_reals(sample_weight, name)
@@ -623,17 +776,25 @@ def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_wei
     if weights.ndim != 1:
         # The estimator checks of scikit-learn require the first words of this message.
         expected = f"1D array or scalar of {n_objects:,} weights, one for each object"
-        raise InvalidParameterError(name, message=f"Sample weights must be {expected}: {name} has shape {given.shape}")
+        raise InvalidParameterError(
+            name, message=f"Sample weights must be {expected}: {name} has shape {given.shape}"
+        )
     if len(weights) != n_objects:
         message = f"{name} must contain {n_objects:,} weights, one per object: {name}.shape == {weights.shape}"
         raise InvalidParameterError(name, message=message)
     if not np.isfinite(weights).all():
-        raise InvalidParameterError(name, message=f"{name} must contain finite weights, got NaN or infinity")
+        raise InvalidParameterError(
+            name, message=f"{name} must contain finite weights, got NaN or infinity"
+        )
     if (weights < 0).any():
-        message = f"Negative values in data passed to `{name}`: {name} must contain nonnegative weights"
+        message = (
+            f"Negative values in data passed to `{name}`: {name} must contain nonnegative weights"
+        )
         raise InvalidParameterError(name, message=message)
     if not weights.any():
-        raise InvalidParameterError(name, message=f"{name} must contain at least one non-zero weight")
+        raise InvalidParameterError(
+            name, message=f"{name} must contain at least one non-zero weight"
+        )
     check_size(weights, name)
     least = weights[weights > 0].min()
     if least < SMALLEST:
@@ -642,7 +803,7 @@ def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_wei
     return weights
 
 
-# ---- labels and tables ----------------------------------------------------------------------------------------------
+# ---- labels and tables ---------------------------------------------------------------------------
 
 
 @contextmanager
@@ -667,9 +828,13 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
     check_tensor(table, name)
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
-        raise InvalidParameterError(name, f"in memory, got a lazy {type(table).__name__}; call its compute() method")
+        raise InvalidParameterError(
+            name, f"in memory, got a lazy {type(table).__name__}; call its compute() method"
+        )
     if module_of(table) == "pyarrow":
-        raise InvalidParameterError(name, "an array or a pandas or polars table; call its to_pandas() method")
+        raise InvalidParameterError(
+            name, "an array or a pandas or polars table; call its to_pandas() method"
+        )
     with naming_table(name):
         yield
 
@@ -682,7 +847,9 @@ def naming_table(name: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, InvalidParameterError) and error.name != "table":
             raise
-        message = f"{name} must be a table with objects in rows: {str(error) or type(error).__name__}"
+        message = (
+            f"{name} must be a table with objects in rows: {str(error) or type(error).__name__}"
+        )
         raise InvalidParameterError(name, message=message) from error
 
 
@@ -693,8 +860,12 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     if values.ndim != 1:
         expected = f"one label for each object, shape (n,), got shape {values.shape}"
         raise InvalidParameterError(name, expected)
-    if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidParameterError(name, message=f"{name} must contain labels without missing values, NaN or infinity")
+    if any(map(is_missing, values.tolist())) or (
+        values.dtype.kind == "f" and not np.isfinite(values).all()
+    ):
+        raise InvalidParameterError(
+            name, message=f"{name} must contain labels without missing values, NaN or infinity"
+        )
     if values.dtype.kind == "O":
         with validating_labels(labels, name):
             set(values.tolist())  # raises an error if a label is not hashable
@@ -710,7 +881,10 @@ def is_missing(label: Any) -> bool:
 
 
 def are_labels_equal(label: Any, other: Any) -> bool:
-    """Return whether two labels are equal; True and 1 are different, and so are labels that cannot be compared."""
+    """Return whether two labels are equal.
+
+    True and 1 are different, and so are labels that cannot be compared.
+    """
     if isinstance(label, bool | np.bool_) != isinstance(other, bool | np.bool_):
         return False
     try:
@@ -733,11 +907,17 @@ def to_plain_columns(X: Any) -> Any:
             changed[k] = kind.subtype
         elif isinstance(kind, np.dtype) and not kind.isnative:
             changed[k] = kind.newbyteorder("=")
-    with_na = [k for k, kind in enumerate(kinds) if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())]
+    with_na = [
+        k for k, kind in enumerate(kinds) if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())
+    ]
     if not changed and not with_na:
         return X
     n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
-    check_memory(8 * len(X) * n_sparse, "X with dense columns", "reduce the number of columns, e.g. by TruncatedSVD")
+    check_memory(
+        8 * len(X) * n_sparse,
+        "X with dense columns",
+        "reduce the number of columns, e.g. by TruncatedSVD",
+    )
     plain = X.set_axis(range(X.shape[1]), axis=1).astype(changed)
     for k in with_na:
         plain[k] = _without_na(plain[k].to_numpy())
@@ -753,7 +933,8 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
     """Replace ``pandas.NA`` by NaN in an array of objects."""
     if not _holds_na(cells):
         return cells
-    pandas, filled = sys.modules["pandas"], cells.copy()
+    pandas = sys.modules["pandas"]
+    filled = cells.copy()
     filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = np.nan
     return filled
 
@@ -771,18 +952,23 @@ def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str)
         raise MissingExtraError("backend='polars'", "polars", "polars") from error
     if len(set(columns)) < len(columns):
         raise InvalidInputError(f"polars requires unique column names, got {columns}")
-    named = {} if index is None else {"object": list(index)}
+    if index is None:
+        named = {}
+    else:
+        named = {"object": list(index)}
     return pl.DataFrame(named | dict(zip(columns, values.T, strict=True)), strict=False)
 
 
-# ---- names of rows and columns --------------------------------------------------------------------------------------
+# ---- names of rows and columns -------------------------------------------------------------------
 
 
 def row_index(X: Any) -> Any:
     """Return the index of a pandas table, or None for a default index (0, 1, ...) and for other types."""
     if not hasattr(X, "iloc"):
         return None
-    return None if _is_plain(X.index) else X.index
+    if _is_plain(X.index):
+        return None
+    return X.index
 
 
 def column_index(X: Any) -> Any:
@@ -790,8 +976,12 @@ def column_index(X: Any) -> Any:
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
-        return list(X.columns) if module_of(X) == "polars" else None
-    return None if _is_plain(X.columns) else X.columns
+        if module_of(X) == "polars":
+            return list(X.columns)
+        return None
+    if _is_plain(X.columns):
+        return None
+    return X.columns
 
 
 def _is_plain(index: Any) -> bool:
@@ -812,7 +1002,10 @@ def default_feature_names(count: int) -> list[str]:
 
 
 def table_names(values: Any) -> dict[str, Any]:
-    index = row_index(values) if getattr(values, "ndim", 0) == 2 else None
+    if getattr(values, "ndim", 0) == 2:
+        index = row_index(values)
+    else:
+        index = None
     return {"index": index, "frame": column_names(values)}
 
 
@@ -820,10 +1013,13 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
     """Return the positions of the names ``wanted`` in ``names``, or None if both are in the same order."""
     if names is None or wanted is None:
         return None
-    ours, theirs = list(names), list(wanted)
+    ours = list(names)
+    theirs = list(wanted)
     if ours == theirs:
         return None
-    if len(ours) == len(theirs) and all(_is_same_name(*pair) for pair in zip(ours, theirs, strict=True)):
+    if len(ours) == len(theirs) and all(
+        _is_same_name(*pair) for pair in zip(ours, theirs, strict=True)
+    ):
         return None
     where = {name: k for k, name in enumerate(ours)}
     missing = [name for name in theirs if name not in where]
@@ -850,12 +1046,17 @@ def _is_same_name(name: Any, other: Any) -> bool:
 def reorder_like(values: Any, index: Any) -> Any:
     """Reorder a pandas Series of weights or labels to match the row names ``index``.
 
-    If both contain different names, rows correspond by position (like in scikit-learn), and the order does not change.
+    If both contain different names, rows correspond by position (like in scikit-learn), and the
+    order does not change.
     """
-    given = None if values is None else row_index(values)
+    if values is None:
+        given = None
+    else:
+        given = row_index(values)
     if given is None or index is None or len(given) != len(index):
         return values
-    ours, theirs = list(given), list(index)
+    ours = list(given)
+    theirs = list(index)
     if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
         return values
     return values.iloc[match_names(given, index)]
@@ -866,7 +1067,8 @@ def reorder_by_names(values: Any, names: Any) -> Any:
     index = row_index(values)
     if index is None or names is None:
         return values
-    wanted, given = list(names), list(index)
+    wanted = list(names)
+    given = list(index)
     if len(set(given)) < len(given) or not set(wanted) <= set(given):
         return values
     more = [name for name in given if name not in set(wanted)]

@@ -20,11 +20,16 @@ def test_decisions_match_the_reference(reference, name):
         for theirs, ours in rules.items():
             act = m.decide(ours, losses=case[f"L_{losses}"], optimism=case.parameters["rho"])
             clear = case[f"{losses}_{theirs}_tied"] == 0
-            assert act[clear].tolist() == case[f"{losses}_{theirs}"][clear].tolist(), (losses, theirs)
+            assert act[clear].tolist() == case[f"{losses}_{theirs}"][clear].tolist(), (
+                losses,
+                theirs,
+            )
 
 
 def test_unknown_class_and_rejection():
-    m = MassFunctions([[0.9, 0.1, 0], [0.4, 0.6, 0], [0.1, 0.1, 0.8]], FocalSets.simple(2, empty=False))
+    m = MassFunctions(
+        [[0.9, 0.1, 0], [0.4, 0.6, 0], [0.1, 0.1, 0.8]], FocalSets.simple(2, empty=False)
+    )
     losses = [[0, 1, 0.2, 0.25], [1, 0, 0.2, 0.25], [1, 1, 0.2, 0]]
     assert m.decide("maximin", losses=losses).tolist() == [0, 2, 2]
     assert m.decide("maximax", losses=losses).tolist() == [0, 2, 3]
@@ -39,7 +44,9 @@ def test_imprecise_decisions():
 
     weights = [_largest_weight(size, 0.8) for size in (1, 2, 3, 4, 5)]
     np.testing.assert_allclose(weights, [1, 0.8, 0.6819, 0.5965, 0.5307], atol=5e-5)
-    m = MassFunctions([[0.45, 0.45, 0.1], [0.9, 0.05, 0.05]], FocalSets.simple(3, empty=False, omega=False))
+    m = MassFunctions(
+        [[0.45, 0.45, 0.1], [0.9, 0.05, 0.05]], FocalSets.simple(3, empty=False, omega=False)
+    )
     assert m.decide_sets(0.8).tolist() == [[True, True, False], [True, False, False]]
     assert m.decide_sets(0.5).sum(axis=1).tolist() == [1, 1]
     assert m.decide_sets(1.0).all()

@@ -42,7 +42,8 @@ def test_definition(m, seed):
 @given(mass_functions(n=3))
 def test_whole_frame_as_context(m):
     whole = tuple(range(m.n_clusters))
-    a, b = m.discount(0.3), m.discount({whole: 0.3})
+    a = m.discount(0.3)
+    b = m.discount({whole: 0.3})
     sets = FocalSets.full(m.n_clusters)
     np.testing.assert_allclose(a.mass(sets), b.mass(sets), atol=1e-12)
 
@@ -50,9 +51,12 @@ def test_whole_frame_as_context(m):
 def test_rates_of_answers():
     m = MassFunctions(random_masses(np.random.default_rng(0), 4, 8), FocalSets.full(3), frame="abc")
     np.testing.assert_allclose(m.discount([0, 0, 0], contexts="answers").masses, m.masses)
-    assert m.discount([1, 1, 1], contexts="answers").mass(("a", "b", "c")) == pytest.approx(np.ones(4))
+    assert m.discount([1, 1, 1], contexts="answers").mass(("a", "b", "c")) == pytest.approx(
+        np.ones(4)
+    )
     np.testing.assert_allclose(
-        m.discount([0.1, 0.2, 0.3], contexts="answers").masses, m.discount({"a": 0.1, "b": 0.2, "c": 0.3}).masses
+        m.discount([0.1, 0.2, 0.3], contexts="answers").masses,
+        m.discount({"a": 0.1, "b": 0.2, "c": 0.3}).masses,
     )
 
 

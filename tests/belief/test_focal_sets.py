@@ -12,7 +12,9 @@ def test_families_match_the_reference(reference, c):
     for name, build in (("simple", FocalSets.simple), ("pairs", FocalSets.pairs)):
         for omega in (True, False):
             expected = {tuple(row) for row in case[f"{name}_c{c}_omega{int(omega)}"].tolist()}
-            assert {tuple(row) for row in build(c, omega=omega).membership.astype(int).tolist()} == expected
+            assert {
+                tuple(row) for row in build(c, omega=omega).membership.astype(int).tolist()
+            } == expected
     assert {tuple(r) for r in case[f"full_c{c}"].tolist()} == {
         tuple(r) for r in FocalSets.full(c).membership.astype(int).tolist()
     }
@@ -65,7 +67,8 @@ def test_jaccard_matches_the_reference(reference):
 
 
 def test_equality_and_immutability():
-    a, b = FocalSets.pairs(3), FocalSets.pairs(3)
+    a = FocalSets.pairs(3)
+    b = FocalSets.pairs(3)
     assert a == b
     assert hash(a) == hash(b)
     assert a != FocalSets.full(4)

@@ -27,24 +27,32 @@ def combine(family, rule="dempster", n=2):
 
 
 def belief_distance(c):
-    return random_masses(FocalSets.simple(c)).distance(random_masses(FocalSets.simple(c), seed=1), "belief")
+    return random_masses(FocalSets.simple(c)).distance(
+        random_masses(FocalSets.simple(c), seed=1), "belief"
+    )
 
 
-# ---- sizes ----------------------------------------------------------------------------------------------------------
+# ---- sizes ---------------------------------------------------------------------------------------
 
 FAST = {
     "combine full families of 13": lambda: combine(FocalSets.full(13)),
-    "combine full families of 16, disjunctively": lambda: combine(FocalSets.full(16), "disjunctive"),
+    "combine full families of 16, disjunctively": lambda: combine(
+        FocalSets.full(16), "disjunctive"
+    ),
     "combine all pairs of 60": lambda: combine(FocalSets.pairs(60)),
     "belief distance of 18": lambda: belief_distance(18),
     "all sets of 17": lambda: FocalSets.full(17),
     "cautious rule of 15": lambda: combine(FocalSets.simple(15), "cautious"),
-    "sets of at most 5 of 20 answers": lambda: random_masses(FocalSets.simple(20)).decide_sets(max_size=5),
+    "sets of at most 5 of 20 answers": lambda: random_masses(FocalSets.simple(20)).decide_sets(
+        max_size=5
+    ),
 }
 TOO_LARGE = {
     "families of 25": lambda: FocalSets.max_cardinality(25, 13),
     "all sets of 21": lambda: FocalSets.full(21),
-    "sets of at most 15 of 30": lambda: random_masses(FocalSets.simple(30)).decide_sets(max_size=15),
+    "sets of at most 15 of 30": lambda: random_masses(FocalSets.simple(30)).decide_sets(
+        max_size=15
+    ),
     "cautious rule of 30": lambda: combine(FocalSets.simple(30), "cautious", n=1),
     "belief distance of 30": lambda: belief_distance(30),
     "a partition of 100,000 clusters": lambda: CredalPartition.from_hard(np.arange(100_000)),
@@ -84,7 +92,7 @@ def test_order_of_large_families():
         assert sets == sorted(sets, key=lambda s: (len(s), s))
 
 
-# ---- values ---------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 INVALID = {
     "complex masses": lambda: CredalPartition(np.array([[0.5 + 1j, 0.5, 0]]), SIMPLE),
@@ -108,7 +116,9 @@ INVALID = {
     "NaN tolerance": lambda: M.decide_sets(np.nan),
     "half a size of sets": lambda: M.decide_sets(max_size=1.5),
     "no size of sets": lambda: M.decide_sets(max_size=0),
-    "other frame": lambda: M.combine(MassFunctions([[1.0]], FocalSets.from_sets(2, [(0,)]), frame="ab")),
+    "other frame": lambda: M.combine(
+        MassFunctions([[1.0]], FocalSets.from_sets(2, [(0,)]), frame="ab")
+    ),
     "no mass functions": lambda: M.combine("masses"),
     "complex discount": lambda: M.discount(0.5j),
     "negative discount": lambda: M.discount(-0.1),
@@ -144,7 +154,7 @@ def test_invalid_values(which):
     assert refused_or_sensible(INVALID[which], accepted)
 
 
-# ---- names ----------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def named(order):
@@ -153,18 +163,22 @@ def named(order):
 
 
 def test_rows_are_matched_by_name():
-    a, b = named(range(5)), named([4, 2, 0, 1, 3])
+    a = named(range(5))
+    b = named([4, 2, 0, 1, 3])
     assert credal_rand_index(a, b) == pytest.approx(1)
     assert consistency_index(a, b) == pytest.approx(consistency_index(a, a))
     np.testing.assert_array_equal(a.conflict(b), a.conflict(a))
     np.testing.assert_allclose(a.distance(b), 0, atol=1e-7)
-    together, aligned = a.combine(b, rule="conjunctive"), a.combine(a, rule="conjunctive")
+    together = a.combine(b, rule="conjunctive")
+    aligned = a.combine(a, rule="conjunctive")
     np.testing.assert_array_equal(together.masses, aligned.masses)
     assert list(together.index) == list("abcde")
     one, other = (combine_partitions([a, p], random_state=0) for p in (a, b))
     np.testing.assert_allclose(one.masses, other.masses)
     nameless = CredalPartition(b.masses, b.focal_sets)
-    np.testing.assert_array_equal(a.conflict(nameless), a.conflict(CredalPartition(b, index=list(a.index))))
+    np.testing.assert_array_equal(
+        a.conflict(nameless), a.conflict(CredalPartition(b, index=list(a.index)))
+    )
 
 
 @pytest.mark.parametrize("names", ["abcdx", "aabcd"])
@@ -178,7 +192,11 @@ def test_different_names(names):
 
 
 def test_label_of_outliers():
-    for labels in (["a", "b", "a", -1], np.array(["a", "b", "a", -1]), np.array(["a", "b", "a", -1], dtype=object)):
+    for labels in (
+        ["a", "b", "a", -1],
+        np.array(["a", "b", "a", -1]),
+        np.array(["a", "b", "a", -1], dtype=object),
+    ):
         partition = CredalPartition.from_hard(labels)
         assert partition.frame == ("a", "b")
         assert partition.outliers.tolist() == [3]
@@ -196,14 +214,34 @@ def test_numbers_as_names_and_indices():
     assert letters.lower(0).tolist() == letters.lower("a").tolist() == [0]
 
 
-# ---- immutability ---------------------------------------------------------------------------------------------------
+# ---- immutability --------------------------------------------------------------------------------
 
 
 def test_arrays_are_read_only():
     m = CredalPartition([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], SIMPLE)
-    for one in (m, pickle.loads(pickle.dumps(m)), copy.deepcopy(m), copy.copy(m), m[:1], m[[True, False]]):
-        arrays = [one.masses, one.contour, one.singleton_belief, one.empty, one.labels, one.best_set, one.outliers]
-        arrays += [one.ambiguous, one.labels_with_outliers, one.focal_sets.membership, one.focal_sets.cardinality]
+    for one in (
+        m,
+        pickle.loads(pickle.dumps(m)),
+        copy.deepcopy(m),
+        copy.copy(m),
+        m[:1],
+        m[[True, False]],
+    ):
+        arrays = [
+            one.masses,
+            one.contour,
+            one.singleton_belief,
+            one.empty,
+            one.labels,
+            one.best_set,
+            one.outliers,
+        ]
+        arrays += [
+            one.ambiguous,
+            one.labels_with_outliers,
+            one.focal_sets.membership,
+            one.focal_sets.cardinality,
+        ]
         for array in arrays:
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = 0
@@ -229,16 +267,31 @@ EMPTY = MassFunctions(np.zeros((0, 8)), FocalSets.full(3))
 OF_NO_ROWS = {
     "an empty list": lambda: MassFunctions([], FocalSets.full(3)),
     "conditioning": lambda: EMPTY.condition((0, 1)),
-    "one with each": lambda: EMPTY.combine(MassFunctions([[0.5] + [0.5 / 7] * 7], FocalSets.full(3))),
-    "one with each, before": lambda: MassFunctions([[0.5] + [0.5 / 7] * 7], FocalSets.full(3)).combine(EMPTY),
+    "one with each": lambda: EMPTY.combine(
+        MassFunctions([[0.5] + [0.5 / 7] * 7], FocalSets.full(3))
+    ),
+    "one with each, before": lambda: MassFunctions(
+        [[0.5] + [0.5 / 7] * 7], FocalSets.full(3)
+    ).combine(EMPTY),
     **{
         f"the {rule} rule": lambda rule=rule: EMPTY.combine(EMPTY, rule=rule)
-        for rule in ("conjunctive", "dempster", "disjunctive", "dubois_prade", "yager", "average", "pcr6", "cautious")
+        for rule in (
+            "conjunctive",
+            "dempster",
+            "disjunctive",
+            "dubois_prade",
+            "yager",
+            "average",
+            "pcr6",
+            "cautious",
+        )
     },
-    "only the empty set": lambda: MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()])).normalize(),
-    "only the empty set, combined": lambda: MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()])).combine(
-        MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()]))
-    ),
+    "only the empty set": lambda: MassFunctions(
+        np.zeros((0, 1)), FocalSets.from_sets(2, [()])
+    ).normalize(),
+    "only the empty set, combined": lambda: MassFunctions(
+        np.zeros((0, 1)), FocalSets.from_sets(2, [()])
+    ).combine(MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()]))),
     "nested contexts": lambda: EMPTY.discount({(0,): 0.5, (0, 1): 0.2}),
 }
 
@@ -250,11 +303,15 @@ def test_no_rows(which):
 
 
 def test_columns_with_names_of_other_sets():
-    masses, family = [[0.7, 0.3]], FocalSets.from_sets(1, [(), (0,)])
+    masses = [[0.7, 0.3]]
+    family = FocalSets.from_sets(1, [(), (0,)])
     with pytest.raises(ValueError, match="^masses .*'∅'.*{b}"):
         MassFunctions(pd.DataFrame(masses, columns=["{a}", "∅"]), family, frame=["b"])
     for columns in (["∅", "{a}"], ["u", "v"], [0, 1]):
-        assert MassFunctions(pd.DataFrame(masses, columns=columns), family, frame=["b"]).empty[0] == 0.7
+        assert (
+            MassFunctions(pd.DataFrame(masses, columns=columns), family, frame=["b"]).empty[0]
+            == 0.7
+        )
 
 
 def test_invalid_possibilities():

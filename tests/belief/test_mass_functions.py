@@ -27,7 +27,7 @@ def in_binary_order(values, family):
     return out
 
 
-# ---- reference values ------------------------------------------------------------------------------------------------
+# ---- reference values ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
@@ -54,7 +54,9 @@ def test_transforms_match_the_reference(reference, n):
     case.assert_equal("m_from_v", transforms.disjunctive_weights_to_mass(case["v"]))
 
 
-@pytest.mark.parametrize("name", ["combination_n2_s2", "combination_n3_s2", "combination_n3_s3", "combination_n4_s2"])
+@pytest.mark.parametrize(
+    "name", ["combination_n2_s2", "combination_n3_s2", "combination_n3_s3", "combination_n4_s2"]
+)
 def test_combination_matches_the_reference(reference, name):
     case = reference(name)
     checked = 0
@@ -87,7 +89,8 @@ def test_least_committed_masses_match_the_reference(reference):
 
 
 # Two mass functions on three answers in binary order, with results computed by hand.
-M1, M2 = [0, 0.4, 0.1, 0.2, 0.2, 0, 0, 0.1], [0, 0.2, 0.3, 0.1, 0.1, 0, 0.2, 0.1]
+M1 = [0, 0.4, 0.1, 0.2, 0.2, 0, 0, 0.1]
+M2 = [0, 0.2, 0.3, 0.1, 0.1, 0, 0.2, 0.1]
 COMBINED = {
     "conjunctive": [0.41, 0.22, 0.20, 0.05, 0.09, 0, 0.02, 0.01],
     "dempster": [0, 0.372881, 0.338983, 0.084746, 0.152542, 0, 0.033898, 0.016949],
@@ -114,7 +117,11 @@ def test_combination_lecture_examples():
         np.testing.assert_allclose(joint.mass(clusters), mass)
     third = MassFunctions.from_dict({("G", "R"): 0.8, ("T", "O", "G", "R"): 0.2}, frame="TOGR")
     joint = first.combine(third)
-    for clusters, mass in {("T", "O"): 9 / 14, ("G", "R"): 4 / 14, ("T", "O", "G", "R"): 1 / 14}.items():
+    for clusters, mass in {
+        ("T", "O"): 9 / 14,
+        ("G", "R"): 4 / 14,
+        ("T", "O", "G", "R"): 1 / 14,
+    }.items():
         np.testing.assert_allclose(joint.mass(clusters), mass)
 
 
@@ -127,12 +134,13 @@ def test_conflict_of_nn_evclus_example_1():
     np.testing.assert_allclose(m1.conflict(m3), 0.78)
 
 
-# ---- properties ------------------------------------------------------------------------------------------------------
+# ---- properties ----------------------------------------------------------------------------------
 
 
 @given(mass_functions())
 def test_order_of_belief_pignistic_and_plausibility(m):
-    belief, plausible = m.singleton_belief, m.contour
+    belief = m.singleton_belief
+    plausible = m.contour
     betp = m.pignistic(normalized=False)
     assert np.all(belief <= betp + 1e-12)
     assert np.all(betp <= plausible + 1e-12)
@@ -150,7 +158,9 @@ def test_order_of_belief_pignistic_and_plausibility(m):
 def test_belief_and_plausibility_are_dual(m):
     everything = FocalSets.full(m.n_clusters)
     complement = FocalSets(~everything.membership)
-    np.testing.assert_allclose(m.plausibility(everything), 1 - m.implicability(complement), atol=1e-12)
+    np.testing.assert_allclose(
+        m.plausibility(everything), 1 - m.implicability(complement), atol=1e-12
+    )
 
 
 @given(mass_functions())
@@ -168,13 +178,21 @@ def test_definitions(m):
 @given(families(), st.integers(0, 2**32 - 1))
 def test_transforms_invert(family, seed):
     m = MassFunctions(random_masses(np.random.default_rng(seed), 3, len(family)), family)
-    np.testing.assert_allclose(MassFunctions.from_implicability(m.implicability(), family).masses, m.masses, atol=1e-9)
-    np.testing.assert_allclose(MassFunctions.from_commonality(m.commonality(), family).masses, m.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        MassFunctions.from_implicability(m.implicability(), family).masses, m.masses, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        MassFunctions.from_commonality(m.commonality(), family).masses, m.masses, atol=1e-9
+    )
     if family.omega_index is not None and family.empty_index is not None:
-        np.testing.assert_allclose(MassFunctions.from_belief(m.belief(), family).masses, m.masses, atol=1e-9)
+        np.testing.assert_allclose(
+            MassFunctions.from_belief(m.belief(), family).masses, m.masses, atol=1e-9
+        )
     full = MassFunctions(m.to_family(FocalSets.full(family.n_clusters)))
     np.testing.assert_allclose(
-        MassFunctions.from_plausibility(full.plausibility(), full.focal_sets).masses, full.masses, atol=1e-9
+        MassFunctions.from_plausibility(full.plausibility(), full.focal_sets).masses,
+        full.masses,
+        atol=1e-9,
     )
 
 
@@ -190,23 +208,36 @@ def test_fast_transforms_invert_on_the_power_set(c, seed):
 
 
 @settings(deadline=None)
-@given(families(max_clusters=4, empty=st.just(False)), st.integers(0, 2**32 - 1), st.sampled_from(RULES))
+@given(
+    families(max_clusters=4, empty=st.just(False)),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(RULES),
+)
 def test_rules_are_commutative(family, seed, rule):
     rng = np.random.default_rng(seed)
-    a, b = (MassFunctions(random_masses(rng, 3, len(family)), family).discount(0.01) for _ in range(2))
-    one, other = a.combine(b, rule=rule), b.combine(a, rule=rule)
+    a, b = (
+        MassFunctions(random_masses(rng, 3, len(family)), family).discount(0.01) for _ in range(2)
+    )
+    one = a.combine(b, rule=rule)
+    other = b.combine(a, rule=rule)
     assert one.masses.min() >= 0
     np.testing.assert_allclose(one.masses.sum(axis=1), 1)
     np.testing.assert_allclose(one.to_dense(), other.to_dense(), atol=1e-12)
 
 
 @settings(deadline=None)
-@given(families(max_clusters=4), st.integers(0, 2**32 - 1), st.sampled_from(["conjunctive", "disjunctive"]))
+@given(
+    families(max_clusters=4),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["conjunctive", "disjunctive"]),
+)
 def test_associative_rules(family, seed, rule):
     rng = np.random.default_rng(seed)
     a, b, c = (MassFunctions(random_masses(rng, 2, len(family)), family) for _ in range(3))
     np.testing.assert_allclose(
-        a.combine(b, rule=rule).combine(c, rule=rule).to_dense(), a.combine(b, c, rule=rule).to_dense(), atol=1e-12
+        a.combine(b, rule=rule).combine(c, rule=rule).to_dense(),
+        a.combine(b, c, rule=rule).to_dense(),
+        atol=1e-12,
     )
 
 
@@ -218,27 +249,36 @@ def test_fast_and_direct_combination_agree(family, seed):
     full = FocalSets.full(family.n_clusters)
     sources = [(random_masses(rng, 3, len(full)), full) for _ in range(2)]
     for rule, join in ((_conjunctive, np.logical_and), (_disjunctive, np.logical_or)):
-        np.testing.assert_allclose(_dense(rule(sources)), _dense(_by_pairs(sources, join)), atol=1e-12)
+        np.testing.assert_allclose(
+            _dense(rule(sources)), _dense(_by_pairs(sources, join)), atol=1e-12
+        )
 
 
 @given(mass_functions(empty=st.just(False)))
 def test_dempster_multiplies_contours(m):
-    a, b = m[:2].discount(0.1), m[2:].discount(0.2)
+    a = m[:2].discount(0.1)
+    b = m[2:].discount(0.2)
     product = a.contour * b.contour
     got = a.combine(b).contour
-    np.testing.assert_allclose(got / got.sum(axis=1, keepdims=True), product / product.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        got / got.sum(axis=1, keepdims=True), product / product.sum(axis=1, keepdims=True)
+    )
 
 
 @given(mass_functions())
 def test_vacuous_mass_function_is_neutral(m):
     vacuous = MassFunctions([[1.0]], FocalSets([[True] * m.n_clusters]))
-    np.testing.assert_allclose(m.combine(vacuous, rule="conjunctive").to_dense(), m.to_dense(), atol=1e-15)
+    np.testing.assert_allclose(
+        m.combine(vacuous, rule="conjunctive").to_dense(), m.to_dense(), atol=1e-15
+    )
     np.testing.assert_allclose(m.combine(m, rule="average").to_dense(), m.to_dense(), atol=1e-15)
 
 
 @given(mass_functions(n=3))
 def test_jousselme_is_a_metric(m):
-    a, b, c = m[0], m[1], m[2]
+    a = m[0]
+    b = m[1]
+    c = m[2]
     assert a.distance(a)[0] <= 1e-7
     assert 0 <= a.distance(b)[0] <= 1 + 1e-12
     np.testing.assert_allclose(a.distance(b), b.distance(a), atol=1e-12)
@@ -248,7 +288,9 @@ def test_jousselme_is_a_metric(m):
 @given(mass_functions())
 def test_conditioning_and_discounting(m):
     everything = tuple(range(m.n_clusters))
-    np.testing.assert_allclose(m.condition(everything, normalized=False).to_dense(), m.to_dense(), atol=1e-15)
+    np.testing.assert_allclose(
+        m.condition(everything, normalized=False).to_dense(), m.to_dense(), atol=1e-15
+    )
     certain = m.condition((0,), normalized=False)
     np.testing.assert_allclose(certain.mass((0,)), m.plausibility((0,)), atol=1e-12)
     np.testing.assert_allclose(m.discount(1.0).mass(everything), 1)
@@ -280,7 +322,7 @@ def test_consonant_masses_have_the_given_contour(c, seed):
     np.testing.assert_allclose(MassFunctions.from_pignistic(p).pignistic(), p, atol=1e-12)
 
 
-# ---- behavior --------------------------------------------------------------------------------------------------------
+# ---- behavior ------------------------------------------------------------------------------------
 
 
 def test_from_dict_names_and_queries():
@@ -291,7 +333,9 @@ def test_from_dict_names_and_queries():
     assert "{a}: 0.6" in repr(m)
     with pytest.raises(ValueError, match=r"\bsets\b"):
         m.belief("d")
-    several = MassFunctions.from_dict([{"a": 1}, {("a", "b"): 1}], frame=["a", "b"], index=["x", "y"])
+    several = MassFunctions.from_dict(
+        [{"a": 1}, {("a", "b"): 1}], frame=["a", "b"], index=["x", "y"]
+    )
     assert several.to_frame().loc["y", "Ω"] == 1
     assert list(several.to_frame().index) == ["x", "y"]
     assert several[1].to_frame().index.tolist() == ["y"]
@@ -328,9 +372,9 @@ def test_normalization(reference):
             ours = m.normalize(rule)
             assert ours.focal_sets.empty_index is None
             np.testing.assert_allclose(ours.to_dense(), theirs.to_dense(), atol=1e-12)
-            assert m.normalize(rule).nonspecificity().mean() / np.log2(m.n_clusters) == pytest.approx(
-                float(case[f"{name}_{rule}_N"]), abs=1e-10
-            )
+            assert m.normalize(rule).nonspecificity().mean() / np.log2(
+                m.n_clusters
+            ) == pytest.approx(float(case[f"{name}_{rule}_N"]), abs=1e-10)
 
 
 def test_all_mass_on_the_empty_set():
@@ -356,7 +400,9 @@ def test_total_conflict():
 
 def test_float32_is_kept():
     family = FocalSets.pairs(3)
-    m = MassFunctions(random_masses(np.random.default_rng(0), 5, len(family)).astype(np.float32), family)
+    m = MassFunctions(
+        random_masses(np.random.default_rng(0), 5, len(family)).astype(np.float32), family
+    )
     for values in (
         m.masses,
         m.contour,
@@ -397,14 +443,22 @@ def test_single_mass_function_combines_with_every_row():
         (lambda f: MassFunctions([[1, 0]], f), r"shape \(n, 4\)"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, index=[1, 2]), "^index must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, frame="aa"), "^frame must"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).combine(MassFunctions([[1, 0, 0, 0]], f), rule="x"), "rule must"),
+        (
+            lambda f: MassFunctions([[1, 0, 0, 0]], f).combine(
+                MassFunctions([[1, 0, 0, 0]], f), rule="x"
+            ),
+            "rule must",
+        ),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).discount(2), "rate must lie in"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "rule must be"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("x"), "rule must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide(losses=[[1, 2]]), "^losses must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("hurwicz", optimism=3), r"\boptimism\b"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide_sets(0.2), r"\btolerance\b"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).to_family(FocalSets.simple(2, empty=False)), "^focal_sets must"),
+        (
+            lambda f: MassFunctions([[1, 0, 0, 0]], f).to_family(FocalSets.simple(2, empty=False)),
+            "^focal_sets must",
+        ),
         (lambda f: MassFunctions.from_contour([[2.0, 0]]), "values in"),
         (lambda f: MassFunctions.from_pignistic([[0.2, 0.2]]), "sum to one"),
     ],
@@ -433,7 +487,9 @@ def test_normalization_of_rounding_errors_beside_the_empty_set():
 def test_conversion_to_array():
     masses = MassFunctions([[0.2, 0.8], [1, 0]], FocalSets.from_sets(2, [[0], [0, 1]]))
     np.testing.assert_array_equal(np.asarray(masses), masses.masses)
-    np.testing.assert_array_equal(np.asarray(masses, dtype=np.float32), masses.masses.astype(np.float32))
+    np.testing.assert_array_equal(
+        np.asarray(masses, dtype=np.float32), masses.masses.astype(np.float32)
+    )
     changed = np.array(masses)
     changed[0, 0] = 5  # The array is a copy.
     assert masses.masses[0, 0] == 0.2

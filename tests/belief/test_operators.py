@@ -31,10 +31,14 @@ def test_operators_by_definition(a, seed):
 
 def test_different_families_and_single_rows():
     one = MassFunctions.from_dict({("a", "b"): 1.0}, frame="abc")
-    many = MassFunctions([[0.2, 0.8], [0.7, 0.3]], FocalSets.from_sets(3, [(0,), (1, 2)]), ["x", "y"], frame="abc")
+    many = MassFunctions(
+        [[0.2, 0.8], [0.7, 0.3]], FocalSets.from_sets(3, [(0,), (1, 2)]), ["x", "y"], frame="abc"
+    )
     for made in (one & many, many & one):
         assert list(made.index) == ["x", "y"]
-        np.testing.assert_allclose(made.mass([("a",), ("b",), ("c",)]), [[0.2, 0.8, 0], [0.7, 0.3, 0]])
+        np.testing.assert_allclose(
+            made.mass([("a",), ("b",), ("c",)]), [[0.2, 0.8, 0], [0.7, 0.3, 0]]
+        )
     assert (one | many).focal_sets.names("abc") == ["{a,b}", "Ω"]
 
 
@@ -70,10 +74,12 @@ def test_invalid_operands(other):
 
 def test_different_frames():
     with pytest.raises(ValueError, match="frame"):
-        MassFunctions.from_dict({"a": 1}, frame="ab") & MassFunctions.from_dict({"a": 1}, frame="ac")
+        MassFunctions.from_dict({"a": 1}, frame="ab") & MassFunctions.from_dict(
+            {"a": 1}, frame="ac"
+        )
 
 
-# ---- tables ---------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def test_polars_tables():
@@ -85,7 +91,9 @@ def test_polars_tables():
     np.testing.assert_array_equal(made.drop("object").to_numpy(), m.masses)
     plain = CredalPartition.from_hard([0, 1]).to_frame(backend="polars")
     assert plain.columns == ["{0}", "{1}"]
-    mixed = MassFunctions(np.array(m), m.focal_sets, [1, "x"], frame="ab").to_frame(backend="polars")
+    mixed = MassFunctions(np.array(m), m.focal_sets, [1, "x"], frame="ab").to_frame(
+        backend="polars"
+    )
     assert mixed.shape == (2, 3)
 
 

@@ -44,7 +44,10 @@ def test_names_of_tables():
 
 
 def test_single_precision():
-    assert MassFunctions.from_dirichlet(np.array([[3, 1.5]], dtype=np.float32)).masses.dtype == np.float32
+    assert (
+        MassFunctions.from_dirichlet(np.array([[3, 1.5]], dtype=np.float32)).masses.dtype
+        == np.float32
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,11 +60,20 @@ def test_single_precision():
         (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=0), "^prior must"),
         (lambda: MassFunctions.from_opinions([[0.7, 0.6]]), "^belief must sum"),
         (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3]), "row 0 sums to 1.1"),
-        (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3, 1]), "^uncertainty must contain 1"),
+        (
+            lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3, 1]),
+            "^uncertainty must contain 1",
+        ),
         (lambda: MassFunctions.from_opinions([[0.7, -0.1]]), "^belief must"),
-        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [(0, 1)])).to_opinions(), ".0,1. has mass"),
+        (
+            lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [(0, 1)])).to_opinions(),
+            ".0,1. has mass",
+        ),
         (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(), "∅ has mass"),
-        (lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]), "^base_rate must contain 2"),
+        (
+            lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]),
+            "^base_rate must contain 2",
+        ),
     ],
 )
 def test_invalid_input(build, words):

@@ -25,7 +25,9 @@ PREDICATES = ("vacuous", "bayesian", "consonant", "logical", "certain", "normal"
 def test_examples(which):
     masses, expected = EXAMPLES[which]
     m = MassFunctions.from_dict(masses, frame="abc").to_family(FocalSets.full(3))
-    assert {name for name in PREDICATES if getattr(m, f"is_{name}").tolist() == [True]} == set(expected.split())
+    assert {name for name in PREDICATES if getattr(m, f"is_{name}").tolist() == [True]} == set(
+        expected.split()
+    )
     noisy = MassFunctions(np.maximum(m.masses, 1e-14), m.focal_sets)
     assert {name for name in PREDICATES if getattr(noisy, f"is_{name}")[0]} == set(expected.split())
 

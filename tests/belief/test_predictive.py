@@ -10,7 +10,8 @@ from scipy.optimize import linprog
 from dempster import FocalSets, MassFunctions
 from dempster.belief.predictive import goodman_intervals
 
-PSYCHIATRIC = [91, 49, 37, 43]  # Counts of four diagnoses (May and Johnson, 1997), the example of Denoeux (2006).
+# Counts of four diagnoses (May and Johnson, 1997), the example of Denoeux (2006).
+PSYCHIATRIC = [91, 49, 37, 43]
 
 
 def lower_probability(lower, upper, members):
@@ -46,7 +47,9 @@ def test_beliefs_are_lower_probabilities(c):
 
 @pytest.mark.parametrize("c", [3, 4, 7])
 def test_ordered_answers(c):
-    counts = np.random.default_rng(c).integers(0, 30, (60, c)) * np.random.default_rng(0).integers(0, 2, (60, c))
+    counts = np.random.default_rng(c).integers(0, 30, (60, c)) * np.random.default_rng(0).integers(
+        0, 2, (60, c)
+    )
     m = MassFunctions.from_counts(counts, ordered=True)
     intervals = FocalSets.intervals(c, empty=False)
     assert m.focal_sets == intervals
@@ -55,7 +58,9 @@ def test_ordered_answers(c):
     assert (m.belief(everything) <= bounds(counts, everything) + 1e-12).all()
 
 
-@pytest.mark.parametrize("counts", [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]])
+@pytest.mark.parametrize(
+    "counts", [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]]
+)
 def test_beliefs_are_the_most_committed(counts):
     family = FocalSets.full(len(counts), empty=False)
     sets = [set(s) for s in family]
@@ -67,7 +72,8 @@ def test_beliefs_are_the_most_committed(counts):
     assert (belief <= limits + 1e-9).all()
     assert belief.sum() == pytest.approx(-best.fun)
     # Among these beliefs, the largest difference from the lower probabilities is the smallest.
-    ones, objective = np.ones((len(sets), 1)), within.sum(axis=0)
+    ones = np.ones((len(sets), 1))
+    objective = within.sum(axis=0)
     closest = linprog(
         np.append(np.zeros(len(sets)), 1),
         A_ub=np.block([[within, 0 * ones], [-within, -ones], [-objective, 0]]),
@@ -101,7 +107,8 @@ def test_beliefs_are_calibrated():
 
 
 def test_imprecise_dirichlet_model():
-    # Six marbles, one of them red: the probability of red is between 1/8 and 3/8 (Walley, 1996, s = 2).
+    # Six marbles, one of them red: the probability of red is between 1/8 and 3/8 (Walley, 1996, s =
+    # 2).
     m = MassFunctions.from_counts([[1, 3, 2]], rule="dirichlet")
     np.testing.assert_allclose([m.singleton_belief[0, 0], m.contour[0, 0]], [1 / 8, 3 / 8])
     m = MassFunctions.from_counts([[1, 3, 2]], rule="dirichlet", prior_weight=1)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dempster import CredalPartition, FocalSets, MassFunctions
 from tests.strategies import mass_functions, partitions, random_masses
 
-COLORS, SHAPES = ("red", "blue"), ("round", "square", "flat")
+COLORS = ("red", "blue")
+SHAPES = ("round", "square", "flat")
 
 
 def as_dict(m, row=0):
@@ -30,10 +31,12 @@ def move_masses(masses, image):
 
 def random_mass_functions(frame, n=5, seed=0):
     family = FocalSets.full(len(frame))
-    return MassFunctions(random_masses(np.random.default_rng(seed), n, len(family)), family, frame=frame)
+    return MassFunctions(
+        random_masses(np.random.default_rng(seed), n, len(family)), family, frame=frame
+    )
 
 
-# ---- sources ---------------------------------------------------------------------------------------------------------
+# ---- sources -------------------------------------------------------------------------------------
 
 
 def test_source_of_the_lecture():
@@ -60,7 +63,7 @@ def test_source_matches_the_definition():
     assert MassFunctions.from_source(table.iloc[0], images, "abc").distance(m[0]) < 1e-15
 
 
-# ---- coarser and finer frames ----------------------------------------------------------------------------------------
+# ---- coarser and finer frames --------------------------------------------------------------------
 
 
 @given(mass_functions(n=3), st.integers(0, 2**16))
@@ -74,7 +77,9 @@ def test_coarsening_and_refinement_match_the_definitions(m, seed):
     for i in range(len(m)):
         expected = move_masses(as_dict(m, i), lambda members: {"xy"[group[k]] for k in members})
         assert as_dict(coarse, i) == pytest.approx(expected)
-        expected = move_masses(as_dict(m, i), lambda members: {(k, j) for k in members for j in range(1 + k % 3)})
+        expected = move_masses(
+            as_dict(m, i), lambda members: {(k, j) for k in members for j in range(1 + k % 3)}
+        )
         assert as_dict(fine, i) == expected
     again = fine.coarsen({k: [name for name in fine.frame if name[0] == k] for k in m.frame})
     assert again.distance(m).max() < 1e-15
@@ -82,7 +87,7 @@ def test_coarsening_and_refinement_match_the_definitions(m, seed):
     np.testing.assert_allclose(coarse.plausibility(("x",)), m.plausibility(tuple(parts["x"])))
 
 
-# ---- products of frames ----------------------------------------------------------------------------------------------
+# ---- products of frames --------------------------------------------------------------------------
 
 
 def test_extension_and_marginalization_match_the_definitions():
@@ -90,13 +95,17 @@ def test_extension_and_marginalization_match_the_definitions():
     joint = m.vacuous_extension([COLORS, SHAPES], 1)
     assert joint.frame == tuple(product(COLORS, SHAPES))
     for i in range(len(m)):
-        assert as_dict(joint, i) == move_masses(as_dict(m, i), lambda members: set(product(COLORS, members)))
+        assert as_dict(joint, i) == move_masses(
+            as_dict(m, i), lambda members: set(product(COLORS, members))
+        )
     assert joint.marginalize(1).distance(m).max() < 1e-15
     assert joint.marginalize(0).frame == COLORS
     np.testing.assert_allclose(joint.marginalize(0).mass(COLORS), 1 - m.empty)
     general = random_mass_functions(joint.frame, 3)
     for k, i in product((0, 1), range(3)):
-        expected = move_masses(as_dict(general, i), lambda members, k=k: {name[k] for name in members})
+        expected = move_masses(
+            as_dict(general, i), lambda members, k=k: {name[k] for name in members}
+        )
         assert as_dict(general.marginalize(k), i) == pytest.approx(expected)
 
 
@@ -104,16 +113,23 @@ def test_several_components():
     m = random_mass_functions(tuple(product("ab", "uv")))
     joint = m.vacuous_extension(["uv", "xyz", "ba"], (2, 0))
     assert joint.frame[0] == ("u", "x", "b")
-    assert joint.marginalize((2, 0)).coarsen({name: [name] for name in m.frame}).distance(m).max() < 1e-15
+    assert (
+        joint.marginalize((2, 0)).coarsen({name: [name] for name in m.frame}).distance(m).max()
+        < 1e-15
+    )
     np.testing.assert_allclose(joint.marginalize(1).mass(tuple("xyz")), 1 - m.empty)
 
 
 def relational_masses(partition, i, j):
     """Return the masses of empty, same, different and unknown by the operations on the product of the frames."""
     frame = partition.frame
-    joint = partition[i].vacuous_extension([frame, frame], 0) & partition[j].vacuous_extension([frame, frame], 1)
+    joint = partition[i].vacuous_extension([frame, frame], 0) & partition[j].vacuous_extension(
+        [frame, frame], 1
+    )
     same = [(k, k) for k in frame]
-    relation = joint.coarsen({"same": same, "different": [pair for pair in joint.frame if pair not in same]})
+    relation = joint.coarsen(
+        {"same": same, "different": [pair for pair in joint.frame if pair not in same]}
+    )
     return relation.to_family(FocalSets.full(2)).masses
 
 
@@ -122,21 +138,31 @@ def relational_masses(partition, i, j):
 def test_relational_representation_by_operations_on_frames(partition):
     pairs = np.array(list(permutations(range(4), 2)))
     expected = partition.relational(pairs).masses
-    np.testing.assert_allclose(relational_masses(partition, pairs[:, 0], pairs[:, 1]), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        relational_masses(partition, pairs[:, 0], pairs[:, 1]), expected, atol=1e-12
+    )
 
 
 def test_relational_representation_of_the_slides():
-    partition = CredalPartition([[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], FocalSets.full(2))
+    partition = CredalPartition(
+        [[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], FocalSets.full(2)
+    )
     expected = [[0.30, 0.43, 0.13, 0.14], [0.30, 0.12, 0.37, 0.21], [0, 0.13, 0.43, 0.44]]
-    np.testing.assert_allclose(relational_masses(partition, [0, 0, 1], [1, 2, 2]), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        relational_masses(partition, [0, 0, 1], [1, 2, 2]), expected, atol=1e-12
+    )
 
 
-# ---- types and errors ------------------------------------------------------------------------------------------------
+# ---- types and errors ----------------------------------------------------------------------------
 
 
 def test_names_and_precision_are_kept():
     m = MassFunctions(np.eye(4, dtype=np.float32), FocalSets.full(2), index=list("wxyz"))
-    for other in (m.coarsen({"all": (0, 1)}), m.refine({0: [0, 1], 1: [2]}), m.vacuous_extension(["ab", (0, 1)], 1)):
+    for other in (
+        m.coarsen({"all": (0, 1)}),
+        m.refine({0: [0, 1], 1: [2]}),
+        m.vacuous_extension(["ab", (0, 1)], 1),
+    ):
         assert (other.masses.dtype, other.index) == (np.float32, m.index)
 
 
@@ -147,11 +173,23 @@ M = MassFunctions.from_dict({"a": 0.5, "b": 0.5}, frame="ab")
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: MassFunctions.from_source({"s": 1.0}, SOURCE, "ab"), "^probabilities must be named"),
-        (lambda: MassFunctions.from_source([0.5, 0.2, 0.3], SOURCE, "ab"), "^probabilities must have 2 columns"),
-        (lambda: MassFunctions.from_source([0.5, 0.2], SOURCE, "ab"), "^probabilities must sum to one"),
+        (
+            lambda: MassFunctions.from_source({"s": 1.0}, SOURCE, "ab"),
+            "^probabilities must be named",
+        ),
+        (
+            lambda: MassFunctions.from_source([0.5, 0.2, 0.3], SOURCE, "ab"),
+            "^probabilities must have 2 columns",
+        ),
+        (
+            lambda: MassFunctions.from_source([0.5, 0.2], SOURCE, "ab"),
+            "^probabilities must sum to one",
+        ),
         (lambda: MassFunctions.from_source([0.5, 0.5], {"s": "a", "t": "x"}, "ab"), "^images must"),
-        (lambda: MassFunctions.from_source([0.5, 0.5], ["a", "b"], "ab"), "^images must be a mapping"),
+        (
+            lambda: MassFunctions.from_source([0.5, 0.5], ["a", "b"], "ab"),
+            "^images must be a mapping",
+        ),
         (lambda: M.coarsen({"x": "a"}), "^parts must contain each answer"),
         (lambda: M.coarsen({"x": "ab", "y": "b"}), "^parts must contain each answer"),
         (lambda: M.coarsen({"x": "ab", "y": ()}), "^parts must contain each answer"),

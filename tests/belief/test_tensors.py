@@ -108,7 +108,10 @@ def test_transforms():
     for name in vars(transforms):
         if "_to_" in name and not name.startswith("_"):
             function = getattr(transforms, name)
-            values = transforms.mass_to_commonality(masses) if name.startswith("commonality") else masses
+            if name.startswith("commonality"):
+                values = transforms.mass_to_commonality(masses)
+            else:
+                values = masses
             check_same(function(torch.tensor(values)), function(values))
 
 
@@ -137,8 +140,16 @@ def test_gradients():
     rate = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
 
     def loss(a, b, r):
-        m = MassFunctions.unchecked(a, family).combine(MassFunctions.unchecked(b, family)).discount(r)
-        return m.pignistic()[:, 0].sum() + m.contour[:, 1].square().sum() + m.distance(m.discount(0.5)).sum()
+        m = (
+            MassFunctions.unchecked(a, family)
+            .combine(MassFunctions.unchecked(b, family))
+            .discount(r)
+        )
+        return (
+            m.pignistic()[:, 0].sum()
+            + m.contour[:, 1].square().sum()
+            + m.distance(m.discount(0.5)).sum()
+        )
 
     assert torch.autograd.gradcheck(loss, (first, second, rate))
     # The constructor keeps gradients as well.
@@ -150,7 +161,12 @@ def test_gradients():
 def test_precision():
     family = FocalSets.pairs(4)
     single = MassFunctions(torch.tensor(random_rows(family), dtype=torch.float32), family)
-    assert single.masses.dtype == single.contour.dtype == single.combine(single).masses.dtype == torch.float32
+    assert (
+        single.masses.dtype
+        == single.contour.dtype
+        == single.combine(single).masses.dtype
+        == torch.float32
+    )
     whole = MassFunctions(torch.tensor([[1, 0]]), FocalSets.simple(2, empty=False, omega=False))
     assert whole.masses.dtype == torch.float64
 

@@ -64,10 +64,16 @@ def test_rules_agree_on_single_classes_and_the_frame(model, rule):
 
 
 def test_rejection(model):
-    # An object is rejected if its largest pignistic probability, plausibility or belief is below 1 - reject.
+    # An object is rejected if its largest pignistic probability, plausibility or belief is below 1
+    # - reject.
     assert model.decide(MASSES, reject=0.42).tolist() == ["no", "yes", -1, -1]
     assert model.decide(MASSES, "maximax", reject=0.3).tolist() == ["no", -1, "no", "yes"]
-    assert model.decide(MASSES, "maximin", reject=0.3, reject_label=None).tolist() == ["no", None, None, None]
+    assert model.decide(MASSES, "maximin", reject=0.3, reject_label=None).tolist() == [
+        "no",
+        None,
+        None,
+        None,
+    ]
     assert model.decide(MASSES, reject=1.0).tolist() == model.predict(MASSES).tolist()
     integers = Identity().fit(MASSES, [0, 1, 0, 1]).decide(MASSES, reject=0.42)
     assert integers.tolist() == [0, 1, -1, -1]
@@ -82,14 +88,22 @@ def test_utilities(model):
     # two classes, and a third act with a high utility for both
     utilities = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]]
     assert model.decide(MASSES, utilities=utilities).tolist() == [0, 2, 2, 2]
-    assert model.decide(MASSES, utilities=utilities, acts=["n", "y", "ask"]).tolist() == ["n", "ask", "ask", "ask"]
+    assert model.decide(MASSES, utilities=utilities, acts=["n", "y", "ask"]).tolist() == [
+        "n",
+        "ask",
+        "ask",
+        "ask",
+    ]
     # A missed "yes" is ten times worse.
     cautious = model.decide(MASSES, utilities=[[1.0, 0.9], [0.0, 1.0]])
     assert cautious.tolist() == ["yes", "yes", "yes", "yes"]
     assert model.decide(MASSES, utilities=np.eye(2), reject=0.42).tolist() == ["no", "yes", -1, -1]
     # An affine transformation of the utilities has no effect.
     shifted = model.decide(MASSES, "hurwicz", utilities=5 + 3 * np.array(utilities), optimism=0.3)
-    assert shifted.tolist() == model.decide(MASSES, "hurwicz", utilities=utilities, optimism=0.3).tolist()
+    assert (
+        shifted.tolist()
+        == model.decide(MASSES, "hurwicz", utilities=utilities, optimism=0.3).tolist()
+    )
 
 
 def test_unknown_class(model):
@@ -123,7 +137,12 @@ def test_cautious_decisions(model):
     assert model.decide(MASSES, "maximality").tolist() == kept.tolist()  # the same for 0-1 losses
     sets = model.decide(MASSES, "partial_assignment", tolerance=0.8)
     assert sets.tolist() == [[True, False], [True, True], [True, True], [True, True]]
-    assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(axis=1).tolist() == [1, 1, 1, 1]
+    assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(axis=1).tolist() == [
+        1,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_maximality_selects_less_than_interval_dominance():
@@ -144,7 +163,10 @@ def test_maximality_selects_less_than_interval_dominance():
     for i in range(20):
         for a in range(5):
             worst = [
-                sum(mass * (losses[s, a] - losses[s, b]).min() for mass, s in zip(m.masses[i], sets, strict=True))
+                sum(
+                    mass * (losses[s, a] - losses[s, b]).min()
+                    for mass, s in zip(m.masses[i], sets, strict=True)
+                )
                 for b in range(5)
             ]
             assert tight[i, a] == (max(worst) <= 1e-12)
@@ -175,7 +197,7 @@ def test_invalid_decisions(model, options, message):
         model.decide(MASSES, **options)
 
 
-# ---- labels ---------------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------
 
 
 def test_score_rejects_unseen_labels(model):
@@ -200,7 +222,10 @@ def test_score_rejects_unseen_labels(model):
             r"^y\b",
         ),
         (
-            [MassFunctions.from_dict({"a": 1.0}, frame=frame) for frame in ("ab", "ab", "ac", "ab")],
+            [
+                MassFunctions.from_dict({"a": 1.0}, frame=frame)
+                for frame in ("ab", "ab", "ac", "ab")
+            ],
             r"^y\b",
         ),
     ],
@@ -218,12 +243,15 @@ def test_soft_labels_must_sum_to_one():
 
 def test_targets_of_soft_labels():
     labels = MassFunctions.from_dict(
-        [{"b": 1.0}, {("a", "b"): 0.5, "c": 0.5}, {("a", "b", "c"): 1.0}, {(): 0.5, "a": 0.5}], frame="cab"
+        [{"b": 1.0}, {("a", "b"): 0.5, "c": 0.5}, {("a", "b", "c"): 1.0}, {(): 0.5, "a": 0.5}],
+        frame="cab",
     )
     targets = Identity().fit(np.ones((4, 3)), labels).targets_
     assert targets.names.tolist() == ["c", "a", "b"]
     assert len(targets) == 4
-    np.testing.assert_allclose(targets.indicators, [[0, 0, 1], [0.5, 0.25, 0.25], [1 / 3] * 3, [0, 1, 0]])
+    np.testing.assert_allclose(
+        targets.indicators, [[0, 0, 1], [0.5, 0.25, 0.25], [1 / 3] * 3, [0, 1, 0]]
+    )
     np.testing.assert_allclose(targets.contour, [[0, 0, 1], [0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 0]])
     apart = Identity().fit(np.ones((4, 3)), [labels[i] for i in range(4)]).targets_
     np.testing.assert_allclose(apart.indicators, targets.indicators)
@@ -231,7 +259,11 @@ def test_targets_of_soft_labels():
 
 def test_certain_soft_labels_are_hard_labels():
     masses = np.eye(2, 3)[[1, 0, 1, 1]]
-    targets = Identity().fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy")).targets_
+    targets = (
+        Identity()
+        .fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy"))
+        .targets_
+    )
     assert targets.soft is None
     assert targets.codes.tolist() == [1, 0, 1, 1]
     assert targets.names.tolist() == ["x", "y"]
@@ -240,14 +272,16 @@ def test_certain_soft_labels_are_hard_labels():
 def test_class_names_of_any_type():
     frame = (1, "one", (2, 3))
     labels = MassFunctions(
-        np.eye(3, 4)[[0, 1, 2, 2]] * 0.5 + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False), frame=frame
+        np.eye(3, 4)[[0, 1, 2, 2]] * 0.5 + [0, 0, 0, 0.5],
+        FocalSets.simple(3, empty=False),
+        frame=frame,
     )
     model = Identity().fit(np.eye(4), labels)
     assert tuple(model.classes_) == frame
     assert model.predict(np.eye(4)[:3]).tolist() == list(frame)
 
 
-# ---- optimizer ------------------------------------------------------------------------------------------------------
+# ---- optimizer -----------------------------------------------------------------------------------
 
 
 def test_minimize_adaptive():

@@ -34,7 +34,12 @@ HIDDEN = "the parameter score hides the method score"
 @parametrize_with_checks(
     [ConformalClassifier(GaussianNB(), confidence=0.5)],
     expected_failed_checks=lambda model: dict.fromkeys(
-        ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency"), HIDDEN
+        (
+            "check_fit_score_takes_y",
+            "check_n_features_in_after_fitting",
+            "check_pipeline_consistency",
+        ),
+        HIDDEN,
     ),
 )
 @pytest.mark.filterwarnings("ignore")
@@ -42,7 +47,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# ---- p-values -------------------------------------------------------------------------------------------------------
+# ---- p-values ------------------------------------------------------------------------------------
 
 
 def naive_scores(model, rows, score):
@@ -59,17 +64,29 @@ def naive_scores(model, rows, score):
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("ratio", [None, first_attribute])
 def test_p_values_equal_a_naive_computation(score, method, by_class, ratio):
-    options = {"score": score, "method": method, "by_class": by_class, "likelihood_ratio": ratio, "n_folds": 3}
+    options = {
+        "score": score,
+        "method": method,
+        "by_class": by_class,
+        "likelihood_ratio": ratio,
+        "n_folds": 3,
+    }
     model = ConformalClassifier(GaussianNB(), random_state=0, **options).fit(X, y)
     weight = ratio or (lambda rows: np.ones(len(rows)))
-    tails, totals = np.zeros((len(NEW), 3)), np.zeros((len(NEW), 3))
-    for one, rows in zip(model.estimators_, model._divide(y, np.random.RandomState(0)), strict=True):
-        own, new = naive_scores(one, X, score)[np.arange(len(X)), y], naive_scores(one, NEW, score)
+    tails = np.zeros((len(NEW), 3))
+    totals = np.zeros((len(NEW), 3))
+    for one, rows in zip(
+        model.estimators_, model._divide(y, np.random.RandomState(0)), strict=True
+    ):
+        own = naive_scores(one, X, score)[np.arange(len(X)), y]
+        new = naive_scores(one, NEW, score)
         for i in range(len(NEW)):
             for k in range(3):
                 group = [j for j in rows if not by_class or y[j] == k]
                 weights = weight(X[group])
-                tails[i, k] += sum(w for w, j in zip(weights, group, strict=True) if own[j] >= new[i, k] - 1e-12)
+                tails[i, k] += sum(
+                    w for w, j in zip(weights, group, strict=True) if own[j] >= new[i, k] - 1e-12
+                )
                 totals[i, k] += weights.sum()
     expected = (tails + weight(NEW)[:, None]) / (totals + weight(NEW)[:, None])
     np.testing.assert_allclose(model.p_values(NEW), expected, rtol=1e-9)
@@ -78,7 +95,9 @@ def test_p_values_equal_a_naive_computation(score, method, by_class, ratio):
 def test_sets_of_aps_are_the_most_probable_classes_up_to_a_total():
     """The sets are those of Romano, Sesia and Candès, including the class at which the total exceeds the quantile."""
     inner = GaussianNB().fit(X[:200], y[:200])
-    model = ConformalClassifier(inner, prefit=True, score="aps", confidence=0.95).fit(X[200:], y[200:])
+    model = ConformalClassifier(inner, prefit=True, score="aps", confidence=0.95).fit(
+        X[200:], y[200:]
+    )
     quantile = np.sort(model.calibration_scores_)[int(np.ceil(161 * 0.95)) - 1]
     assert quantile > 0  # Fewer than 95 % of the objects belong to their most probable class.
     for row, probabilities in zip(model.predict_set(NEW), inner.predict_proba(NEW), strict=True):
@@ -91,7 +110,9 @@ def test_parts_do_not_overlap():
     model = ConformalClassifier(EKNNClassifier(3), random_state=0).fit(X, y)
     assert len(model.calibration_scores_) == 108
     assert len(model.estimators_[0].leave_one_out_masses_) == 252
-    model = ConformalClassifier(EKNNClassifier(3), method="cross", n_folds=4, random_state=0).fit(X, y)
+    model = ConformalClassifier(EKNNClassifier(3), method="cross", n_folds=4, random_state=0).fit(
+        X, y
+    )
     assert len(model.calibration_scores_) == 360
     assert [len(one.leave_one_out_masses_) for one in model.estimators_] == [270] * 4
 
@@ -107,7 +128,7 @@ def test_plausibility_of_an_evidential_classifier():
     np.testing.assert_array_equal(model.calibration_scores_, 1 - contour[np.arange(160), y[200:]])
 
 
-# ---- sets, masses and decisions -------------------------------------------------------------------------------------
+# ---- sets, masses and decisions ------------------------------------------------------------------
 
 
 def test_sets_and_masses_agree_with_p_values():
@@ -123,7 +144,9 @@ def test_sets_and_masses_agree_with_p_values():
 
 
 def test_the_smallest_p_value_excludes_a_class():
-    model = ConformalClassifier(GaussianNB(), prefit=False, calibration_size=9 / 360, random_state=0).fit(X, y)
+    model = ConformalClassifier(
+        GaussianNB(), prefit=False, calibration_size=9 / 360, random_state=0
+    ).fit(X, y)
     assert len(model.calibration_scores_) == 9
     assert model.p_values([[9.0, 0.0]])[0, 2] == 0.1
     assert not model.predict_set([[9.0, 0.0]])[0, 2]
@@ -133,7 +156,9 @@ def test_decisions_and_rejection():
     model = ConformalClassifier(GaussianNB(), random_state=0).fit(X, NAMES)
     assert set(model.decide(NEW, reject=0.3, reject_label="none")) > {"a", "b"}
     assert model.decide(NEW, "interval_dominance").shape == (40, 3)
-    curve = RejectionCurveDisplay.from_estimator(model, NEW, np.array(["a", "b", "c"])[TRUTH]).curves
+    curve = RejectionCurveDisplay.from_estimator(
+        model, NEW, np.array(["a", "b", "c"])[TRUTH]
+    ).curves
     assert curve["ConformalClassifier"].error_at(0.5) < curve["ConformalClassifier"].error_at(0.0)
 
 
@@ -141,13 +166,20 @@ def test_decisions_and_rejection():
 @pytest.mark.parametrize("options", [{}, {"by_class": True}, {"method": "cross"}], ids=str)
 def test_coverage(score, options):
     """The mean coverage over 15 draws has a standard deviation of 0.008 (0.02 at 0.5, or for the smallest class)."""
-    rng, hits, plausibilities = np.random.default_rng(1), [], []
+    rng = np.random.default_rng(1)
+    hits = []
+    plausibilities = []
     for i in range(15):
         truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
         rows = np.array([[0, 0], [2, 0], [0, 2]])[truth] + rng.normal(size=(600, 2))
-        model = ConformalClassifier(GaussianNB(), score=score, random_state=i, **options).fit(rows[:300], truth[:300])
+        model = ConformalClassifier(GaussianNB(), score=score, random_state=i, **options).fit(
+            rows[:300], truth[:300]
+        )
         p = model.p_values(rows[300:])[np.arange(300), truth[300:]]
-        groups = range(3) if "by_class" in options else [None]
+        if "by_class" in options:
+            groups = range(3)
+        else:
+            groups = [None]
         hits.append([np.mean(p[(truth[300:] == k) | (k is None)] > 0.1) for k in groups])
         plausibilities.append(p)
     assert np.all(np.mean(hits, axis=0) > 0.9 - (0.06 if "by_class" in options else 0.03))
@@ -157,22 +189,33 @@ def test_coverage(score, options):
 
 
 def test_weights_restore_coverage_under_covariate_shift():
-    """One class is difficult, and frequent among the new objects only; weights compensate for this."""
+    """One class is difficult, and frequent among the new objects only.
+
+    Weights compensate for this.
+    """
     rng = np.random.default_rng(0)
-    plain, weighted = [], []
+    plain = []
+    weighted = []
     for i in range(20):
         rows = rng.normal(size=(1200, 1))
-        truth = (rng.random(1200) < 1 / (1 + np.exp(-np.where(rows[:, 0] > 0, 0.3, 8 * rows[:, 0])))).astype(int)
+        truth = (
+            rng.random(1200) < 1 / (1 + np.exp(-np.where(rows[:, 0] > 0, 0.3, 8 * rows[:, 0])))
+        ).astype(int)
         new = rng.normal(1.0, 1.0, size=(500, 1))
-        answers = (rng.random(500) < 1 / (1 + np.exp(-np.where(new[:, 0] > 0, 0.3, 8 * new[:, 0])))).astype(int)
-        for found, ratio in ((plain, None), (weighted, first_attribute)):  # density ratio exp(x - 1/2)
-            model = ConformalClassifier(GaussianNB(), likelihood_ratio=ratio, confidence=0.75, random_state=i)
+        answers = (
+            rng.random(500) < 1 / (1 + np.exp(-np.where(new[:, 0] > 0, 0.3, 8 * new[:, 0])))
+        ).astype(int)
+        # density ratio exp(x - 1/2)
+        for found, ratio in ((plain, None), (weighted, first_attribute)):
+            model = ConformalClassifier(
+                GaussianNB(), likelihood_ratio=ratio, confidence=0.75, random_state=i
+            )
             found.append(model.fit(rows, truth).predict_set(new)[np.arange(500), answers].mean())
     assert np.mean(plain) < 0.72
     assert 0.73 < np.mean(weighted) < 0.8
 
 
-# ---- estimators -----------------------------------------------------------------------------------------------------
+# ---- estimators ----------------------------------------------------------------------------------
 
 
 def test_fitted_and_frozen_estimators():
@@ -210,7 +253,9 @@ def test_class_that_is_absent_from_the_training_part():
 
 def test_tables_and_missing_values():
     iris = load_iris(as_frame=True)
-    model = ConformalClassifier(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0)
+    model = ConformalClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), random_state=0
+    )
     model.fit(iris.data, iris.target)
     assert list(model.predict_mass(iris.data[5:9]).index) == [5, 6, 7, 8]
     assert list(model.feature_names_in_) == list(iris.data.columns)
@@ -219,20 +264,32 @@ def test_tables_and_missing_values():
     np.testing.assert_array_equal(again.p_values(iris.data), model.p_values(iris.data))
     gaps = X.copy()
     gaps[::7, 0] = np.nan
-    assert ConformalClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(gaps, y).predict_set(gaps).any()
+    assert (
+        ConformalClassifier(HistGradientBoostingClassifier(max_iter=5))
+        .fit(gaps, y)
+        .predict_set(gaps)
+        .any()
+    )
 
 
 def test_cross_validation():
-    assert cross_val_score(ConformalClassifier(random_state=0), X, NAMES, scoring="accuracy").mean() > 0.7
+    assert (
+        cross_val_score(ConformalClassifier(random_state=0), X, NAMES, scoring="accuracy").mean()
+        > 0.7
+    )
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("model", "labels", "message"),
     [
-        (ConformalClassifier(confidence=0.999), y, "^X must contain at least 999 calibration objects .* 108"),
+        (
+            ConformalClassifier(confidence=0.999),
+            y,
+            "^X must contain at least 999 calibration objects .* 108",
+        ),
         (
             ConformalClassifier(confidence=0.98, by_class=True),
             NAMES,
@@ -245,7 +302,11 @@ def test_cross_validation():
         ),
         (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
         (ConformalClassifier(likelihood_ratio=lambda X: [1.0]), y, "^likelihood_ratio must return"),
-        (ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))), y, "^likelihood_ratio must return"),
+        (
+            ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))),
+            y,
+            "^likelihood_ratio must return",
+        ),
         (ConformalClassifier(prefit=True), y, "^estimator must be a fitted"),
     ],
 )
@@ -259,7 +320,9 @@ def test_invalid_calibration_data():
     only = NAMES != "c"
     with pytest.raises(InvalidInputError, match="^y must contain .* of class 'c' .* got 0"):
         ConformalClassifier(inner, prefit=True, by_class=True).fit(X[only], NAMES[only])
-    with pytest.raises(InvalidInputError, match="^y must be classes of the fitted estimator, got 'z'"):
+    with pytest.raises(
+        InvalidInputError, match="^y must be classes of the fitted estimator, got 'z'"
+    ):
         ConformalClassifier(inner, prefit=True).fit(X, np.where(np.arange(360) == 7, "z", NAMES))
     with pytest.raises(InvalidInputError, match="^y must"):
         ConformalClassifier(inner, prefit=True).fit(X, NAMES[:-1])

@@ -24,9 +24,19 @@ y = np.array(["setosa", "versicolor", "virginica"])[CODES[::2]]
 NEW = X[::3] + 0.05
 
 PUBLIC = [getattr(classify, name) for name in classify.__all__]
-CLASSIFIERS = [kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)]
+CLASSIFIERS = [
+    kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)
+]
 QUICK = {"n_init": 2, "random_state": 0}
-FIRST = ["n_neighbors", "n_prototypes", "estimator", "prefit", "focal_sets", "metric", "metric_params"]
+FIRST = [
+    "n_neighbors",
+    "n_prototypes",
+    "estimator",
+    "prefit",
+    "focal_sets",
+    "metric",
+    "metric_params",
+]
 LAST = ["init", "n_init", "max_iter", "tol", "random_state", "n_jobs"]
 
 
@@ -40,7 +50,9 @@ def get_parameters(kind):
 
 
 def make(kind, **changes):
-    return kind(**{name: value for name, value in QUICK.items() if name in get_parameters(kind)} | changes)
+    return kind(
+        **{name: value for name, value in QUICK.items() if name in get_parameters(kind)} | changes
+    )
 
 
 @cache
@@ -52,7 +64,7 @@ def masses(model, objects=NEW):
     return model.predict_mass(objects).masses
 
 
-# ---- results --------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def test_masses_probabilities_and_classes_agree(kind):
@@ -60,7 +72,8 @@ def test_masses_probabilities_and_classes_agree(kind):
     found = model.predict_mass(NEW)
     assert isinstance(found, MassFunctions)
     assert list(found.frame) == model.classes_.tolist() == sorted(set(y))
-    if hasattr(model, "focal_sets_"):  # The nested sets of a conformal classifier differ between objects.
+    # The nested sets of a conformal classifier differ between objects.
+    if hasattr(model, "focal_sets_"):
         assert found.focal_sets == model.focal_sets_
     probabilities = model.predict_proba(NEW)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -83,7 +96,9 @@ def test_history_and_objective_agree(kind):
 
 def test_certain_soft_labels_are_hard_labels(kind):
     certain = np.eye(3)[np.unique(y, return_inverse=True)[1]]
-    labels = MassFunctions(certain, FocalSets.simple(3, empty=False, omega=False), frame=sorted(set(y)))
+    labels = MassFunctions(
+        certain, FocalSets.simple(3, empty=False, omega=False), frame=sorted(set(y))
+    )
     np.testing.assert_array_equal(masses(make(kind).fit(X, labels)), masses(fitted(kind)))
 
 
@@ -99,24 +114,28 @@ def test_single_precision(kind):
     assert np.mean(model.predict(X.astype(np.float32)) == fitted(kind).predict(X)) > 0.95
 
 
-# ---- seeds, threads, order ------------------------------------------------------------------------------------------
+# ---- seeds, threads, order -----------------------------------------------------------------------
 
 
 def test_results_do_not_depend_on_threads(kind):
     if "n_jobs" not in get_parameters(kind):
         pytest.skip("the classifier has no n_jobs")
     for n_jobs in (1, 2, -1, None):
-        assert masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+        assert (
+            masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+        )
     with parallel_config(n_jobs=2):
         assert masses(make(kind, n_jobs=None).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
 
 
 def test_order_of_new_objects(kind):
     order = np.random.default_rng(0).permutation(len(NEW))
-    np.testing.assert_allclose(masses(fitted(kind), NEW[order]), masses(fitted(kind))[order], atol=1e-12)
+    np.testing.assert_allclose(
+        masses(fitted(kind), NEW[order]), masses(fitted(kind))[order], atol=1e-12
+    )
 
 
-# ---- scikit-learn conventions ---------------------------------------------------------------------------------------
+# ---- scikit-learn conventions --------------------------------------------------------------------
 
 
 def test_not_fitted(kind):
@@ -135,14 +154,22 @@ def test_clone_and_parameters(kind):
 
 
 def test_pickle(kind):
-    assert masses(pickle.loads(pickle.dumps(fitted(kind)))).tobytes() == masses(fitted(kind)).tobytes()
+    assert (
+        masses(pickle.loads(pickle.dumps(fitted(kind)))).tobytes() == masses(fitted(kind)).tobytes()
+    )
 
 
 def test_failed_fit_does_not_change_the_model(kind):
     model = make(kind).fit(X, y)
-    before, known = dict(vars(model)), masses(model)
+    before = dict(vars(model))
+    known = masses(model)
     one_class = np.full(len(y), "a")
-    for wrong in ((np.full_like(X, np.nan), y), (X[:, :2], y[:-1]), (X[:, :2], one_class), ("no", y)):
+    for wrong in (
+        (np.full_like(X, np.nan), y),
+        (X[:, :2], y[:-1]),
+        (X[:, :2], one_class),
+        ("no", y),
+    ):
         with pytest.raises((ValueError, TypeError)):
             model.fit(*wrong)
         assert vars(model).keys() == before.keys()
@@ -155,17 +182,19 @@ def test_failed_fit_does_not_change_the_model(kind):
 
 
 def test_data_are_neither_changed_nor_shared(kind):
-    mine, labels = X.copy(), y.copy()
+    mine = X.copy()
+    labels = y.copy()
     mine.flags.writeable = labels.flags.writeable = False
     model = make(kind).fit(mine, labels)
     known = masses(model)
     np.testing.assert_array_equal(mine, X)
     mine.flags.writeable = labels.flags.writeable = True
-    mine[:], labels[:] = mine[::-1].copy(), labels[::-1].copy()
+    mine[:] = mine[::-1].copy()
+    labels[:] = labels[::-1].copy()
     assert masses(model).tobytes() == known.tobytes()
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -182,7 +211,18 @@ def test_data_are_neither_changed_nor_shared(kind):
         (X, np.linspace(0, 1, len(y)), "continuous|classes"),
         (X, np.where(np.arange(len(y)) == 3, np.nan, 1.0), "NaN"),
     ],
-    ids=["NaN", "infinity", "text", "1-d", "empty", "lengths", "no labels", "one class", "numbers", "NaN label"],
+    ids=[
+        "NaN",
+        "infinity",
+        "text",
+        "1-d",
+        "empty",
+        "lengths",
+        "no labels",
+        "one class",
+        "numbers",
+        "NaN label",
+    ],
 )
 def test_invalid_data(kind, objects, labels, match):
     with pytest.raises(ValueError, match=match):
@@ -194,16 +234,22 @@ def test_number_of_features(kind):
         fitted(kind).predict_mass(X[:, :2])
 
 
-# ---- parameters -----------------------------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 def test_order_and_defaults_of_parameters(kind):
     parameters = get_parameters(kind)
     own = [name for name in parameters if name not in FIRST + LAST]
-    wanted = [name for name in FIRST if name in parameters] + own + [name for name in LAST if name in parameters]
+    wanted = (
+        [name for name in FIRST if name in parameters]
+        + own
+        + [name for name in LAST if name in parameters]
+    )
     assert list(parameters) == wanted
     for position, (name, parameter) in enumerate(parameters.items()):
-        assert parameter.kind is (parameter.KEYWORD_ONLY if position else parameter.POSITIONAL_OR_KEYWORD), name
+        assert parameter.kind is (
+            parameter.KEYWORD_ONLY if position else parameter.POSITIONAL_OR_KEYWORD
+        ), name
     defaults = {name: parameter.default for name, parameter in parameters.items()}
     assert defaults.get("n_jobs", -1) == -1
     assert defaults.get("random_state") is None
@@ -219,7 +265,8 @@ def test_every_parameter_is_validated(kind):
 
 
 def test_docstring_lists_parameters_and_attributes(kind):
-    parameters, attributes = section(kind.__doc__, "Parameters"), section(kind.__doc__, "Attributes")
+    parameters = section(kind.__doc__, "Parameters")
+    attributes = section(kind.__doc__, "Attributes")
     assert list(parameters) == list(get_parameters(kind))
     found = {name for name in vars(fitted(kind)) if name.endswith("_") and not name.startswith("_")}
     assert found - set(attributes) <= {"n_features_in_"}

@@ -43,14 +43,17 @@ def test_rates_solve_bounded_least_squares(source, contexts):
 def test_one_rate_is_classical_discounting(source):
     m, y = source
     truth = (y[:, None] == np.array(list("abc"))).astype(float)
-    best = minimize_scalar(lambda r: ((m.discount(r).contour - truth) ** 2).sum(), bounds=(0, 1), method="bounded")
+    best = minimize_scalar(
+        lambda r: ((m.discount(r).contour - truth) ** 2).sum(), bounds=(0, 1), method="bounded"
+    )
     model = ContextualDiscounting("frame").fit(m, y)
     assert model.rates_ == pytest.approx([best.x], abs=1e-4)
 
 
 def test_rates(source):
     m, y = source
-    by_class, plain = ContextualDiscounting().fit(m, y), ContextualDiscounting("frame").fit(m, y)
+    by_class = ContextualDiscounting().fit(m, y)
+    plain = ContextualDiscounting("frame").fit(m, y)
     assert by_class.rates_.argmax() == 1
     assert by_class.objective_ < plain.objective_
     assert by_class.contexts_ == [("a",), ("b",), ("c",)]

@@ -31,7 +31,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# ---- reference results ----------------------------------------------------------------------------------------------
+# ---- reference results ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -49,7 +49,8 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("cost0", untrained.objective_)
     case.assert_equal("mass_test_init", untrained.predict_mass(case["xtest"]).masses)
     model = EKNNClassifier(solver="adaptive-steps", **options).fit(case["x"], case["y"])
-    trace = np.minimum.accumulate(case["cost_trace"])  # The reference includes the costs of rejected steps.
+    # The reference includes the costs of rejected steps.
+    trace = np.minimum.accumulate(case["cost_trace"])
     common = min(len(trace), len(model.history_))
     assert common > 100
     np.testing.assert_allclose(model.history_[:common], trace[:common], rtol=1e-9)
@@ -65,27 +66,36 @@ def test_agrees_with_the_reference(reference, name):
 @pytest.mark.parametrize("name", CASES)
 def test_gradient_agrees_with_the_reference_and_with_differences(reference, name):
     case = reference(name)
-    squared, classes = case["nn_dist"] ** 2, case["y"][case["nn_index"]]
+    squared = case["nn_dist"] ** 2
+    classes = case["y"][case["nn_index"]]
     targets = np.eye(case["y"].max() + 1)[case["y"]]
 
     def cost(gamma):
-        return cost_and_gradient(gamma, squared, classes, targets, case.parameters["alpha"], case.parameters["lambda"])
+        return cost_and_gradient(
+            gamma, squared, classes, targets, case.parameters["alpha"], case.parameters["lambda"]
+        )
 
     case.assert_equal("grad0", cost(case["gamma0"])[1])
-    assert check_grad(lambda g: cost(g)[0], lambda g: cost(g)[1], case["gamma0"] * 0.8, epsilon=1e-7) < 1e-6
+    assert (
+        check_grad(lambda g: cost(g)[0], lambda g: cost(g)[1], case["gamma0"] * 0.8, epsilon=1e-7)
+        < 1e-6
+    )
 
 
 def test_lbfgs_is_not_worse_than_adaptive_steps(reference):
     case = reference("eknn_vehicles_k7")
     runs = {
-        solver: EKNNClassifier(7, solver=solver).fit(case["x"], case["y"]) for solver in ("lbfgs", "adaptive-steps")
+        solver: EKNNClassifier(7, solver=solver).fit(case["x"], case["y"])
+        for solver in ("lbfgs", "adaptive-steps")
     }
     assert runs["lbfgs"].objective_ <= runs["adaptive-steps"].objective_ + 1e-10
     assert runs["lbfgs"].n_iter_ < runs["adaptive-steps"].n_iter_ / 3
     np.testing.assert_allclose(runs["lbfgs"].gamma_, runs["adaptive-steps"].gamma_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, {"init": "evclass"}, {"init": "evclass", "solver": "adaptive-steps"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"init": "evclass"}, {"init": "evclass", "solver": "adaptive-steps"}]
+)
 def test_ionosphere(shared_data, options):
     X, y = shared_data("ionosphere")
     model = EKNNClassifier(10, **options).fit(X[:176], y[:176])
@@ -105,18 +115,22 @@ def test_ionosphere_with_other_numbers_of_neighbors(shared_data, k, error):
 
 def test_vehicles_error_against_the_number_of_neighbors(shared_data):
     X, y = shared_data("vehicles")
-    errors = {k: 1 - EKNNClassifier(k).fit(X[:564], y[:564]).score(X[564:], y[564:]) for k in (1, 5, 10, 15)}
+    errors = {
+        k: 1 - EKNNClassifier(k).fit(X[:564], y[:564]).score(X[564:], y[564:])
+        for k in (1, 5, 10, 15)
+    }
     np.testing.assert_allclose([errors[k] for k in (5, 10, 15)], [0.319, 0.323, 0.330], atol=0.005)
     assert errors[1] > errors[5]
 
 
-# ---- properties -----------------------------------------------------------------------------------------------------
+# ---- properties ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
-    return X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape), y  # no ties between neighbors
+    # no ties between neighbors
+    return X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape), y
 
 
 def simple_mass(support, k, n_classes):
@@ -128,22 +142,28 @@ def simple_mass(support, k, n_classes):
 
 def test_closed_form_equals_sequential_combination():
     rng = np.random.default_rng(0)
-    squared, classes = rng.exponential(size=(20, 6)), rng.integers(0, 4, (20, 6))
+    squared = rng.exponential(size=(20, 6))
+    classes = rng.integers(0, 4, (20, 6))
     gamma = rng.uniform(0.3, 1.5, 4)
     ours = combine_neighbors(squared, classes, gamma, 0.9, 4)
     for i in range(20):
         parts = [
-            simple_mass(0.9 * np.exp(-(gamma[k] ** 2) * d), k, 4) for d, k in zip(squared[i], classes[i], strict=True)
+            simple_mass(0.9 * np.exp(-(gamma[k] ** 2) * d), k, 4)
+            for d, k in zip(squared[i], classes[i], strict=True)
         ]
         combined = parts[0].combine(*parts[1:]).to_family(FocalSets.simple(4, empty=False))
         np.testing.assert_allclose(ours[i], combined.masses[0], atol=1e-14)
 
 
 def test_many_close_neighbors_do_not_overflow():
-    masses = combine_neighbors(np.zeros((1, 2000)), np.zeros((1, 2000), dtype=int), np.ones(3), 0.999, 3)
+    masses = combine_neighbors(
+        np.zeros((1, 2000)), np.zeros((1, 2000), dtype=int), np.ones(3), 0.999, 3
+    )
     assert np.isfinite(masses).all()
     assert masses[0, 0] == pytest.approx(1)
-    conflicting = combine_neighbors(np.zeros((1, 2000)), np.arange(2000)[None] % 2, np.ones(2), 0.999, 2)
+    conflicting = combine_neighbors(
+        np.zeros((1, 2000)), np.arange(2000)[None] % 2, np.ones(2), 0.999, 2
+    )
     np.testing.assert_allclose(conflicting, [[0.5, 0.5, 0]], atol=1e-12)
 
 
@@ -159,22 +179,27 @@ def test_masses_are_vacuous_far_from_the_data(iris):
 
 def test_one_neighbor_is_the_nearest_neighbor_rule(shared_data):
     X, y = shared_data("vehicles", standardise=True)
-    train, test = slice(0, 400), slice(400, None)
+    train = slice(0, 400)
+    test = slice(400, None)
     ours = EKNNClassifier(1).fit(X[train], y[train]).predict(X[test])
-    assert ours.tolist() == KNeighborsClassifier(1).fit(X[train], y[train]).predict(X[test]).tolist()
+    assert (
+        ours.tolist() == KNeighborsClassifier(1).fit(X[train], y[train]).predict(X[test]).tolist()
+    )
 
 
 def test_permuting_the_classes_permutes_the_columns(iris):
     X, y = iris
     order = np.array([2, 0, 1])
-    a, b = EKNNClassifier().fit(X, y), EKNNClassifier().fit(X, order[y])
+    a = EKNNClassifier().fit(X, y)
+    b = EKNNClassifier().fit(X, order[y])
     np.testing.assert_allclose(a.gamma_, b.gamma_[order], rtol=1e-5)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X)[:, order], atol=1e-6)
 
 
 def test_units_have_no_effect(iris):
     X, y = iris
-    a, b = EKNNClassifier().fit(X, y), EKNNClassifier().fit(X * 1000, y)
+    a = EKNNClassifier().fit(X, y)
+    b = EKNNClassifier().fit(X * 1000, y)
     np.testing.assert_allclose(a.gamma_, b.gamma_ * 1000, rtol=1e-5)
 
 
@@ -194,7 +219,9 @@ def test_leave_one_out_masses_are_those_of_a_model_without_the_object(iris):
     for i in (0, 60, 118):
         others = np.arange(len(X)) != i
         without = EKNNClassifier(7, gamma=model.gamma_).fit(X[others], y[others])
-        np.testing.assert_allclose(without.predict_mass(X[[i]]).masses[0], model.leave_one_out_masses_.masses[i])
+        np.testing.assert_allclose(
+            without.predict_mass(X[[i]]).masses[0], model.leave_one_out_masses_.masses[i]
+        )
 
 
 def test_number_of_neighbors_by_leave_one_out(shared_data):
@@ -202,7 +229,9 @@ def test_number_of_neighbors_by_leave_one_out(shared_data):
     auto = EKNNClassifier("auto").fit(X[:176], y[:176])
     assert sorted(auto.leave_one_out_errors_) == list(range(1, 16))
     assert auto.leave_one_out_error_ == min(auto.leave_one_out_errors_.values())
-    assert auto.n_neighbors_ == min(k for k, e in auto.leave_one_out_errors_.items() if e == auto.leave_one_out_error_)
+    assert auto.n_neighbors_ == min(
+        k for k, e in auto.leave_one_out_errors_.items() if e == auto.leave_one_out_error_
+    )
     same = EKNNClassifier(auto.n_neighbors_).fit(X[:176], y[:176])
     np.testing.assert_array_equal(same.gamma_, auto.gamma_)
     chosen = EKNNClassifier([10, 5]).fit(X[:176], y[:176])
@@ -214,7 +243,9 @@ def test_metrics(iris):
     X, y = iris
     for metric in ("manhattan", "chebyshev"):
         direct = EKNNClassifier(metric=metric).fit(X[::2], y[::2])
-        known = EKNNClassifier(metric="precomputed").fit(pairwise_distances(X[::2], metric=metric), y[::2])
+        known = EKNNClassifier(metric="precomputed").fit(
+            pairwise_distances(X[::2], metric=metric), y[::2]
+        )
         given = known.predict_mass(pairwise_distances(X[1::2], X[::2], metric=metric))
         np.testing.assert_allclose(given.masses, direct.predict_mass(X[1::2]).masses, atol=1e-9)
 
@@ -232,17 +263,23 @@ def test_fixed_scales(iris):
     assert EKNNClassifier(gamma=0.5).fit(X, y).gamma_.tolist() == [0.5] * 3
 
 
-# ---- soft labels ----------------------------------------------------------------------------------------------------
+# ---- soft labels ---------------------------------------------------------------------------------
 
 
 def test_certain_soft_labels_give_the_hard_rule(iris):
     X, y = iris
     nearly = np.eye(3, 4)[y]
     nearly[0] = [0, 0, 0, 1]
-    model = EKNNClassifier(gamma=1.0).fit(X, MassFunctions(nearly, FocalSets.simple(3, empty=False)))
-    far = ~(NearestNeighbors(n_neighbors=5).fit(X).kneighbors(X, return_distance=False) == 0).any(axis=1)
+    model = EKNNClassifier(gamma=1.0).fit(
+        X, MassFunctions(nearly, FocalSets.simple(3, empty=False))
+    )
+    far = ~(NearestNeighbors(n_neighbors=5).fit(X).kneighbors(X, return_distance=False) == 0).any(
+        axis=1
+    )
     reference = EKNNClassifier(gamma=1.0).fit(X, y)
-    np.testing.assert_allclose(model.predict_mass(X[far]).masses, reference.predict_mass(X[far]).masses, atol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_mass(X[far]).masses, reference.predict_mass(X[far]).masses, atol=1e-9
+    )
 
 
 def test_vacuous_labels_have_no_effect():
@@ -254,13 +291,16 @@ def test_vacuous_labels_have_no_effect():
     s = 0.95 * np.exp(-(0.7**2) * np.array([0.25, 2.25]))
     expected = simple_mass(s[0], 0, 2).combine(simple_mass(s[1], 1, 2)).masses[0]
     np.testing.assert_allclose(masses, expected)
-    nothing = EKNNClassifier(3).fit(X, MassFunctions(np.ones((4, 1)), FocalSets.from_sets(2, [(0, 1)]), frame="ab"))
+    nothing = EKNNClassifier(3).fit(
+        X, MassFunctions(np.ones((4, 1)), FocalSets.from_sets(2, [(0, 1)]), frame="ab")
+    )
     np.testing.assert_allclose(nothing.predict_proba(X), 0.5)
 
 
 def test_soft_masses_equal_combination_of_discounted_labels():
     rng = np.random.default_rng(1)
-    X, new = rng.normal(size=(30, 2)), rng.normal(size=(10, 2))
+    X = rng.normal(size=(30, 2))
+    new = rng.normal(size=(10, 2))
     family = FocalSets.from_sets(4, [(0,), (0, 1), (1, 2), (2, 3), (0, 1, 2, 3)])
     labels = MassFunctions(rng.dirichlet(np.ones(len(family)), 30), family)
     model = EKNNClassifier(6, gamma=0.8).fit(X, labels)
@@ -268,7 +308,9 @@ def test_soft_masses_equal_combination_of_discounted_labels():
     distances, positions = NearestNeighbors(n_neighbors=6).fit(X).kneighbors(new)
     for i in range(len(new)):
         share = 0.95 * np.exp(-(0.8**2) * distances[i] ** 2)
-        parts = [labels[int(j)].discount(1 - phi) for j, phi in zip(positions[i], share, strict=True)]
+        parts = [
+            labels[int(j)].discount(1 - phi) for j, phi in zip(positions[i], share, strict=True)
+        ]
         combined = parts[0].combine(*parts[1:])
         np.testing.assert_allclose(masses[i].to_dense(), combined.to_dense(), atol=1e-13)
 
@@ -287,22 +329,27 @@ def test_learning_from_soft_labels():
     assert (np.diff(model.history_) <= 0).all()
     assert (model.predict(X) == np.array(names)[y]).mean() > 0.95
     for factor in (0.7, 1.4):
-        other = EKNNClassifier(model.n_neighbors_, gamma=float(model.gamma_[0] * factor)).fit(X, labels)
+        other = EKNNClassifier(model.n_neighbors_, gamma=float(model.gamma_[0] * factor)).fit(
+            X, labels
+        )
         assert other.objective_ >= model.objective_ - 1e-9
 
 
-# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def test_pipelines_searches_and_cross_validation(iris):
     X, y = iris
     pipeline = make_pipeline(StandardScaler(), EKNNClassifier())
     assert cross_val_score(pipeline, X, y).mean() > 0.93
-    search = GridSearchCV(pipeline, {"eknnclassifier__n_neighbors": [1, 9], "eknnclassifier__reliability": [0.5, 0.95]})
+    search = GridSearchCV(
+        pipeline,
+        {"eknnclassifier__n_neighbors": [1, 9], "eknnclassifier__reliability": [0.5, 0.95]},
+    )
     assert search.fit(X, y).best_score_ > 0.93
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -378,15 +425,17 @@ def test_convergence_warning(iris):
         EKNNClassifier(max_iter=1).fit(*iris)
 
 
-# ---- fusion ---------------------------------------------------------------------------------------------------------
+# ---- fusion --------------------------------------------------------------------------------------
 
 
 def test_fused_sensors_degrade_gracefully(monkeypatch, tmp_path):
     script = Path(__file__).resolve().parents[2] / "examples" / "sensor_fusion.py"
     monkeypatch.chdir(tmp_path)
     example = runpy.run_path(str(script))
-    errors, ignorance = example["errors"], example["ignorance"]
-    fused, second = errors["fusion by Dempster's rule"], errors["second source"]
+    errors = example["errors"]
+    ignorance = example["ignorance"]
+    fused = errors["fusion by Dempster's rule"]
+    second = errors["second source"]
     clean = 0
     assert fused[clean] < min(errors["first source"][clean], second[clean]) - 0.005
     assert (fused < second + 0.025).all()
@@ -406,7 +455,11 @@ def test_threads_do_not_change_mahalanobis_distances():
     parameters = {"VI": np.linalg.inv(np.cov(X.T))}
     alone, together = (
         EKNNClassifier(
-            n_neighbors=5, metric="mahalanobis", metric_params=parameters, algorithm="ball_tree", n_jobs=jobs
+            n_neighbors=5,
+            metric="mahalanobis",
+            metric_params=parameters,
+            algorithm="ball_tree",
+            n_jobs=jobs,
         )
         .fit(X, y)
         .predict_mass(X)

@@ -40,18 +40,27 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# ---- reference results ----------------------------------------------------------------------------------------------
+# ---- reference results ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["calcm_logistic_binary", "calcm_multinomial_iris", "calcm_nnet_glass"])
+@pytest.mark.parametrize(
+    "name", ["calcm_logistic_binary", "calcm_multinomial_iris", "calcm_nnet_glass"]
+)
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     if case["W"].ndim == 1:  # Their first class is the positive one.
-        coefficients, intercepts = (values[..., ::-1] for values in two_class_scores(case["W"][1:], case["W"][0]))
+        coefficients, intercepts = (
+            values[..., ::-1] for values in two_class_scores(case["W"][1:], case["W"][0])
+        )
     else:
-        coefficients, intercepts = case["W"][1:], case["W"][0]
+        coefficients = case["W"][1:]
+        intercepts = case["W"][0]
     slopes, offsets = least_informative(coefficients, intercepts, case["mu"])
-    share = 1 if case["W"].ndim > 1 else 2  # Two classes have half of the log-odds each.
+    # Two classes have half of the log-odds each.
+    if case["W"].ndim > 1:
+        share = 1
+    else:
+        share = 2
     case.assert_equal("B", share * (slopes if share == 1 else slopes[:, 0]))
     case.assert_equal("A", share * (offsets if share == 1 else offsets[:, 0]))
     plain = least_informative(coefficients, intercepts, np.zeros(len(slopes)))[1]
@@ -80,7 +89,7 @@ def test_network_agrees_with_the_reference(reference):
     case.assert_equal("pl", ours.contour(case["inputs"]))
 
 
-# ---- properties -----------------------------------------------------------------------------------------------------
+# ---- properties ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +112,9 @@ def combine_explicitly(support, opposition):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_closed_form_equals_the_explicit_combination(n_classes):
     rng = np.random.default_rng(n_classes)
-    evidence = WeightsOfEvidence(*rng.exponential(size=(2, 12, n_classes)) * (rng.random((2, 12, n_classes)) < 0.7))
+    evidence = WeightsOfEvidence(
+        *rng.exponential(size=(2, 12, n_classes)) * (rng.random((2, 12, n_classes)) < 0.7)
+    )
     family = evidence_family("full", n_classes)
     ours = MassFunctions(evidence.masses(family), family)
     for i in range(12):
@@ -116,7 +127,16 @@ def test_closed_form_equals_the_explicit_combination(n_classes):
 
 
 def test_extreme_weights():
-    weights = np.array([[0.0, 0, 0], [1e4, 0, 0], [0, 1e4, 1e4], [1e4, 1e4, 0], [1e-300, 1e-12, 0], [800, 799, 798]])
+    weights = np.array(
+        [
+            [0.0, 0, 0],
+            [1e4, 0, 0],
+            [0, 1e4, 1e4],
+            [1e4, 1e4, 0],
+            [1e-300, 1e-12, 0],
+            [800, 799, 798],
+        ]
+    )
     for opposition in (np.zeros((6, 3)), weights, weights[:, ::-1], np.full((6, 3), 1e4)):
         evidence = WeightsOfEvidence(weights, opposition)
         masses = evidence.masses(evidence_family("full", 3))
@@ -124,7 +144,9 @@ def test_extreme_weights():
         np.testing.assert_allclose(masses.sum(axis=1), 1)
         assert np.isfinite(evidence.contour).all()
         assert ((evidence.conflict >= 0) & (evidence.conflict <= 1)).all()
-    assert WeightsOfEvidence(weights[:1], weights[:1]).masses(evidence_family("full", 3))[0, -1] == 1
+    assert (
+        WeightsOfEvidence(weights[:1], weights[:1]).masses(evidence_family("full", 3))[0, -1] == 1
+    )
 
 
 def test_weights_are_the_least_informative(iris):
@@ -132,7 +154,9 @@ def test_weights_are_the_least_informative(iris):
     model = EvidenceFromClassifier(LogisticRegression(max_iter=2000)).fit(X, y)
     weights = model.weights_of_evidence(X)
     scores = X @ model.estimator_.coef_.T + model.estimator_.intercept_
-    np.testing.assert_allclose(softmax(weights.sum(axis=1), axis=1), softmax(scores, axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        softmax(weights.sum(axis=1), axis=1), softmax(scores, axis=1), atol=1e-12
+    )
     size = (weights**2).sum()
     rng = np.random.default_rng(0)
     for _ in range(20):  # Changes of the offsets with the same sums.
@@ -146,7 +170,9 @@ CLASSIFIERS = {
     "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
     "discriminant": LinearDiscriminantAnalysis(),
     **{
-        activation: MLPClassifier((8, 4), activation=activation, solver="lbfgs", max_iter=60, random_state=0)
+        activation: MLPClassifier(
+            (8, 4), activation=activation, solver="lbfgs", max_iter=60, random_state=0
+        )
         for activation in ("relu", "tanh", "logistic", "identity")
     },
 }
@@ -156,7 +182,8 @@ CLASSIFIERS = {
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_normalized_plausibilities_are_the_probabilities(iris, name, classes):
-    X, y = iris[0][50 * (3 - classes) :], iris[1][50 * (3 - classes) :]
+    X = iris[0][50 * (3 - classes) :]
+    y = iris[1][50 * (3 - classes) :]
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     model = EvidenceFromClassifier(CLASSIFIERS[name]).fit(X[::2], labels[::2])
     theirs = model.estimator_.predict_proba(X)
@@ -175,7 +202,9 @@ def test_many_classes():
     masses = model.predict_mass(X)
     assert len(masses.focal_sets) == 16
     np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
-    np.testing.assert_allclose(model.predict_proba(X), model.estimator_.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(X), model.estimator_.predict_proba(X), atol=1e-12
+    )
     # The mass on the frame increases all plausibilities.
     assert (masses.contour >= model.contour(X) - 1e-9).all()
     with pytest.raises(InvalidInputError, match=r"^focal_sets\b"):
@@ -184,8 +213,12 @@ def test_many_classes():
 
 def test_simple_focal_sets(iris):
     X, y = iris
-    full, simple = (EvidenceFromClassifier(LogisticRegression(max_iter=2000), focal_sets=f) for f in ("full", "simple"))
-    a, b = full.fit(X, y).predict_mass(X), simple.fit(X, y).predict_mass(X)
+    full, simple = (
+        EvidenceFromClassifier(LogisticRegression(max_iter=2000), focal_sets=f)
+        for f in ("full", "simple")
+    )
+    a = full.fit(X, y).predict_mass(X)
+    b = simple.fit(X, y).predict_mass(X)
     np.testing.assert_allclose(a.singleton_belief, b.singleton_belief, atol=1e-12)
     assert (a.masses[:, -1] <= b.masses[:, -1] + 1e-12).all()
 
@@ -198,15 +231,19 @@ def test_simple_focal_sets(iris):
     ],
 )
 def test_prefit_models_need_the_same_columns(iris, columns, message):
-    X, y = pd.DataFrame(iris[0], columns=list("abcd")), iris[1]
+    X = pd.DataFrame(iris[0], columns=list("abcd"))
+    y = iris[1]
     fitted = LogisticRegression(max_iter=1000).fit(X, y)
     with pytest.raises(InvalidInputError, match=message):
         EvidenceFromClassifier(fitted, prefit=True).fit(X[columns])
     EvidenceFromClassifier(fitted, prefit=True).fit(X.to_numpy())
-    by_name = make_column_transformer((StandardScaler(), ["b", "d"]))  # A pipeline selects its columns by name.
+    # A pipeline selects its columns by name.
+    by_name = make_column_transformer((StandardScaler(), ["b", "d"]))
     fitted = make_pipeline(by_name, LogisticRegression()).fit(X, y)
     model = EvidenceFromClassifier(fitted, prefit=True).fit(X[["d", "c", "b", "a"]])
-    np.testing.assert_allclose(model.predict_proba(X[["d", "c", "b", "a"]]), fitted.predict_proba(X))
+    np.testing.assert_allclose(
+        model.predict_proba(X[["d", "c", "b", "a"]]), fitted.predict_proba(X)
+    )
 
 
 def test_prefit_models_are_not_fitted_again(iris):
@@ -221,7 +258,9 @@ def test_prefit_models_are_not_fitted_again(iris):
 
 def test_soft_labels(iris):
     X, y = iris
-    certain = MassFunctions(np.eye(3, 4)[y], FocalSets.simple(3, empty=False), frame=("v", "u", "w"))
+    certain = MassFunctions(
+        np.eye(3, 4)[y], FocalSets.simple(3, empty=False), frame=("v", "u", "w")
+    )
     hard = EvidenceFromClassifier(LogisticRegression(max_iter=2000)).fit(X, y)
     doubtful = 0.999 * np.eye(3, 4)[y] + [0, 0, 0, 0.001]
     soft = EvidenceFromClassifier(LogisticRegression(max_iter=2000)).fit(
@@ -230,18 +269,24 @@ def test_soft_labels(iris):
     assert soft.predict_mass(X).frame == ("v", "u", "w")
     np.testing.assert_allclose(soft.predict_proba(X), hard.predict_proba(X), atol=0.02)
     scaled = EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
-    assert (scaled.fit(X, soft.predict_mass(X)).predict(X) == np.array(certain.frame)[y]).mean() > 0.9
+    assert (
+        scaled.fit(X, soft.predict_mass(X)).predict(X) == np.array(certain.frame)[y]
+    ).mean() > 0.9
     with pytest.raises(InvalidInputError, match=r"^y\b"):
         EvidenceFromClassifier(LinearDiscriminantAnalysis()).fit(X, soft.predict_mass(X))
 
 
-# ---- torch ----------------------------------------------------------------------------------------------------------
+# ---- torch ---------------------------------------------------------------------------------------
 
 
 def network(torch, outputs, last=()):
     torch.manual_seed(0)
     return torch.nn.Sequential(
-        torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Dropout(0.5), torch.nn.Linear(6, outputs), *last
+        torch.nn.Linear(4, 6),
+        torch.nn.Tanh(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(6, outputs),
+        *last,
     )
 
 
@@ -265,7 +310,8 @@ def test_torch_networks(iris):
 
 def test_torch_network_with_one_output(iris):
     torch = pytest.importorskip("torch")
-    X, y = iris[0][:100], iris[1][:100]
+    X = iris[0][:100]
+    y = iris[1][:100]
     net = network(torch, 1, [torch.nn.Sigmoid()])
     model = EvidenceFromClassifier(net, prefit=True).fit(X, y)
     positive = net.eval()(torch.tensor(X, dtype=torch.float32)).detach().numpy().ravel()
@@ -275,7 +321,9 @@ def test_torch_network_with_one_output(iris):
 def test_torch_network_of_images():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32, 3))
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32, 3)
+    )
     X = np.random.default_rng(0).normal(size=(10, 1, 6, 6)).astype(np.float32)
     masses = EvidenceFromClassifier(net, prefit=True).fit(X).predict_mass(X)
     theirs = torch.softmax(net(torch.tensor(X)), dim=1).detach().numpy()
@@ -295,7 +343,7 @@ def test_invalid_networks(iris):
         EvidenceFromClassifier(torch.nn.Sequential(torch.nn.ReLU()), prefit=True).fit(X, y)
 
 
-# ---- scikit-learn and pandas, invalid input -------------------------------------------------------------------------
+# ---- scikit-learn and pandas, invalid input ------------------------------------------------------
 
 
 def test_pipelines_receive_tables(iris):
@@ -306,7 +354,9 @@ def test_pipelines_receive_tables(iris):
     model = EvidenceFromClassifier(make_pipeline(columns, LogisticRegression())).fit(table, y)
     masses = model.predict_mass(table.iloc[:7])
     assert list(masses.index) == list(range(1000, 1007))
-    np.testing.assert_allclose(model.predict_proba(table), model.estimator_.predict_proba(table), atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(table), model.estimator_.predict_proba(table), atol=1e-12
+    )
 
 
 def test_searches_and_cross_validation(iris):
@@ -323,7 +373,11 @@ def test_searches_and_cross_validation(iris):
         (EvidenceFromClassifier(GaussianNB()), TypeError, r"^estimator\b"),
         (EvidenceFromClassifier(prefit=True), ValueError, r"^estimator\b"),
         (EvidenceFromClassifier(focal_sets="pairs"), ValueError, r"^focal_sets\b"),
-        (EvidenceFromClassifier(OneVsRestClassifier(LogisticRegression())), TypeError, r"^estimator\b"),
+        (
+            EvidenceFromClassifier(OneVsRestClassifier(LogisticRegression())),
+            TypeError,
+            r"^estimator\b",
+        ),
     ],
     ids=["naive Bayes", "nothing fitted", "focal sets", "one versus rest"],
 )
@@ -334,7 +388,8 @@ def test_invalid_classifiers(iris, model, error, message):
 
 @pytest.mark.parametrize("prefit", [False, True])
 @pytest.mark.parametrize(
-    "estimator", [np.eye(2), "LogisticRegression", LogisticRegression, 0.5, list(range(100)), load_iris]
+    "estimator",
+    [np.eye(2), "LogisticRegression", LogisticRegression, 0.5, list(range(100)), load_iris],
 )
 def test_invalid_estimators(iris, estimator, prefit):
     model = EvidenceFromClassifier(estimator, prefit=prefit)

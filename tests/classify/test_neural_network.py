@@ -27,7 +27,9 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def quick(n_prototypes="auto", **parameters):
-    return EvidentialNeuralNetworkClassifier(n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters)
+    return EvidentialNeuralNetworkClassifier(
+        n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +52,15 @@ def random_problem(seed=0, n=12, p=3, r=4, n_classes=3):
     parameters = rng.normal(size=r * (p + n_classes + 2))
     X = rng.normal(size=(n, p))
     lower = rng.uniform(0, 0.5, size=(n, n_classes))
-    return parameters, X, lower, lower + rng.uniform(0, 0.3, size=lower.shape) * (rng.random(lower.shape) < 0.5)
+    return (
+        parameters,
+        X,
+        lower,
+        lower + rng.uniform(0, 0.3, size=lower.shape) * (rng.random(lower.shape) < 0.5),
+    )
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -61,7 +68,9 @@ def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
     parameters, targets = make_start(case)
-    cost, gradient = network.network_cost(parameters, case["x"], targets, targets, p["lambda"], p["mu"])
+    cost, gradient = network.network_cost(
+        parameters, case["x"], targets, targets, p["lambda"], p["mu"]
+    )
     case.assert_equal("cost0", cost)
     by = network.unpack(gradient, case["x"].shape[1], targets.shape[1])
     case.assert_equal("grad_W0", by[0])
@@ -69,9 +78,14 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("grad_beta0", by[2])
     case.assert_equal("grad_alpha0", by[3])  # exact; that of the R package is approximate
     assert np.abs(by[3] - case["grad_alpha0_R"]).max() > 1e-6 * np.abs(by[3]).max()
-    u, alpha = network.memberships(case["beta0"]), network.reliabilities(case["alpha0"])
-    case.assert_equal("mass_test_init", network.network_masses(case["xtest"], case["W0"], case["gamma0"], alpha, u))
-    u, alpha = network.memberships(case["beta"]), network.reliabilities(case["alpha"])
+    u = network.memberships(case["beta0"])
+    alpha = network.reliabilities(case["alpha0"])
+    case.assert_equal(
+        "mass_test_init",
+        network.network_masses(case["xtest"], case["W0"], case["gamma0"], alpha, u),
+    )
+    u = network.memberships(case["beta"])
+    alpha = network.reliabilities(case["alpha"])
     masses = network.network_masses(case["xtest"], case["W"], case["gamma"], alpha, u)
     case.assert_equal("mass_test", masses, rtol=1e-7, atol=1e-9)
     sure = case["ypred_tied"] == 0
@@ -106,7 +120,10 @@ def test_gradient_against_finite_differences(mixing, mu):
         return network.network_cost(values, X, lower, upper, mixing, mu)[0]
 
     step = 1e-6
-    numeric = [(cost(parameters + e) - cost(parameters - e)) / (2 * step) for e in step * np.eye(len(parameters))]
+    numeric = [
+        (cost(parameters + e) - cost(parameters - e)) / (2 * step)
+        for e in step * np.eye(len(parameters))
+    ]
     gradient = network.network_cost(parameters, X, lower, upper, mixing, mu)[1]
     np.testing.assert_allclose(gradient, numeric, atol=1e-8)
 
@@ -114,20 +131,26 @@ def test_gradient_against_finite_differences(mixing, mu):
 def test_masses_equal_sequential_combination():
     parameters, X, _, _ = random_problem(3)
     prototypes, gamma, beta, xi = network.unpack(parameters, 3, 3)
-    u, alpha = network.memberships(beta), network.reliabilities(xi)
+    u = network.memberships(beta)
+    alpha = network.reliabilities(xi)
     family = FocalSets.simple(3, empty=False)
     s = alpha * np.exp(-0.5 * gamma**2 * ((X[:, None] - prototypes) ** 2).sum(axis=2))
     combined = MassFunctions(np.column_stack([s[:, [0]] * u[0], 1 - s[:, 0]]), family)
     for i in range(1, len(gamma)):
-        combined = combined.combine(MassFunctions(np.column_stack([s[:, [i]] * u[i], 1 - s[:, i]]), family))
+        combined = combined.combine(
+            MassFunctions(np.column_stack([s[:, [i]] * u[i], 1 - s[:, i]]), family)
+        )
     masses = network.network_masses(X, prototypes, gamma, alpha, u)
     np.testing.assert_allclose(masses, combined.to_family(family).masses, atol=1e-12)
 
 
 def test_many_reliable_prototypes_do_not_underflow():
     r = 400
-    parameters = np.concatenate([np.zeros(r), np.ones(r), np.tile([1.0, 1.0, 1.0], r), np.full(r, 20.0)])
-    X, targets = np.zeros((2, 1)), np.eye(3)[:2]
+    parameters = np.concatenate(
+        [np.zeros(r), np.ones(r), np.tile([1.0, 1.0, 1.0], r), np.full(r, 20.0)]
+    )
+    X = np.zeros((2, 1))
+    targets = np.eye(3)[:2]
     cost, gradient = network.network_cost(parameters, X, targets, targets, 0.5, 0.0)
     assert np.isfinite(cost)
     assert np.isfinite(gradient).all()
@@ -140,22 +163,27 @@ def test_many_reliable_prototypes_do_not_underflow():
     np.testing.assert_allclose(masses[0, :2], 0.5, atol=1e-9)
 
 
-# ---- quality --------------------------------------------------------------------------------------------------------
+# ---- quality -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_prototypes", [33, pytest.param(55, marks=pytest.mark.long)])
 def test_vowel(shared, n_prototypes):
     """Published errors: 0.38 and 0.37."""
     with np.load(shared / "data" / "vowel.npz") as z:
-        X, y, train = z["X"].astype(float), z["y"], z["train"]
-    model = EvidentialNeuralNetworkClassifier(n_prototypes, n_init=2, random_state=0).fit(X[train], y[train])
+        X = z["X"].astype(float)
+        y = z["y"]
+        train = z["train"]
+    model = EvidentialNeuralNetworkClassifier(n_prototypes, n_init=2, random_state=0).fit(
+        X[train], y[train]
+    )
     assert 1 - model.score(X[~train], y[~train]) <= 0.40
 
 
 def test_glass(shared):
     """Published error: 0.3333."""
     with np.load(shared / "data" / "glass_evclass.npz") as z:
-        X, y = z["X"].astype(float), z["y"]
+        X = z["X"].astype(float)
+        y = z["y"]
     errors = []
     for seed in range(3):
         model = EvidentialNeuralNetworkClassifier(7, random_state=seed).fit(X[:89], y[:89])
@@ -186,16 +214,21 @@ def test_unit_and_origin_have_no_effect(iris):
     other = quick(6).fit(X * 1000, y)
     np.testing.assert_allclose(other.predict_mass(X * 1000).masses, one, atol=1e-3)
     # The fitted attributes are in the units of the data.
-    masses = network.network_masses(X * 1000, other.prototypes_, other.gamma_, other.reliabilities_, other.memberships_)
+    masses = network.network_masses(
+        X * 1000, other.prototypes_, other.gamma_, other.reliabilities_, other.memberships_
+    )
     np.testing.assert_allclose(masses, other.predict_mass(X * 1000).masses, atol=1e-9)
 
 
-# ---- regularization, starts -----------------------------------------------------------------------------------------
+# ---- regularization, starts ----------------------------------------------------------------------
 
 
 def test_regularization_reduces_reliabilities(iris):
     X, y = iris
-    sums = [quick(15, regularization=mu).fit(X, y).reliabilities_.sum() for mu in (0.0, 1e-3, 1e-2, 10.0)]
+    sums = [
+        quick(15, regularization=mu).fit(X, y).reliabilities_.sum()
+        for mu in (0.0, 1e-3, 1e-2, 10.0)
+    ]
     assert sums[0] > sums[1] > sums[2] > sums[3]
     assert sums[3] < 0.1
 
@@ -207,10 +240,17 @@ def test_cross_validation(iris):
     assert list(model.cv_losses_) == grid
     assert model.regularization_ == min(grid, key=model.cv_losses_.get)
     assert model.cv_losses_[10.0] > 2 * model.cv_losses_[0.0]
-    assert quick(6, regularization="cv", cv=2).fit(X, y).regularization_ in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
+    assert quick(6, regularization="cv", cv=2).fit(X, y).regularization_ in (
+        0.0,
+        1e-5,
+        1e-4,
+        1e-3,
+        1e-2,
+    )
     assert quick(6, regularization=0.01).fit(X, y).regularization_ == 0.01
     rare = np.r_[0:50, 50:100, [149]]
-    assert quick(6, regularization=grid, cv=3).fit(X[rare], y[rare]).regularization_ in grid  # a class with one object
+    # a class with one object
+    assert quick(6, regularization=grid, cv=3).fit(X[rare], y[rare]).regularization_ in grid
 
 
 def test_fixed_prototypes(iris):
@@ -263,7 +303,8 @@ def test_classes_with_few_objects(iris):
     with pytest.raises(InvalidInputError, match=r"^n_prototypes\b"):
         quick(60).fit(X[rare], y[rare])
     twins = quick(4).fit(
-        np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]] + np.eye(12, 2), np.arange(12) % 2
+        np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]] + np.eye(12, 2),
+        np.arange(12) % 2,
     )
     assert np.isfinite(twins.predict_mass([[0.0, 0.0]]).masses).all()
 
@@ -273,7 +314,7 @@ def test_identical_objects():
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 0.5, atol=0.01)
 
 
-# ---- labels ---------------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------
 
 
 def test_permuted_classes_permute_columns(iris):
@@ -293,7 +334,9 @@ def test_soft_labels(blobs):
     model = quick(6).fit(X, labels)
     assert (model.predict(X) == np.array(["a", "b", "c"])[y]).mean() > 0.9
     # A pair of classes excludes the third.
-    pairs = MassFunctions.from_dict([{(k, (k + 1) % 3): 1.0} if i % 3 else {k: 1.0} for i, k in enumerate(y)], range(3))
+    pairs = MassFunctions.from_dict(
+        [{(k, (k + 1) % 3): 1.0} if i % 3 else {k: 1.0} for i, k in enumerate(y)], range(3)
+    )
     assert (quick(6).fit(X, pairs).predict(X) == y).mean() > 0.85
 
 
@@ -302,7 +345,8 @@ def test_vacuous_labels_have_no_effect_on_the_cost():
     n = len(X)
     targets = np.eye(3)[np.arange(n) % 3]
     known = network.network_cost(parameters, X, targets, targets, 1.0, 0.0)
-    lower, upper = np.vstack([targets, np.zeros((n, 3))]), np.vstack([targets, np.ones((n, 3))])
+    lower = np.vstack([targets, np.zeros((n, 3))])
+    upper = np.vstack([targets, np.ones((n, 3))])
     both = network.network_cost(parameters, np.vstack([X, X]), lower, upper, 1.0, 0.0)
     assert 2 * both[0] == pytest.approx(known[0])
     np.testing.assert_allclose(2 * both[1], known[1], atol=1e-14)
@@ -316,19 +360,21 @@ def test_half_of_the_labels_vacuous(blobs):
     assert (model.predict(X) == y).mean() > 0.9
 
 
-# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def test_pipelines_and_searches(iris):
     X, y = iris
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), quick()), {"evidentialneuralnetworkclassifier__n_prototypes": [3, 6]}, cv=3
+        make_pipeline(StandardScaler(), quick()),
+        {"evidentialneuralnetworkclassifier__n_prototypes": [3, 6]},
+        cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.9
     assert cross_val_score(quick(6, regularization=1e-3), X, y, cv=3).mean() > 0.9
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ CASES = ["rbf_glass_p7", "rbf_ionosphere_p6", "rbf_iris_p5"]
 
 
 @parametrize_with_checks(
-    [EvidentialRBFClassifier(n_init=1), EvidentialRBFClassifier(6, regularization=[1e-3, 1e-1], cv=2, n_init=1)]
+    [
+        EvidentialRBFClassifier(n_init=1),
+        EvidentialRBFClassifier(6, regularization=[1e-3, 1e-1], cv=2, n_init=1),
+    ]
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
@@ -26,7 +29,9 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def quick(n_prototypes="auto", **parameters):
-    return EvidentialRBFClassifier(n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters)
+    return EvidentialRBFClassifier(
+        n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,7 @@ def make_start(case):
     )
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -62,7 +67,9 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("conf_test_init", evidence.conflict)
     final = rbf.compute_evidence(case["xtest"], case["P"], case["Gamma"], case["W"])
     case.assert_equal("prob_test", final.probabilities, rtol=1e-6, atol=1e-9)
-    case.assert_equal("mass_test", MassFunctions(final.masses(family), family).to_dense(), rtol=1e-6, atol=1e-9)
+    case.assert_equal(
+        "mass_test", MassFunctions(final.masses(family), family).to_dense(), rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -85,7 +92,8 @@ def test_objective_equals_the_reference(reference, name):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_gradient_against_finite_differences(n_classes):
     rng = np.random.default_rng(0)
-    X, contour = rng.normal(size=(15, 3)), rng.uniform(0.1, 1, size=(15, n_classes))
+    X = rng.normal(size=(15, 3))
+    contour = rng.uniform(0.1, 1, size=(15, n_classes))
     contour[:5] = np.eye(n_classes)[rng.integers(n_classes, size=5)]
     parameters = rng.normal(size=4 * (3 + n_classes + 1))
 
@@ -93,11 +101,16 @@ def test_gradient_against_finite_differences(n_classes):
         return rbf.network_cost(values, X, contour, 0.05)[0]
 
     step = 1e-6
-    numeric = [(cost(parameters + e) - cost(parameters - e)) / (2 * step) for e in step * np.eye(len(parameters))]
-    np.testing.assert_allclose(rbf.network_cost(parameters, X, contour, 0.05)[1], numeric, atol=1e-8)
+    numeric = [
+        (cost(parameters + e) - cost(parameters - e)) / (2 * step)
+        for e in step * np.eye(len(parameters))
+    ]
+    np.testing.assert_allclose(
+        rbf.network_cost(parameters, X, contour, 0.05)[1], numeric, atol=1e-8
+    )
 
 
-# ---- quality --------------------------------------------------------------------------------------------------------
+# ---- quality -------------------------------------------------------------------------------------
 
 
 def test_iris(iris):
@@ -107,7 +120,9 @@ def test_iris(iris):
     masses = model.predict_mass(X)
     np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
     np.testing.assert_allclose(masses.plausibility_transform(), model.predict_proba(X), atol=1e-12)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+    np.testing.assert_array_equal(
+        model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)]
+    )
     assert len(masses.focal_sets) == 7
 
 
@@ -120,7 +135,8 @@ def test_masses_are_vacuous_far_from_the_prototypes(iris):
 
 def test_ionosphere(shared):
     with np.load(shared / "data" / "ionosphere.npz") as z:
-        X, y = z["X"].astype(float), z["y"]
+        X = z["X"].astype(float)
+        y = z["y"]
     model = EvidentialRBFClassifier(20, random_state=0).fit(X[:176], y[:176])
     assert 1 - model.score(X[176:], y[176:]) <= 0.12
 
@@ -139,15 +155,20 @@ def test_many_classes():
 def test_unit_and_origin_have_little_effect(iris):
     X, y = iris
     one = quick(6).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(quick(6).fit(X * 1000 + 5e4, y).predict_proba(X * 1000 + 5e4), one, atol=0.03)
+    np.testing.assert_allclose(
+        quick(6).fit(X * 1000 + 5e4, y).predict_proba(X * 1000 + 5e4), one, atol=0.03
+    )
 
 
-# ---- regularization, starts -----------------------------------------------------------------------------------------
+# ---- regularization, starts ----------------------------------------------------------------------
 
 
 def test_regularization(iris):
     X, y = iris
-    norms = [np.square(quick(6, regularization=p).fit(X, y).prototype_weights_).sum() for p in (1e-5, 1e-3, 1e-1, 10.0)]
+    norms = [
+        np.square(quick(6, regularization=p).fit(X, y).prototype_weights_).sum()
+        for p in (1e-5, 1e-3, 1e-1, 10.0)
+    ]
     assert norms[0] > norms[1] > norms[2] > norms[3]
     grid = [1e-3, 10.0]
     model = quick(6, regularization=grid, cv=3).fit(X, y)
@@ -167,7 +188,8 @@ def test_fixed_prototypes(iris):
 
 def test_restarts_histories_and_seeds(iris):
     X, y = iris
-    one, several = quick(6).fit(X, y), quick(6, n_init=4).fit(X, y)
+    one = quick(6).fit(X, y)
+    several = quick(6, n_init=4).fit(X, y)
     assert several.objective_ <= one.objective_ + 1e-12
     assert np.all(np.diff(several.history_) <= 0)
     assert several.converged_
@@ -184,7 +206,7 @@ def test_clusters_of_one_object_are_removed():
     assert len(quick(2).fit([[0.0], [1.0]], [0, 1]).prototypes_) == 2
 
 
-# ---- labels ---------------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------
 
 
 def test_soft_labels(iris):
@@ -201,22 +223,27 @@ def test_soft_labels(iris):
 
 def test_vacuous_labels_have_no_effect_on_the_cost():
     rng = np.random.default_rng(0)
-    X, targets = rng.normal(size=(10, 2)), np.eye(3)[np.arange(10) % 3]
+    X = rng.normal(size=(10, 2))
+    targets = np.eye(3)[np.arange(10) % 3]
     parameters = rng.normal(size=4 * 6)
     known = rbf.network_cost(parameters, X, targets, 0.0)
-    both = rbf.network_cost(parameters, np.vstack([X, X]), np.vstack([targets, np.ones((10, 3))]), 0.0)
+    both = rbf.network_cost(
+        parameters, np.vstack([X, X]), np.vstack([targets, np.ones((10, 3))]), 0.0
+    )
     assert 2 * both[0] == pytest.approx(known[0])
     np.testing.assert_allclose(2 * both[1], known[1], atol=1e-13)
 
 
 def test_searches(iris):
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), quick(5)), {"evidentialrbfclassifier__regularization": [1e-3, 1.0]}, cv=3
+        make_pipeline(StandardScaler(), quick(5)),
+        {"evidentialrbfclassifier__regularization": [1e-3, 1.0]},
+        cv=3,
     ).fit(*iris)
     assert search.best_params_["evidentialrbfclassifier__regularization"] == 1e-3
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

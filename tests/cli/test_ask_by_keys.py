@@ -16,7 +16,20 @@ termios = pytest.importorskip("termios")
 
 TIMEOUT = 300.0  # seconds
 COMMAND = "from dempster.apps.cli import main; main()"
-OPTIONS = ("ask", "flowers.csv", "-c", "3", "--method", "evclus", "--n-init", "2", "--index", "name", "-n", "4")
+OPTIONS = (
+    "ask",
+    "flowers.csv",
+    "-c",
+    "3",
+    "--method",
+    "evclus",
+    "--n-init",
+    "2",
+    "--index",
+    "name",
+    "-n",
+    "4",
+)
 
 
 class Terminal:
@@ -38,7 +51,9 @@ class Terminal:
 
     def press(self, key, then):
         """Press a key when the program waits for one, and wait for the text that follows."""
-        self._wait(lambda: not termios.tcgetattr(self.screen)[3] & termios.ICANON, "waits for a key")
+        self._wait(
+            lambda: not termios.tcgetattr(self.screen)[3] & termios.ICANON, "waits for a key"
+        )
         before = len(self.seen)
         os.write(self.screen, key.encode())
         self._wait(lambda: then in self.seen[before:], f"answers {then!r} to {key!r}")
@@ -61,7 +76,10 @@ class Terminal:
 
     def _read(self, seconds):
         try:
-            new = os.read(self.screen, 4096) if select.select([self.screen], [], [], seconds)[0] else b""
+            if select.select([self.screen], [], [], seconds)[0]:
+                new = os.read(self.screen, 4096)
+            else:
+                new = b""
         except OSError:
             new = b""
         self.seen += new.decode(errors="replace")
@@ -77,7 +95,8 @@ def folder(tmp_path):
 def test_answers_by_keys(folder):
     terminal = Terminal(folder, *OPTIONS, "--partition", "new.csv")
     terminal.press("y", "yes")
-    terminal.press("x", "y same cluster, n different clusters")  # not a valid key: the program prints the keys
+    # not a valid key: the program prints the keys
+    terminal.press("x", "y same cluster, n different clusters")
     terminal.press("n", "no")
     terminal.press("u", "undo")
     terminal.press("?", "do not know")
@@ -99,7 +118,12 @@ def test_quit(folder, key):
     terminal.press("n", "no")
     terminal.press(key, "quit")
     assert terminal.wait() == 0, terminal.seen
-    assert pd.read_csv(folder / "flowers.answers.csv")["answer"].fillna("").tolist() == ["different", "", "", ""]
+    assert pd.read_csv(folder / "flowers.answers.csv")["answer"].fillna("").tolist() == [
+        "different",
+        "",
+        "",
+        "",
+    ]
 
 
 def test_interrupted(folder):

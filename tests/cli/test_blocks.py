@@ -43,7 +43,9 @@ def test_folder_of_masses(folder, name):
     assert "left out columns that are not numeric: name" in done.output
     assert "left out constant columns: same" in done.output
     assert "a pass over X begins, for moments" in done.output
-    assert re.search(r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB", done.output)
+    assert re.search(
+        r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB", done.output
+    )
     (path,) = (folder / "out").iterdir()
     found = read_partition(path)
     expected = ECM(3, random_state=0).fit(StandardScaler().fit_transform(NUMBERS)).credal_partition_
@@ -54,18 +56,26 @@ def test_save_model_and_config(folder):
     outputs = "--save-model", folder / "m.dempster", "--save-config", folder / "r.toml"
     done = run(folder / "in", "-o", folder / "out", "--exclude", "n", *outputs)
     assert done.exit_code == 0, done.output
-    model, written = load(folder / "m.dempster"), read_partition(next((folder / "out").iterdir()))
+    model = load(folder / "m.dempster")
+    written = read_partition(next((folder / "out").iterdir()))
     np.testing.assert_array_equal(model.predict_mass(TABLE).masses, written.masses)
-    again = CliRunner().invoke(cluster, ["--config", str(folder / "r.toml"), "-o", str(folder / "again")])
+    again = CliRunner().invoke(
+        cluster, ["--config", str(folder / "r.toml"), "-o", str(folder / "again")]
+    )
     assert again.exit_code == 0, again.output
-    np.testing.assert_array_equal(read_partition(next((folder / "again").iterdir())).masses, written.masses)
+    np.testing.assert_array_equal(
+        read_partition(next((folder / "again").iterdir())).masses, written.masses
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--plot", "a.png"], "--plot cannot be used with a table that is read in blocks"),
-        (["--confidence", "0.9"], "--confidence cannot be used with a table that is read in blocks"),
+        (
+            ["--confidence", "0.9"],
+            "--confidence cannot be used with a table that is read in blocks",
+        ),
         (["--save-model", "m.txt"], "--save-model: the extension must be .dempster"),
         (["--columns", "z"], "no column 'z'"),
         (["--columns", "name"], "--columns: column 'name' is not numeric"),
@@ -93,10 +103,19 @@ def test_dask(folder, monkeypatch):
     monkeypatch.setattr(cluster_blocks, "DASK_TIMEOUT", 1)
     expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
-        done = run(folder / "in", "-o", folder / "there", "--exclude", "n", "--dask", cluster.scheduler_address)
+        done = run(
+            folder / "in",
+            "-o",
+            folder / "there",
+            "--exclude",
+            "n",
+            "--dask",
+            cluster.scheduler_address,
+        )
     assert done.exit_code == 0, done.output
     tables = [
-        np.concatenate([read_partition(f).masses for f in sorted((folder / n).iterdir())]) for n in ("here", "there")
+        np.concatenate([read_partition(f).masses for f in sorted((folder / n).iterdir())])
+        for n in ("here", "there")
     ]
     np.testing.assert_allclose(*tables, atol=1e-8)
     assert expected.exit_code == 0

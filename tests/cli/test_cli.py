@@ -40,7 +40,10 @@ def run(*arguments):
 
 
 def cluster(*arguments):
-    method = () if "--method" in arguments else ("--method", "ecm")
+    if "--method" in arguments:
+        method = ()
+    else:
+        method = ("--method", "ecm")
     return run("cluster", *arguments, *method, "--n-init", 2)
 
 
@@ -48,7 +51,7 @@ def file_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-# ---- the executable -------------------------------------------------------------------------------------------------
+# ---- the executable ------------------------------------------------------------------------------
 
 
 def test_version_and_help():
@@ -71,23 +74,31 @@ def test_help_needs_no_heavy_imports():
             f"import sys; from dempster.apps.cli import program; sys.argv[1:] = {command.split()}\n"
             f"try: program.main()\nexcept SystemExit: print([name for name in {heavy} if name in sys.modules])"
         )
-        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert found.stdout.splitlines()[-1] == "[]", command
 
 
 def test_progress_on_a_terminal(data):
-    pty, termios = (pytest.importorskip(name, reason="no terminals on Windows") for name in ("pty", "termios"))
+    pty, termios = (
+        pytest.importorskip(name, reason="no terminals on Windows") for name in ("pty", "termios")
+    )
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
     # This is long enough for progress to be shown.
     command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--method", "evclus", "--n-init", "300"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True
+    )
     os.close(terminal)
     shown = _read_terminal(master)
     assert "starts" in shown
     assert "objective" in shown
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("EVCLUS, 3 clusters: 60 objects, 3 attributes (standardized), stress ")
+    assert lines[0].startswith(
+        "EVCLUS, 3 clusters: 60 objects, 3 attributes (standardized), stress "
+    )
     assert ", best of 300 starts, " in lines[0]
     assert lines[0].endswith(" s")
     assert lines[1] == ""
@@ -117,11 +128,35 @@ def restore_interrupts():
 def test_interrupt(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
-    command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
-    command += ["--labels", "labels.csv", "--save-model", "m.dempster", "--plot", "p.png", "--save-config", "r.toml"]
+    command = [
+        EXECUTABLE,
+        "cluster",
+        "large.npy",
+        "-c",
+        "8",
+        "--n-init",
+        "10000",
+        "--focal-sets",
+        "pairs",
+    ]
+    command += [
+        "--labels",
+        "labels.csv",
+        "--save-model",
+        "m.dempster",
+        "--plot",
+        "p.png",
+        "--save-config",
+        "r.toml",
+    ]
     (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=restore_interrupts
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=restore_interrupts,
     )
     try:
         first = process.stderr.readline()
@@ -140,9 +175,16 @@ def test_interrupt(tmp_path):
 def test_demo_without_torch(tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
     code = "import sys; from dempster.apps.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
     assert done.stderr == ""
-    assert file_names(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
+    assert file_names(tmp_path / "demo") == [
+        "convergence.png",
+        "example.csv",
+        "partition.csv",
+        "partition.png",
+    ]
     table = pd.read_csv(tmp_path / "demo" / "example.csv")
     partition = read_partition(tmp_path / "demo" / "partition.csv")
     assert table.shape == (400, 2)
@@ -151,7 +193,13 @@ def test_demo_without_torch(tmp_path):
     assert 0 < len(partition.outliers) < 20
     assert 0 < len(partition.ambiguous) < 200
     assert str(partition.summary()) in done.stdout
-    for word in ("certain", "ambiguous", "outlier", "wrote demo/example.csv", "dempster cluster demo/example.csv"):
+    for word in (
+        "certain",
+        "ambiguous",
+        "outlier",
+        "wrote demo/example.csv",
+        "dempster cluster demo/example.csv",
+    ):
         assert word in done.stdout
     for name in ("partition.png", "convergence.png"):
         content = (tmp_path / "demo" / name).read_bytes()
@@ -162,7 +210,9 @@ def test_demo_without_torch(tmp_path):
 def test_commands_proposed_by_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", "--output", "deep/er").stdout
-    proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  dempster ")]
+    proposed = [
+        line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  dempster ")
+    ]
     assert len(proposed) == 4
     for command in proposed:
         if "--report" in command:
@@ -170,11 +220,13 @@ def test_commands_proposed_by_demo(tmp_path, monkeypatch):
         assert run(*command[1:]).exit_code == 0, command
 
 
-# ---- results --------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def test_partition_equals_that_of_the_estimator(data):
-    result = cluster(data, "-c", 3, "--seed", 5, "--no-scale", "-p", "delta=900", "--focal-sets", "full")
+    result = cluster(
+        data, "-c", 3, "--seed", 5, "--no-scale", "-p", "delta=900", "--focal-sets", "full"
+    )
     assert result.exit_code == 0, result.output
     expected = ECM(3, delta=900, n_init=2, random_state=5, focal_sets="full").fit(blobs())
     read = read_partition(data.with_name("data.partition.csv"))
@@ -186,7 +238,8 @@ def test_partition_equals_that_of_the_estimator(data):
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"])
 def test_input_formats(tmp_path, suffix):
-    table, path = blobs(), tmp_path / f"data.{suffix}"
+    table = blobs()
+    path = tmp_path / f"data.{suffix}"
     {
         "csv": lambda: table.to_csv(path, index=False),
         "csv.gz": lambda: table.to_csv(path, index=False),
@@ -200,7 +253,9 @@ def test_input_formats(tmp_path, suffix):
     scaled = (table.to_numpy() - table.to_numpy().mean(axis=0)) / table.to_numpy().std(axis=0)
     expected = ECM(3, n_init=2, random_state=0).fit(scaled).credal_partition_.masses
     # Means of columns may be summed in another order.
-    np.testing.assert_allclose(read_partition(tmp_path / "data.partition.csv").masses, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        read_partition(tmp_path / "data.partition.csv").masses, expected, rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "npz"])
@@ -239,10 +294,14 @@ def test_index(tmp_path):
 
 def test_columns_and_exclude(data):
     assert "2 attributes" in cluster(data, "-c", 3, "--columns", "length,width").stdout
-    assert "2 attributes" in cluster(data, "-c", 3, "--columns", "length", "--columns", "width").stdout
+    assert (
+        "2 attributes" in cluster(data, "-c", 3, "--columns", "length", "--columns", "width").stdout
+    )
     first = read_partition(data.with_name("data.partition.csv"))
     assert "2 attributes" in cluster(data, "-c", 3, "--exclude", "depth").stdout
-    np.testing.assert_array_equal(read_partition(data.with_name("data.partition.csv")).masses, first.masses)
+    np.testing.assert_array_equal(
+        read_partition(data.with_name("data.partition.csv")).masses, first.masses
+    )
 
 
 def test_notes_on_ignored_columns(tmp_path):
@@ -275,17 +334,27 @@ def test_missing_values(tmp_path, method):
     table = blobs()
     table.loc[[3, 7], "length"] = np.nan
     table.iloc[9] = np.nan
-    path, output = tmp_path / "data.csv", tmp_path / "data.partition.csv"
+    path = tmp_path / "data.csv"
+    output = tmp_path / "data.partition.csv"
     table.to_csv(path, index=False)
     failed = cluster(path, "-c", 3, "--method", method)
     assert failed.exit_code == 1
-    for text in ("3 rows of 60 with missing values (in 'length', 'width', 'depth')", "--missing partial", "--exclude"):
+    for text in (
+        "3 rows of 60 with missing values (in 'length', 'width', 'depth')",
+        "--missing partial",
+        "--exclude",
+    ):
         assert text in failed.stderr
-    partial = cluster(path, "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png")
+    partial = cluster(
+        path, "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png"
+    )
     assert "left out 1 row of 60 without any value" in partial.stderr
     assert "2 rows of 59 compared by the values that are present" in partial.stderr
     assert read_partition(output).index.tolist() == [i for i in range(60) if i != 9]
-    assert "left out 3 rows of 60" in cluster(path, "-c", 3, "--method", method, "--missing", "drop").stderr
+    assert (
+        "left out 3 rows of 60"
+        in cluster(path, "-c", 3, "--method", method, "--missing", "drop").stderr
+    )
     assert read_partition(output).index.tolist() == [i for i in range(60) if i not in (3, 7, 9)]
 
 
@@ -298,7 +367,13 @@ def test_quiet_and_verbose(data):
 
 @pytest.mark.parametrize(
     ("suffix", "columns"),
-    [("png", "length"), ("png", "length,width"), ("png", "length,width,depth"), ("svg", "length"), ("pdf", "length")],
+    [
+        ("png", "length"),
+        ("png", "length,width"),
+        ("png", "length,width,depth"),
+        ("svg", "length"),
+        ("pdf", "length"),
+    ],
 )
 def test_plot(data, suffix, columns):
     result = cluster(data, "-c", 3, "--plot", data.with_name(f"p.{suffix}"), "--columns", columns)

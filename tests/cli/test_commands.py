@@ -18,7 +18,9 @@ from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
 
 
 def run(*arguments, code=0, **options):
-    result = CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster", **options)
+    result = CliRunner().invoke(
+        program, [str(a) for a in arguments], prog_name="dempster", **options
+    )
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result
@@ -34,11 +36,21 @@ def document(*arguments, **options):
 def saved(folder):  # noqa: F811
     """Return a folder with a partition, a model and a recipe."""
     options = "-c", 3, "--index", "name", "--method", "ecm", "--n-init", 2
-    run("cluster", "flowers.csv", *options, "-o", "ecm.csv", "--save-model", "ecm.dempster", "--save-config", "r.toml")
+    run(
+        "cluster",
+        "flowers.csv",
+        *options,
+        "-o",
+        "ecm.csv",
+        "--save-model",
+        "ecm.dempster",
+        "--save-config",
+        "r.toml",
+    )
     return folder
 
 
-# ---- cluster --------------------------------------------------------------------------------------------------------
+# ---- cluster -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -52,7 +64,9 @@ def test_command_equals_recipe(folder, name):  # noqa: F811
 
 def test_save_and_repeat_a_run(saved):
     recipe = Recipe.from_toml((saved / "r.toml").read_text())
-    assert recipe == Recipe("flowers.csv", index="name", method="ecm", clusters=3, parameters={"n_init": 2})
+    assert recipe == Recipe(
+        "flowers.csv", index="name", method="ecm", clusters=3, parameters={"n_init": 2}
+    )
     found = document("cluster", "--config", "r.toml", "-o", "again.csv")
     assert (saved / "again.csv").read_bytes() == (saved / "ecm.csv").read_bytes()
     assert Recipe.from_dict(found["recipe"]) == recipe
@@ -70,9 +84,16 @@ def test_confidence(folder):  # noqa: F811
     sets = np.load("out.npz")["sets"]
     column = pd.read_csv("flowers.partition.csv", dtype=str)["conformal_set"].tolist()
     assert column == ["|".join(map(str, np.flatnonzero(row))) or "∅" for row in sets]
-    size, stability = sets.sum(axis=1), found.pop("stability")
+    size = sets.sum(axis=1)
+    stability = found.pop("stability")
     one, several, none = (int(rows.sum()) for rows in (size == 1, size > 1, size == 0))
-    assert found == {"confidence": 0.8, "one": one, "several": several, "none": none, "mean_size": size.mean()}
+    assert found == {
+        "confidence": 0.8,
+        "one": one,
+        "several": several,
+        "none": none,
+        "mean_size": size.mean(),
+    }
     for words in (
         "sets of clusters at confidence 0.8",
         f"{one} objects with one cluster, {several} with several, {none} with none",
@@ -83,12 +104,25 @@ def test_confidence(folder):  # noqa: F811
 
 
 def test_saved_model_predicts_sets(folder):  # noqa: F811
-    options = "-c", 3, "--method", "ecm", "--n-init", 1, "--confidence", 0.8, "--save-model", "m.dempster"
+    options = (
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        "--n-init",
+        1,
+        "--confidence",
+        0.8,
+        "--save-model",
+        "m.dempster",
+    )
     run("cluster", "flowers.csv", *options)
     model = load("m.dempster")
     found = document("predict", "m.dempster", "flowers.csv", "-o", "new.npz")
     sets = np.load("new.npz")["sets"]
-    np.testing.assert_array_equal(sets, model.conformal.predict_set(model.prepare(pd.read_csv("flowers.csv"))))
+    np.testing.assert_array_equal(
+        sets, model.conformal.predict_set(model.prepare(pd.read_csv("flowers.csv")))
+    )
     assert found["sets"]["mean_size"] == sets.sum(axis=1).mean()
     save(model.conformal, "c.dempster")  # without the preparation of the table
     model.prepare(pd.read_csv("flowers.csv")).to_csv("prepared.csv")
@@ -98,7 +132,12 @@ def test_saved_model_predicts_sets(folder):  # noqa: F811
 
 def test_help_shows_options_of_the_method():
     shown = run("cluster", "--method", "ecm", "--help").stdout
-    for words in ("Parameters of --method ecm", "--delta X", "--metric euclidean|adaptive", "[default: auto]"):
+    for words in (
+        "Parameters of --method ecm",
+        "--delta X",
+        "--metric euclidean|adaptive",
+        "[default: auto]",
+    ):
         assert words in shown
     assert "--shape" in run("cluster", "--help").stdout
     assert "--n-prototypes" in run("classify", "--method", "rbf", "--help").stdout
@@ -144,32 +183,47 @@ def test_example_tables(tmp_path, monkeypatch):
     tables = [pd.read_csv(name) for name in ("flowers.csv", "new-flowers.csv", "wines.csv")]
     assert [table.shape for table in tables] == [(150, 6), (15, 5), (178, 15)]
     assert tables[0].groupby("species").size().tolist() == [50, 50, 50]
-    assert tables[2].groupby("grape").size().to_dict() == {"Barbera": 48, "Barolo": 59, "Grignolino": 71}
+    assert tables[2].groupby("grape").size().to_dict() == {
+        "Barbera": 48,
+        "Barolo": 59,
+        "Grignolino": 71,
+    }
     assert "flowers.csv exists" in run("example", "flowers.csv", code=1).stderr
-    assert "the example tables are flowers.csv, new-flowers.csv and wines.csv" in run("example", "x", code=2).stderr
+    assert (
+        "the example tables are flowers.csv, new-flowers.csv and wines.csv"
+        in run("example", "x", code=2).stderr
+    )
 
 
-# ---- models ---------------------------------------------------------------------------------------------------------
+# ---- models --------------------------------------------------------------------------------------
 
 
 def test_predict_prepares_new_rows(saved):
     flowers().iloc[::-1].drop(columns="color").to_csv("new.csv", index=False, sep=";", decimal=",")
     found = document("predict", "ecm.dempster", "new.csv")
     assert found["partition"]["n_objects"] == 60
-    predicted, trained = read_partition("new.predicted.csv"), read_partition("ecm.csv")
+    predicted = read_partition("new.predicted.csv")
+    trained = read_partition("ecm.csv")
     assert predicted.index.tolist() == trained.index.tolist()[::-1]
     np.testing.assert_allclose(predicted.masses[::-1], trained.masses, atol=1e-9)
     assert isinstance(load("ecm.dempster"), TableModel)
     flowers().drop(columns="depth").to_csv("less.csv", index=False)
-    assert "the table lacks the column 'depth'" in run("predict", "ecm.dempster", "less.csv", code=1).stderr
-    assert "contains a partition, not a model" in run("predict", "ecm.csv", "new.csv", code=1).stderr
+    assert (
+        "the table lacks the column 'depth'"
+        in run("predict", "ecm.dempster", "less.csv", code=1).stderr
+    )
+    assert (
+        "contains a partition, not a model" in run("predict", "ecm.csv", "new.csv", code=1).stderr
+    )
 
 
 def test_classify(folder):  # noqa: F811
     table = flowers(120)
     table.loc[table.index[90:], "color"] = None
     table.to_csv("part.csv", index=False)
-    found = document("classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.dempster")
+    found = document(
+        "classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.dempster"
+    )
     assert found["classes"] == ["blue", "red", "white"]
     assert found["n_training"] == 90
     assert found["cross_validation"]["accuracy"] > 0.95
@@ -178,16 +232,21 @@ def test_classify(folder):  # noqa: F811
     assert decided["decision"].tolist() == flowers(120)["color"].tolist()[90:]
     found = document("predict", "m.dempster", "part.csv")
     assert sum(found["decisions"].values()) == 120
-    sets = document("classify", "part.csv", "--target", "color", "--rule", "interval_dominance", "--cv", 0)
+    sets = document(
+        "classify", "part.csv", "--target", "color", "--rule", "interval_dominance", "--cv", 0
+    )
     assert sets["cross_validation"] == {}
     rejected = document("classify", "part.csv", "--target", "color", "--reject", 0.0, "--cv", 3)
     assert set(rejected["decisions"]) == {"undecided"}
-    wrong = run("classify", "part.csv", "--target", "color", "--rule", "maximality", "--reject", 0.1, code=2)
+    wrong = run(
+        "classify", "part.csv", "--target", "color", "--rule", "maximality", "--reject", 0.1, code=2
+    )
     assert "--reject cannot be used with --rule maximality" in wrong.stderr
 
 
 def test_classify_with_confidence(folder):  # noqa: F811
-    table, truth = flowers(120), flowers(120)["color"][90:]
+    table = flowers(120)
+    truth = flowers(120)["color"][90:]
     table.loc[table.index[90:], "color"] = None
     table.to_csv("part.csv", index=False)
     options = ("part.csv", "--target", "color", "--index", "name", "--confidence", 0.95, "--cv", 0)
@@ -200,17 +259,23 @@ def test_classify_with_confidence(folder):  # noqa: F811
     assert "--confidence cannot be used with --reject or --rule" in wrong.stderr
 
 
-# ---- partitions -----------------------------------------------------------------------------------------------------
+# ---- partitions ----------------------------------------------------------------------------------
 
 
 def test_convert(saved):
     first = read_partition("ecm.csv")
-    for before, after in (("ecm.csv", "a.rds"), ("a.rds", "b.parquet"), ("b.parquet", "c.dempster")):
+    for before, after in (
+        ("ecm.csv", "a.rds"),
+        ("a.rds", "b.parquet"),
+        ("b.parquet", "c.dempster"),
+    ):
         run("convert", before, after)
     run("convert", "c.dempster", "d.npz", "-q")
     np.testing.assert_allclose(read_partition("d.npz").masses, first.masses, atol=1e-12)
     assert document("convert", "ecm.dempster", "e.tsv")["partition"]["n_objects"] == 60
-    assert "TARGET: the extension must be one of" in run("convert", "ecm.csv", "x.docx", code=2).stderr
+    assert (
+        "TARGET: the extension must be one of" in run("convert", "ecm.csv", "x.docx", code=2).stderr
+    )
 
 
 def test_compare_and_combine(saved):
@@ -225,11 +290,25 @@ def test_compare_and_combine(saved):
     found = document("combine", "ecm.csv", "two.csv", "--rule", "average", "-o", "both.csv")
     assert found["partition"]["n_clusters"] == 3
     assert len(read_partition("both.csv")) == 60
-    assert "at least two partitions are needed, got 1 file" in run("compare", "ecm.csv", code=2).stderr
+    assert (
+        "at least two partitions are needed, got 1 file" in run("compare", "ecm.csv", code=2).stderr
+    )
 
 
 def test_select(folder):  # noqa: F811
-    found = document("select", "flowers.csv", "--to", 6, "--plot", "s.png", "-o", "s.csv", "--curve", "--method", "ecm")
+    found = document(
+        "select",
+        "flowers.csv",
+        "--to",
+        6,
+        "--plot",
+        "s.png",
+        "-o",
+        "s.csv",
+        "--curve",
+        "--method",
+        "ecm",
+    )
     assert found["best"] == 3
     assert [row["n_clusters"] for row in found["candidates"]] == [2, 3, 4, 5, 6]
     assert {"support", "objective", "nonspecificity"} <= set(found["candidates"][0])
@@ -238,28 +317,49 @@ def test_select(folder):  # noqa: F811
 
 
 def test_explain(saved):
-    found = document("explain", "ecm.dempster", "flowers.csv", "--object", "f003", "--plot", "o.png")
+    found = document(
+        "explain", "ecm.dempster", "flowers.csv", "--object", "f003", "--plot", "o.png"
+    )
     assert "f003" in found["text"]
     assert sum(found["masses"].values()) == pytest.approx(1)
     values = {row["attribute"]: row["value"] for row in found["contributions"]}
-    assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())  # in the units of the table
+    # in the units of the table
+    assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())
     cluster = document("explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1)
     paragraphs = cluster["text"].split("\n\n")
-    assert [text.split(":")[0] for text in paragraphs if text.startswith("cluster")] == ["cluster 1"]
+    assert [text.split(":")[0] for text in paragraphs if text.startswith("cluster")] == [
+        "cluster 1"
+    ]
     assert cluster["profile"]["objects"] > 15
     pair = document("explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
     assert pair["discriminating_features"][0]["rule"].startswith("cluster ")
     assert len(document("explain", "ecm.dempster", "flowers.csv")["profile"]) >= 3
     assert (
         "there is no object 'nobody'"
-        in run("explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1).stderr
+        in run(
+            "explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1
+        ).stderr
     )
-    assert "there is no cluster '9'" in run("explain", "ecm.dempster", "flowers.csv", "--cluster", 9, code=1).stderr
+    assert (
+        "there is no cluster '9'"
+        in run("explain", "ecm.dempster", "flowers.csv", "--cluster", 9, code=1).stderr
+    )
 
 
 def test_explain_objects_whose_names_are_numbers(folder):  # noqa: F811
     flowers().assign(name=range(1000, 1060)).to_csv("numbered.csv", index=False)
-    run("cluster", "numbered.csv", "--index", "name", "-c", 3, "--method", "ecm", "--save-model", "n.dempster")
+    run(
+        "cluster",
+        "numbered.csv",
+        "--index",
+        "name",
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        "--save-model",
+        "n.dempster",
+    )
     for subject in ("n.dempster", "numbered.partition.csv"):
         shown = run("explain", subject, "numbered.csv", "--object", 1005, "--index", "name").stdout
         assert shown.startswith("Object 1005 is")
@@ -272,11 +372,24 @@ def test_na_values_and_unknown_classes(folder):  # noqa: F811
     table.to_csv("holes.csv", index=False)
     options = "--na-values", "below", "--missing", "drop", "--index", "name", "--truth", "color"
     run(
-        "cluster", "holes.csv", "-c", 3, "--method", "ecm", *options, "--save-model", "h.dempster", "--report", "h.html"
+        "cluster",
+        "holes.csv",
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        *options,
+        "--save-model",
+        "h.dempster",
+        "--report",
+        "h.html",
     )
     assert "the 44 objects with a known class" in (folder / "h.html").read_text(encoding="utf-8")
-    assert document("predict", "h.dempster", "holes.csv")["n_objects"] == 59  # na_values of the model are used
-    assert "needs the argument TABLE" in run("report", "h.dempster", "--na-values", "x", code=2).stderr
+    # na_values of the model are used
+    assert document("predict", "h.dempster", "holes.csv")["n_objects"] == 59
+    assert (
+        "needs the argument TABLE" in run("report", "h.dempster", "--na-values", "x", code=2).stderr
+    )
 
 
 def test_ask_and_use_answers(folder):  # noqa: F811
@@ -289,14 +402,28 @@ def test_ask_and_use_answers(folder):  # noqa: F811
     same = colors[table["object"]].to_numpy() == colors[table["other"]].to_numpy()
     table.assign(answer=np.where(same, "same", "different")).to_csv("answered.csv", index=False)
     answered = document(
-        "ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "answered.csv", "--partition", "t.csv"
+        "ask",
+        "flowers.csv",
+        "-c",
+        3,
+        "--index",
+        "name",
+        "--answers",
+        "answered.csv",
+        "--partition",
+        "t.csv",
     )
     assert isinstance(answered["changed"], list)
     assert answered["contradictions"] == []
     assert len(read_partition("t.csv")) == 60
-    (folder / "odd.csv").write_text("object,other,answer\nf000,f001,same\nf001,f002,same\nf000,f002,different\n")
+    (folder / "odd.csv").write_text(
+        "object,other,answer\nf000,f001,same\nf001,f002,same\nf000,f002,different\n"
+    )
     shown = run("ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "odd.csv")
-    assert "contradiction: f000 and f002 are different, but f000 - f001 - f002 are the same" in shown.stderr
+    assert (
+        "contradiction: f000 and f002 are different, but f000 - f001 - f002 are the same"
+        in shown.stderr
+    )
     assert "--method must be one of" in run("ask", "flowers.csv", "--method", "ecm", code=2).stderr
 
 
@@ -309,7 +436,7 @@ def test_report_is_written(saved):
     assert (saved / "r.html").exists()
 
 
-# ---- the rest -------------------------------------------------------------------------------------------------------
+# ---- the rest ------------------------------------------------------------------------------------
 
 
 def test_info_tells_versions_and_kernels():
@@ -348,7 +475,9 @@ def test_completion_scripts(shell):
 def test_shell_completion(folder, words, expected):  # noqa: F811
     from click.shell_completion import ShellComplete
 
-    found = ShellComplete(program, {}, "dempster", "_DEMPSTER_COMPLETE").get_completions(words[:-1], words[-1])
+    found = ShellComplete(program, {}, "dempster", "_DEMPSTER_COMPLETE").get_completions(
+        words[:-1], words[-1]
+    )
     assert {item.value for item in found} >= expected
     assert all(item.value.startswith(words[-1]) for item in found)
 
@@ -358,4 +487,6 @@ def test_commands_have_json():
 
     for name in set(COMMANDS) - {"studio", "completion"}:
         command = program.get_command(Context(program), name)
-        assert "--json" in {option for parameter in command.params for option in parameter.opts}, name
+        assert "--json" in {option for parameter in command.params for option in parameter.opts}, (
+            name
+        )

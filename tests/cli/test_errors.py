@@ -215,7 +215,9 @@ INVALID_FILES = {
 }
 
 
-@pytest.mark.parametrize(("command", "text"), [*WRONG_USE.items(), *INVALID_FILES.items()], ids=lambda case: case[:60])
+@pytest.mark.parametrize(
+    ("command", "text"), [*WRONG_USE.items(), *INVALID_FILES.items()], ids=lambda case: case[:60]
+)
 def test_errors(folder, command, text):
     before = {path.name: path.stat().st_size for path in folder.iterdir()}
     with limited():
@@ -223,7 +225,8 @@ def test_errors(folder, command, text):
     result.stderr_bytes = b"\n".join(
         line for line in result.stderr_bytes.splitlines() if not line.startswith(b"note: ")
     )
-    result.stdout_bytes = b"" if command.startswith("ask") else result.stdout_bytes
+    if command.startswith("ask"):
+        result.stdout_bytes = b""
     assert_error(result, 2 if command in WRONG_USE else 1, text)
     assert {path.name: path.stat().st_size for path in folder.iterdir()} == before
 
@@ -234,10 +237,14 @@ def test_long_names_are_shortened(folder):
     assert len(result.stderr) < 2100
 
 
-@pytest.mark.parametrize("names", [("red", "blue", "red or blue"), ("undecided", "blue", "x"), ("-1", "0", "or")])
+@pytest.mark.parametrize(
+    "names", [("red", "blue", "red or blue"), ("undecided", "blue", "x"), ("-1", "0", "or")]
+)
 def test_names_of_classes(folder, names):
     table(kind=np.repeat(names, 20)).to_csv("named.csv", index=False)
-    found = json.loads(run("classify", "named.csv", "--target", "kind", "--new", "t.csv", "--json").stdout)
+    found = json.loads(
+        run("classify", "named.csv", "--target", "kind", "--new", "t.csv", "--json").stdout
+    )
     assert found["cross_validation"] == {"accuracy": 1.0}
     assert found["decisions"] == dict.fromkeys(sorted(names), 20)
     rule = {"undecided": ("--reject", 0.3), "red or blue": ("--rule", "maximality")}
@@ -281,11 +288,24 @@ def test_exit_codes_of_exceptions():
     assert describe_exception(ZeroDivisionError("x"))[0] == 70
 
 
-# ---- failures while files are written -------------------------------------------------------------------------------
+# ---- failures while files are written ------------------------------------------------------------
 
 
 def cluster_with_plot():
-    return run("cluster", "t.csv", "-c", 3, "--method", "ecm", "--n-init", 1, "-o", "p.csv", "--plot", "new.png")
+    return run(
+        "cluster",
+        "t.csv",
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        "--n-init",
+        1,
+        "-o",
+        "p.csv",
+        "--plot",
+        "new.png",
+    )
 
 
 @pytest.mark.parametrize("which", ["fsync", "replace"])
@@ -294,9 +314,13 @@ def test_full_disk_changes_no_file(folder, monkeypatch, which, command):
     def fail(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    before, content = sorted(os.listdir()), Path("p.csv").read_bytes()
+    before = sorted(os.listdir())
+    content = Path("p.csv").read_bytes()
     monkeypatch.setattr(os, which, fail)
-    result = cluster_with_plot() if command == "cluster" else run("demo", "--output", "demo/deep")
+    if command == "cluster":
+        result = cluster_with_plot()
+    else:
+        result = run("demo", "--output", "demo/deep")
     result.stderr_bytes = result.stderr_bytes.splitlines()[-1]
     assert_error(result, 1, "cannot write", "No space left on device")
     assert sorted(os.listdir()) == before
@@ -305,27 +329,38 @@ def test_full_disk_changes_no_file(folder, monkeypatch, which, command):
 
 @pytest.mark.parametrize(
     "name",
-    ["cluster.ECM.fit", "io.write_partition", "plot.CredalPartitionDisplay.from_partition", "os.fsync"],
+    [
+        "cluster.ECM.fit",
+        "io.write_partition",
+        "plot.CredalPartitionDisplay.from_partition",
+        "os.fsync",
+    ],
 )
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("text\nin two lines")], ids=["interrupt", "defect"])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, RuntimeError("text\nin two lines")], ids=["interrupt", "defect"]
+)
 def test_failure_changes_no_file(folder, monkeypatch, name, error):
     def fail(*args, **keywords):
         raise error
 
-    before, content = sorted(os.listdir()), Path("p.csv").read_bytes()
+    before = sorted(os.listdir())
+    content = Path("p.csv").read_bytes()
     monkeypatch.setattr(name if name == "os.fsync" else f"dempster.{name}", fail)
     result = cluster_with_plot()
     result.stderr_bytes = result.stderr_bytes.splitlines()[-1]
     if error is KeyboardInterrupt:
         assert_error(result, 130, "dempster: interrupted")
     else:
-        assert_error(result, 70, "internal error, RuntimeError: text in two lines", "DEMPSTER_DEBUG=1")
+        assert_error(
+            result, 70, "internal error, RuntimeError: text in two lines", "DEMPSTER_DEBUG=1"
+        )
     assert sorted(os.listdir()) == before
     assert Path("p.csv").read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGTERM, *(pytest.param(n, marks=LONG) for n in (signal.SIGHUP, signal.SIGINT))]
+    "number",
+    [signal.SIGTERM, *(pytest.param(n, marks=LONG) for n in (signal.SIGHUP, signal.SIGINT))],
 )
 def test_signals_leave_no_file(tmp_path, number):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(3000, 4)))
@@ -339,7 +374,9 @@ def test_signals_leave_no_file(tmp_path, number):
         preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in (number, signal.SIGINT)],
     )
     end = time.monotonic() + 60
-    while not list(tmp_path.glob(".dempster-*")) and process.poll() is None and time.monotonic() < end:
+    while (
+        not list(tmp_path.glob(".dempster-*")) and process.poll() is None and time.monotonic() < end
+    ):
         time.sleep(0.002)
     process.send_signal(number)
     message = process.communicate(timeout=60)[1]
@@ -348,7 +385,9 @@ def test_signals_leave_no_file(tmp_path, number):
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
-@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))])
+@pytest.mark.parametrize(
+    "closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))]
+)
 def test_closed_streams(folder, closed):
     command = f"{sys.executable} -m dempster ask t.csv -c 3 --method evclus -q {closed}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
@@ -356,7 +395,7 @@ def test_closed_streams(folder, closed):
     assert "t.answers.csv" in os.listdir()
 
 
-# ---- files of the user ----------------------------------------------------------------------------------------------
+# ---- files of the user ---------------------------------------------------------------------------
 
 DEFAULT_OUTPUTS = {
     "t.partition.csv": "cluster t.csv -c 2 --method ecm",
@@ -380,7 +419,9 @@ def test_files_of_the_user_are_not_overwritten(folder, name):
 
 def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
     Path("t.answers.csv").write_text("object,other,answer\n0,1,same\n")
-    assert_error(run("ask", "t.csv", "-c", 2), 1, "t.answers.csv contains answers that would be lost")
+    assert_error(
+        run("ask", "t.csv", "-c", 2), 1, "t.answers.csv contains answers that would be lost"
+    )
     assert run("ask", "t.csv", "-c", 2, "--n-init", 1, "--answers", "t.answers.csv").exit_code == 0
     Path("demo").mkdir()
     Path("demo/partition.csv").write_text("mine")
@@ -388,7 +429,9 @@ def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
     assert [path.read_text() for path in Path("demo").iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("command", ["predict m.dempster {}", "classify t.csv --target kind --new {}", "ask {} -c 3"])
+@pytest.mark.parametrize(
+    "command", ["predict m.dempster {}", "classify t.csv --target kind --new {}", "ask {} -c 3"]
+)
 def test_default_outputs_of_similar_names_differ(folder, command):
     for name in ("year.1.csv", "year.2.csv"):
         table().to_csv(name, index=False)
@@ -396,14 +439,34 @@ def test_default_outputs_of_similar_names_differ(folder, command):
     assert len([name for name in os.listdir() if name.startswith("year")]) == 4
 
 
-# ---- names and labels -----------------------------------------------------------------------------------------------
+# ---- names and labels ----------------------------------------------------------------------------
 
-NAMES = ["a", "b c", "a,b", '"q"', 'a"b', " lead", "trail ", "-x", "--y", "a\nb", "all ", "k/", "a//b", "\u2028"]
+NAMES = [
+    "a",
+    "b c",
+    "a,b",
+    '"q"',
+    'a"b',
+    " lead",
+    "trail ",
+    "-x",
+    "--y",
+    "a\nb",
+    "all ",
+    "k/",
+    "a//b",
+    "\u2028",
+]
 
 
 def test_to_command_can_be_parsed():
-    recipes = [Recipe("t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name) for name in NAMES]
-    recipes.append(Recipe("t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5}))
+    recipes = [
+        Recipe("t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name)
+        for name in NAMES
+    ]
+    recipes.append(
+        Recipe("t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5})
+    )
     recipes.append(Recipe("t.csv", confidence=0.9))
     recipes.append(Recipe("t.csv", method="bootclus", parameters={"confidence": 0.8}))
     for recipe in recipes:
@@ -421,10 +484,25 @@ def test_integer_labels_with_missing_values(folder):
 
 
 def test_special_characters_in_names_of_columns(folder):
-    right, wrong = np.repeat(["x", "y", "z"], 20), np.tile(["x", "y", "z"], 20)
-    renamed = table(**{"k/": right, "k": wrong}).rename(columns={"a": "price in $ and $$x^$", "b": "b$_"})
+    right = np.repeat(["x", "y", "z"], 20)
+    wrong = np.tile(["x", "y", "z"], 20)
+    renamed = table(**{"k/": right, "k": wrong}).rename(
+        columns={"a": "price in $ and $$x^$", "b": "b$_"}
+    )
     renamed.to_csv("names.csv", index=False)
-    result = run("cluster", "names.csv", "-c", 3, "--method", "ecm", "--truth", "k/", "--plot", "p.png", "--json")
+    result = run(
+        "cluster",
+        "names.csv",
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        "--truth",
+        "k/",
+        "--plot",
+        "p.png",
+        "--json",
+    )
     assert json.loads(result.stdout)["agreement"]["accuracy"] > 0.9
 
 
@@ -432,16 +510,24 @@ def test_notes_on_text_that_looks_like_numbers(folder):
     table(price=[f"CHF {k % 4}.50" for k in range(60)]).to_csv("prices.csv", index=False)
     note = "price (text that looks like numbers, such as 'CHF 0.50')"
     assert note in run("cluster", "prices.csv", "-c", 2, "--method", "ecm").stderr
-    assert f"used as categories: {note}" in run("cluster", "prices.csv", "-c", 2, "--categories", "price").stderr
+    assert (
+        f"used as categories: {note}"
+        in run("cluster", "prices.csv", "-c", 2, "--categories", "price").stderr
+    )
 
 
 def test_formulas_are_escaped(folder):
-    names, kinds = [f"=r{k}" for k in range(60)], ["@b" if k % 2 else "+a" for k in range(60)]
+    names = [f"=r{k}" for k in range(60)]
+    kinds = ["@b" if k % 2 else "+a" for k in range(60)]
     table(name=names, kind=kinds).to_csv("f.csv", index=False)
     assert run("ask", "f.csv", "-c", 2, "--index", "name").exit_code == 0
     answers = Path("f.answers.csv").read_text().splitlines()
-    Path("f.answers.csv").write_text("\n".join([answers[0], *(line + "same" for line in answers[1:2])]))
-    assert run("ask", "f.csv", "-c", 2, "--index", "name", "--answers", "f.answers.csv").exit_code == 0
+    Path("f.answers.csv").write_text(
+        "\n".join([answers[0], *(line + "same" for line in answers[1:2])])
+    )
+    assert (
+        run("ask", "f.csv", "-c", 2, "--index", "name", "--answers", "f.answers.csv").exit_code == 0
+    )
     target = "--index", "name", "--target", "kind", "--new", "f.csv", "-o", "d.csv"
     assert run("classify", "f.csv", *target).exit_code == 0
     for name in ("f.answers.csv", "d.csv"):

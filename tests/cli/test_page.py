@@ -15,7 +15,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
 def examples():
     """Return the commands with the output that the page shows."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
+    for block in re.findall(
+        r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+    ):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append((shlex.split(line.split(" > ")[0])[2:], []))

@@ -16,8 +16,12 @@ __all__ = ["EXCEPTIONS", "OTHER_DEFAULTS", "SUBJECTS", "Subject", "answer", "pre
 
 POINTS = make_blobs(60, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
 MANY = make_blobs(4200, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
-IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((4, 5))) + np.random.default_rng(0).normal(0, 0.5, (8, 10))
-LARGE_IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))) + np.random.default_rng(0).normal(0, 0.5, (70, 70))
+IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((4, 5))) + np.random.default_rng(0).normal(
+    0, 0.5, (8, 10)
+)
+LARGE_IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))) + np.random.default_rng(
+    0
+).normal(0, 0.5, (70, 70))
 
 
 def categories(X):
@@ -32,11 +36,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 DATA = {
     "CatECM": (categories(POINTS), categories(MANY)),
     "SECM": (IMAGE, LARGE_IMAGE),
-    "NNEVCLUS": (POINTS, MANY[:300]),  # a step of the network takes long, and does not go by blocks of rows
-    **dict.fromkeys(("ECMdd", "MECM", "RECM", "WECMdd"), (POINTS, MANY[:2100])),  # every pair is looked at
+    # a step of the network takes long, and does not go by blocks of rows
+    "NNEVCLUS": (POINTS, MANY[:300]),
+    # every pair is looked at
+    **dict.fromkeys(("ECMdd", "MECM", "RECM", "WECMdd"), (POINTS, MANY[:2100])),
 }
 
-# What a clusterer cannot do, by its name and the name of the test, with the reason. Each must still fail.
+# What a clusterer cannot do, by its name and the name of the test, with the reason. Each must still
+# fail.
 PERMUTED = "test_permuting_the_objects_permutes_the_result"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
@@ -88,7 +95,9 @@ class Subject:
     @property
     def too_few(self) -> np.ndarray:
         """A single object."""
-        return self.data[:1] if self.takes_tables else self.data[:1, :1]
+        if self.takes_tables:
+            return self.data[:1]
+        return self.data[:1, :1]
 
     def make(self, **changes: Any) -> Any:
         """An unfitted clusterer, quick and with a seed."""
@@ -98,7 +107,9 @@ class Subject:
 
     def exact(self) -> Any:
         """The same, that goes on until nothing moves."""
-        return self.make(tol=1e-12) if "tol" in self.parameters and "tol" not in self.settings else self.make()
+        if "tol" in self.parameters and "tol" not in self.settings:
+            return self.make(tol=1e-12)
+        return self.make()
 
     @cache  # noqa: B019
     def fitted(self) -> Any:
@@ -108,17 +119,23 @@ class Subject:
     def table(self) -> pd.DataFrame:
         """The objects with names."""
         names = [f"attribute {k}" for k in range(self.data.shape[1])]
-        return pd.DataFrame(self.data, columns=names, index=[f"object {i}" for i in range(len(self.data))])
+        return pd.DataFrame(
+            self.data, columns=names, index=[f"object {i}" for i in range(len(self.data))]
+        )
 
 
 def answer(model: Any) -> np.ndarray:
     """What a fitted clusterer says of its objects: masses, or clusters where it has no more to say."""
-    return model.credal_partition_.masses if hasattr(model, "credal_partition_") else model.labels_
+    if hasattr(model, "credal_partition_"):
+        return model.credal_partition_.masses
+    return model.labels_
 
 
 def prediction(model: Any, X: Any) -> np.ndarray:
     """The same of new objects."""
-    return model.predict_mass(X).masses if hasattr(model, "predict_mass") else model.predict(X)
+    if hasattr(model, "predict_mass"):
+        return model.predict_mass(X).masses
+    return model.predict(X)
 
 
 def _subjects() -> list[Subject]:

@@ -12,7 +12,10 @@ SIZES = {"equal": (80,) * 6, "unequal": (160, 40, 100, 30, 140, 60)}
 
 
 def row(n_clusters, n_features, sizes, seed=0):
-    """Gaussian clusters along a line, neighbors four standard deviations apart; and the place of each on it."""
+    """Gaussian clusters along a line, neighbors four standard deviations apart.
+
+    And the place of each on it.
+    """
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(n_clusters), SIZES[sizes][:n_clusters])
     X = rng.normal(size=(len(y), n_features))
@@ -40,7 +43,10 @@ EVERY = [(method, *row) for method in (ECM, CCM, RECM, EVCLUS, EGMM) for row in 
 def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
     X, y = row(n_clusters, n_features, sizes)
     auto = method(n_clusters, random_state=0).fit(X)
-    alone = "simple" if method is EVCLUS else FocalSets.simple(n_clusters, empty=False, omega=False)
+    if method is EVCLUS:
+        alone = "simple"
+    else:
+        alone = FocalSets.simple(n_clusters, empty=False, omega=False)
     simple = method(n_clusters, focal_sets=alone, random_state=0).fit(X)
     assert adjusted_rand_score(y, auto.labels_) >= adjusted_rand_score(y, simple.labels_) - 0.02
     partition = auto.credal_partition_
@@ -51,16 +57,26 @@ def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
     assert len(partition.ambiguous) > 0
     middle = np.sort([X[auto.labels_ == k, 0].mean() for k in range(n_clusters)])
     for i in partition.ambiguous:
-        low, high = sorted(place[np.flatnonzero(auto.focal_sets_.membership[partition.best_set[i]])])
+        low, high = sorted(
+            place[np.flatnonzero(auto.focal_sets_.membership[partition.best_set[i]])]
+        )
         assert middle[low] < X[i, 0] < middle[high]
 
 
-@pytest.mark.parametrize("method", [ECM, CCM, BPEC, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM, BootClus])
+@pytest.mark.parametrize(
+    "method", [ECM, CCM, BPEC, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM, BootClus]
+)
 def test_pairs_are_those_of_neighbors(method):
     """Every method with focal sets, of any number of clusters."""
     X, y = row(5, 2, "equal")
-    options = {"n_bootstraps": 20, "mixture": "EII"} if method is BootClus else {}
-    model = method(5, random_state=0, **options).fit(X) if method is not BPEC else BPEC(5).fit(X)
+    if method is BootClus:
+        options = {"n_bootstraps": 20, "mixture": "EII"}
+    else:
+        options = {}
+    if method is not BPEC:
+        model = method(5, random_state=0, **options).fit(X)
+    else:
+        model = BPEC(5).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.8
     place = order_of_clusters(model, X)
     pairs = {tuple(sorted(place[list(s)].tolist())) for s in model.focal_sets_ if len(s) == 2}
@@ -96,14 +112,19 @@ def test_units_and_order_do_not_matter(method):
     np.testing.assert_array_equal(kilo.credal_partition_.masses, one.credal_partition_.masses)
     shuffled = np.random.default_rng(1).permutation(len(X))
     other = method(4, random_state=0).fit(X[shuffled])
-    np.testing.assert_allclose(other.credal_partition_.masses, one.credal_partition_.masses[shuffled], atol=1e-6)
+    np.testing.assert_allclose(
+        other.credal_partition_.masses, one.credal_partition_.masses[shuffled], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, ECMdd, EVCLUS])
 def test_weights_are_repetitions(method):
     X, _ = row(3, 2, "unequal")
     weights = np.random.default_rng(0).integers(1, 4, len(X))
-    exactly = {"random_state": 0} if method is ECMdd else {"random_state": 0, "tol": 1e-14, "max_iter": 5000}
+    if method is ECMdd:
+        exactly = {"random_state": 0}
+    else:
+        exactly = {"random_state": 0, "tol": 1e-14, "max_iter": 5000}
     weighted = method(3, **exactly).fit(X, sample_weight=weights)
     repeated = method(3, **exactly).fit(np.repeat(X, weights, axis=0))
     masses = np.repeat(weighted.credal_partition_.masses, weights, axis=0)
@@ -137,7 +158,13 @@ def test_the_number_of_clusters_of_few_objects(method):
 
 
 @pytest.mark.parametrize(
-    "method", [ECM, EVCLUS, pytest.param(RECM, marks=pytest.mark.long), pytest.param(ECMdd, marks=pytest.mark.long)]
+    "method",
+    [
+        ECM,
+        EVCLUS,
+        pytest.param(RECM, marks=pytest.mark.long),
+        pytest.param(ECMdd, marks=pytest.mark.long),
+    ],
 )
 def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
     X, _ = row(3, 2, "equal")
@@ -153,7 +180,9 @@ def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
     assert not hasattr(method(3, random_state=0).fit(X), "number_")
 
 
-@pytest.mark.parametrize(("method", "n_outliers"), [(ECM, 1), (CCM, 1), (RECM, 1), (ECM, 10), (CCM, 10)])
+@pytest.mark.parametrize(
+    ("method", "n_outliers"), [(ECM, 1), (CCM, 1), (RECM, 1), (ECM, 10), (CCM, 10)]
+)
 def test_gross_outliers_are_no_clusters(method, n_outliers):
     """Without an empty set in the first step, a prototype on one of them would explain most."""
     rng = np.random.default_rng(n_outliers)
@@ -161,7 +190,10 @@ def test_gross_outliers_are_no_clusters(method, n_outliers):
     direction = rng.normal(size=(n_outliers, 2))
     far = 100 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
     everyone = np.concatenate([X, far])
-    values = squareform(pdist(everyone)) if method is RECM else everyone
+    if method is RECM:
+        values = squareform(pdist(everyone))
+    else:
+        values = everyone
     model = method(3, random_state=0).fit(values)
     assert adjusted_rand_score(np.repeat([0, 1, 2], 60), model.labels_[:180]) > 0.9
     assert set(range(180, 180 + n_outliers)) <= set(model.credal_partition_.outliers)

@@ -28,7 +28,11 @@ from dempster.cluster import (
 from dempster.mixture import LatentClassModel
 
 PUBLIC = {name: getattr(cluster, name) for name in cluster.__all__}
-KINDS = {name: kind for name, kind in PUBLIC.items() if inspect.isclass(kind) and issubclass(kind, ClusterMixin)}
+KINDS = {
+    name: kind
+    for name, kind in PUBLIC.items()
+    if inspect.isclass(kind) and issubclass(kind, ClusterMixin)
+}
 QUICK = {
     "NNEVCLUS": {"max_iter": 60, "network": 10},
     "BootClus": {"n_bootstraps": 30},
@@ -38,7 +42,9 @@ QUICK = {
 
 def quick(estimator):
     """The same from one start: a thousand fits follow, and what is checked does not hang on the best of ten."""
-    return estimator.set_params(n_init=1) if "n_init" in estimator.get_params() else estimator
+    if "n_init" in estimator.get_params():
+        return estimator.set_params(n_init=1)
+    return estimator
 
 
 CLUSTERERS = [kind(**QUICK.get(name, {})) for name, kind in KINDS.items()]
@@ -87,12 +93,20 @@ def expected_failures(estimator):
         }
         if estimator.__sklearn_tags__().input_tags.sparse:
             for kind in ("array", "matrix"):
-                failures[f"check_estimator_sparse_{kind}"] = "it takes clusterers with predict_proba for classifiers"
+                failures[f"check_estimator_sparse_{kind}"] = (
+                    "it takes clusterers with predict_proba for classifiers"
+                )
         return failures
     if isinstance(estimator, CredalClustering):
-        return {"check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"}
-    if isinstance(estimator, CatECM) or isinstance(getattr(estimator, "mixture", None), LatentClassModel):
-        failures = {"check_clustering": "it hands over numbers that are all different, so no two categories agree"}
+        return {
+            "check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"
+        }
+    if isinstance(estimator, CatECM) or isinstance(
+        getattr(estimator, "mixture", None), LatentClassModel
+    ):
+        failures = {
+            "check_clustering": "it hands over numbers that are all different, so no two categories agree"
+        }
         if getattr(estimator, "handle_unknown", "") == "error":
             failures["check_sample_weight_equivalence_on_dense_data"] = (
                 "it leaves out objects whose categories it then predicts"
@@ -102,14 +116,18 @@ def expected_failures(estimator):
 
 
 # SECM says in its tags that it takes images, so that scikit-learn has one check for it only.
-@parametrize_with_checks([quick(estimator) for estimator in CLUSTERERS], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [quick(estimator) for estimator in CLUSTERERS], expected_failed_checks=expected_failures
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.long
-@parametrize_with_checks([quick(estimator) for estimator in VARIANTS], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [quick(estimator) for estimator in VARIANTS], expected_failed_checks=expected_failures
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)

@@ -20,7 +20,8 @@ from dempster.cluster import ECM, EGMM, ConformalClustering, ConformalNoveltyDet
 CENTERS = [[0, 0], [3, 0], [0, 3]]
 X, y = make_blobs(400, centers=CENTERS, random_state=0)
 NEW, TRUTH = make_blobs(1000, centers=CENTERS, random_state=1)
-MIXTURE = GaussianMixture(3, means_init=CENTERS, random_state=0)  # the components have the order of the centers
+# the components have the order of the centers
+MIXTURE = GaussianMixture(3, means_init=CENTERS, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +29,12 @@ def model():
     return ConformalClustering(MIXTURE, random_state=0).fit(X)
 
 
-# ---- clusters -------------------------------------------------------------------------------------------------------
+# ---- clusters ------------------------------------------------------------------------------------
 
 
 def test_results_agree(model):
-    sets, masses = model.predict_set(NEW), model.predict_mass(NEW)
+    sets = model.predict_set(NEW)
+    masses = model.predict_mass(NEW)
     np.testing.assert_allclose(masses.contour, model.classifier_.p_values(NEW))
     np.testing.assert_array_equal(sets, masses.contour > 0.1 + 1e-9)
     np.testing.assert_array_equal(model.sets_, model.credal_partition_.contour > 0.1 + 1e-9)
@@ -68,8 +70,10 @@ def test_soft_labels_of_refits(threshold, merge, monkeypatch):
     """Stable clusterings use the mean over the refits, unstable ones the largest probability."""
     monkeypatch.setattr(conformal, "MIN_STABILITY", threshold)
     model = ConformalClustering(MIXTURE, n_refits=3, random_state=0).fit(X)
-    rng, fits = np.random.RandomState(0), [MIXTURE.fit(X).predict_proba(X)]
-    for _ in range(3):  # The means of the refits start at the true ones, so the clusters keep their order.
+    rng = np.random.RandomState(0)
+    fits = [MIXTURE.fit(X).predict_proba(X)]
+    # The means of the refits start at the true ones, so the clusters keep their order.
+    for _ in range(3):
         fits.append(MIXTURE.fit(X[np.sort(rng.choice(400, 400))]).predict_proba(X))
     expected = merge(fits, axis=0)
     np.testing.assert_allclose(model.soft_labels_, expected / expected.sum(axis=1, keepdims=True))
@@ -77,12 +81,18 @@ def test_soft_labels_of_refits(threshold, merge, monkeypatch):
 
 @pytest.mark.parametrize(
     "clusterer",
-    [ECM(3, n_init=2, random_state=0), EGMM(3, n_init=2, random_state=0), make_pipeline(StandardScaler(), ECM(3))],
+    [
+        ECM(3, n_init=2, random_state=0),
+        EGMM(3, n_init=2, random_state=0),
+        make_pipeline(StandardScaler(), ECM(3)),
+    ],
     ids=["ECM", "EGMM", "pipeline"],
 )
 def test_evidential_clusterers(clusterer):
     table = pd.DataFrame(X, columns=["a", "b"], index=[f"object {i}" for i in range(400)])
-    model = ConformalClustering(clusterer, EKNNClassifier(15), n_refits=1, random_state=0).fit(table)
+    model = ConformalClustering(clusterer, EKNNClassifier(15), n_refits=1, random_state=0).fit(
+        table
+    )
     assert list(model.credal_partition_.index) == list(table.index)
     assert list(model.predict_mass(table[:5]).index) == list(table.index[:5])
     assert model.predict_set(table).mean() < 0.7
@@ -93,10 +103,16 @@ def test_evidential_clusterers(clusterer):
     [
         (ConformalClustering(KMeans(2)), "^clusterer must be a clusterer with"),
         (ConformalClustering("ECM"), "^clusterer must be an estimator"),
-        (ConformalClustering(GaussianMixture(1)), "^clusterer must find at least two clusters, got 1"),
+        (
+            ConformalClustering(GaussianMixture(1)),
+            "^clusterer must find at least two clusters, got 1",
+        ),
         (ConformalClustering(MIXTURE, KMeans), "^classifier must be"),
         (ConformalClustering(MIXTURE, confidence=1.0), "^confidence must be"),
-        (ConformalClustering(MIXTURE, confidence=0.995), "^confidence=0.995 needs at least 830 objects, got 400"),
+        (
+            ConformalClustering(MIXTURE, confidence=0.995),
+            "^confidence=0.995 needs at least 830 objects, got 400",
+        ),
         (ConformalClustering(MIXTURE, n_refits=-1), "^n_refits must be"),
     ],
 )
@@ -109,11 +125,16 @@ def test_invalid_clusterings(model, message):
 
 def test_one_large_cluster():
     rows = np.vstack([X[:200], [[1000.0, 0.0], [1000.0, 1.0]]])
-    with pytest.raises(InvalidInputError, match=r"two clusters with at least 10 objects, got clusters of \[200, 2\]"):
-        ConformalClustering(GaussianMixture(2, random_state=0), n_refits=0, random_state=0).fit(rows)
+    with pytest.raises(
+        InvalidInputError,
+        match=r"two clusters with at least 10 objects, got clusters of \[200, 2\]",
+    ):
+        ConformalClustering(GaussianMixture(2, random_state=0), n_refits=0, random_state=0).fit(
+            rows
+        )
 
 
-# ---- novelty --------------------------------------------------------------------------------------------------------
+# ---- novelty -------------------------------------------------------------------------------------
 
 
 def test_false_alarms():
@@ -121,7 +142,9 @@ def test_false_alarms():
     found = []
     for seed in range(20):
         rows = make_blobs(900, centers=CENTERS, random_state=10 + seed)[0]
-        model = ConformalNoveltyDetector(GaussianMixture(3), false_alarm_rate=0.1, random_state=seed).fit(rows[:400])
+        model = ConformalNoveltyDetector(
+            GaussianMixture(3), false_alarm_rate=0.1, random_state=seed
+        ).fit(rows[:400])
         found.append(np.mean(model.predict(rows[400:]) == -1))
     assert 0.08 < np.mean(found) < 0.12
 
@@ -141,7 +164,9 @@ def test_detections(detector):
 def test_fitted_detector():
     forest = IsolationForest(n_estimators=20, random_state=0).fit(X[:200])
     model = ConformalNoveltyDetector(FrozenEstimator(forest)).fit(X[200:])
-    np.testing.assert_allclose(model.calibration_scores_, np.asarray(-forest.score_samples(X[200:])))
+    np.testing.assert_allclose(
+        model.calibration_scores_, np.asarray(-forest.score_samples(X[200:]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +174,10 @@ def test_fitted_detector():
     [
         (ConformalNoveltyDetector(KMeans(2)), "^detector must be"),
         (ConformalNoveltyDetector("forest"), "^detector must be"),
-        (ConformalNoveltyDetector(IsolationForest(), false_alarm_rate=0.001), "^X must .* 999 .* got 200"),
+        (
+            ConformalNoveltyDetector(IsolationForest(), false_alarm_rate=0.001),
+            "^X must .* 999 .* got 200",
+        ),
     ],
 )
 def test_invalid_detectors(model, message):

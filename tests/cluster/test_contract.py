@@ -1,4 +1,7 @@
-"""What every clusterer must be able to do: found by itself, asked of each; an exception is named with its reason."""
+"""What every clusterer must be able to do: found by itself, asked of each.
+
+An exception is named with its reason.
+"""
 
 import copy
 import inspect
@@ -23,7 +26,10 @@ def pytest_generate_tests(metafunc):
     cases = []
     for subject in SUBJECTS:
         reason = EXCEPTIONS.get((str(subject), metafunc.function.__name__))
-        marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+        if reason is None:
+            marks = []
+        else:
+            marks = [pytest.mark.xfail(reason=reason, strict=True)]
         cases.append(pytest.param(subject, marks=marks, id=str(subject)))
     metafunc.parametrize("subject", cases)
 
@@ -35,13 +41,16 @@ def same_bits(a, b):
     np.testing.assert_array_equal(getattr(a, "history_", 0), getattr(b, "history_", 0))
 
 
-# ---- results --------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def test_fit_gives_a_partition_of_its_objects(subject):
     model = subject.fitted()
     assert subject.make().fit_predict(subject.data).shape == model.labels_.shape
-    assert model.n_clusters_ == len(np.unique(model.labels_)) or subject.parameters["n_clusters"].default is not None
+    assert (
+        model.n_clusters_ == len(np.unique(model.labels_))
+        or subject.parameters["n_clusters"].default is not None
+    )
     if hasattr(model, "credal_partition_"):
         partition = model.credal_partition_
         assert len(partition) == model.labels_.size
@@ -103,11 +112,15 @@ def test_the_index_of_a_table_is_kept(subject):
         assert subject.fitted().credal_partition_.index is None
 
 
-# ---- seeds, threads, order, weights ---------------------------------------------------------------------------------
+# ---- seeds, threads, order, weights --------------------------------------------------------------
 
 
 def test_the_same_seed_gives_the_same_bits_in_any_number_of_threads(subject):
-    few = {name: value for name, value in {"n_init": 2, "max_iter": 2}.items() if name in subject.parameters}
+    few = {
+        name: value
+        for name, value in {"n_init": 2, "max_iter": 2}.items()
+        if name in subject.parameters
+    }
     one, two = (subject.make(n_jobs=n_jobs, **few).fit(subject.many) for n_jobs in (1, 2))
     same_bits(one, two)
     assert prediction(one, subject.many).tobytes() == prediction(two, subject.many).tobytes()
@@ -119,7 +132,8 @@ def test_the_same_seed_gives_the_same_bits_in_any_number_of_threads(subject):
 
 def test_permuting_the_objects_permutes_the_result(subject):
     order = np.random.default_rng(1).permutation(len(subject.data))
-    as_given, moved = subject.exact().fit(subject.data), subject.exact().fit(subject.data[order])
+    as_given = subject.exact().fit(subject.data)
+    moved = subject.exact().fit(subject.data[order])
     np.testing.assert_allclose(answer(moved), answer(as_given)[order], atol=1e-5)
 
 
@@ -141,10 +155,12 @@ def test_weight_zero_leaves_an_object_out(subject):
     some = subject.exact().fit(subject.data, sample_weight=kept.astype(float))
     without = subject.exact().fit(subject.data[kept])
     np.testing.assert_allclose(answer(some)[kept], answer(without), atol=1e-5)
-    np.testing.assert_allclose(answer(some)[~kept], prediction(without, subject.data[~kept]), atol=1e-5)
+    np.testing.assert_allclose(
+        answer(some)[~kept], prediction(without, subject.data[~kept]), atol=1e-5
+    )
 
 
-# ---- scikit-learn's manners -----------------------------------------------------------------------------------------
+# ---- scikit-learn's manners ----------------------------------------------------------------------
 
 
 def test_nothing_is_predicted_before_a_fit(subject):
@@ -158,12 +174,20 @@ def test_masses_are_features_of_a_pipeline(subject):
     if not hasattr(subject.estimator, "transform"):
         pytest.skip("it has no masses")
     model = copy.copy(subject.fitted()).set_output(transform="pandas")
-    X = subject.table()[3:30] if subject.takes_tables else subject.data
+    if subject.takes_tables:
+        X = subject.table()[3:30]
+    else:
+        X = subject.data
     expected = subject.fitted().predict_mass(X)
-    masses, names = model.transform(X), model.get_feature_names_out()
-    assert list(masses.columns) == [f"mass {name}".replace(",", ", ") for name in expected.focal_sets.names()]
+    masses = model.transform(X)
+    names = model.get_feature_names_out()
+    assert list(masses.columns) == [
+        f"mass {name}".replace(",", ", ") for name in expected.focal_sets.names()
+    ]
     assert list(masses.columns) == list(names)
-    assert list(masses.index) == list(range(len(masses)) if expected.index is None else expected.index)
+    assert list(masses.index) == list(
+        range(len(masses)) if expected.index is None else expected.index
+    )
     np.testing.assert_array_equal(masses, expected.masses)
     subject.fitted().transform(X)[0] = 0  # Later steps of a pipeline may work in place.
     np.testing.assert_array_equal(model.predict_proba(X), expected.pignistic())
@@ -174,7 +198,9 @@ def test_clone_and_parameters(subject):
     given = model.get_params(deep=False)
     assert set(given) == set(subject.parameters)
     copied = clone(subject.fitted())
-    assert {k: repr(v) for k, v in copied.get_params(deep=False).items()} == {k: repr(v) for k, v in given.items()}
+    assert {k: repr(v) for k, v in copied.get_params(deep=False).items()} == {
+        k: repr(v) for k, v in given.items()
+    }
     assert not [name for name in vars(copied) if name.endswith("_") and not name.startswith("_")]
     marker = object()
     for name in subject.parameters:  # the constructor stores what it is given, and nothing else
@@ -191,7 +217,8 @@ def test_pickle(subject):
 
 def test_a_failed_fit_leaves_the_model_as_it_was(subject):
     model = subject.make().fit(subject.data)
-    before, known = dict(vars(model)), prediction(model, subject.data)
+    before = dict(vars(model))
+    known = prediction(model, subject.data)
     garbage = [np.full(subject.data.shape, np.nan), subject.too_few, np.array("garbage")]
     for wrong in garbage:
         with pytest.raises((ValueError, TypeError)):
@@ -220,7 +247,7 @@ def test_the_data_are_neither_changed_nor_kept(subject):
     assert prediction(model, subject.data).tobytes() == known.tobytes()
 
 
-# ---- clear errors ---------------------------------------------------------------------------------------------------
+# ---- clear errors --------------------------------------------------------------------------------
 
 
 def damaged(X, value):
@@ -252,15 +279,25 @@ def test_bad_data_are_refused_with_words(subject, damage, words):
 
 def test_new_objects_of_another_width_are_refused(subject):
     wider = np.concatenate([subject.data, subject.data], axis=-1)
-    wider = subject.data[..., None].repeat(2, axis=-1) if not subject.takes_tables else wider
+    if not subject.takes_tables:
+        wider = subject.data[..., None].repeat(2, axis=-1)
     with pytest.raises(ValueError, match="feature|channel"):
         prediction(subject.fitted(), wider)
 
 
-# ---- parameters and words -------------------------------------------------------------------------------------------
+# ---- parameters and words ------------------------------------------------------------------------
 
 FIRST = ["n_clusters", "focal_sets", "metric", "shape", "symmetrize"]
-LAST = ["init", "n_init", "max_iter", "tol", "n_neighbor_clusters", "warm_start", "checkpoint", "device"]
+LAST = [
+    "init",
+    "n_init",
+    "max_iter",
+    "tol",
+    "n_neighbor_clusters",
+    "warm_start",
+    "checkpoint",
+    "device",
+]
 LAST += ["random_state", "n_jobs", "verbose"]
 DEFAULTS = {
     "n_clusters": 2,
@@ -283,12 +320,20 @@ SAME_ATTRIBUTES = ["focal_sets_", "objective_", "n_iter_", "converged_", "n_clus
 def test_parameters_have_one_order_and_one_default(subject):
     parameters = list(subject.parameters)
     own = [name for name in parameters if name not in FIRST + LAST]
-    wanted = [name for name in FIRST if name in parameters] + own + [name for name in LAST if name in parameters]
+    wanted = (
+        [name for name in FIRST if name in parameters]
+        + own
+        + [name for name in LAST if name in parameters]
+    )
     assert parameters == wanted
     for name, parameter in subject.parameters.items():
-        assert parameter.kind is (parameter.POSITIONAL_OR_KEYWORD if name == "n_clusters" else parameter.KEYWORD_ONLY)
+        assert parameter.kind is (
+            parameter.POSITIONAL_OR_KEYWORD if name == "n_clusters" else parameter.KEYWORD_ONLY
+        )
         if name in DEFAULTS:
-            assert parameter.default == OTHER_DEFAULTS.get((str(subject), name), DEFAULTS[name]), name
+            assert parameter.default == OTHER_DEFAULTS.get((str(subject), name), DEFAULTS[name]), (
+                name
+            )
     assert {"random_state", "n_jobs"} <= set(parameters)
 
 
@@ -312,11 +357,15 @@ def test_every_parameter_has_a_rule_that_refuses_nonsense(subject):
 def test_the_docstring_says_what_there_is(subject):
     """Every parameter in its order, every fitted attribute, and common things in common words."""
     text = subject.estimator.__doc__
-    parameters, attributes = section(text, "Parameters"), section(text, "Attributes")
+    parameters = section(text, "Parameters")
+    attributes = section(text, "Attributes")
     assert list(parameters) == list(subject.parameters)
-    fitted = {name for name in vars(subject.fitted()) if name.endswith("_") and not name.startswith("_")}
+    fitted = {
+        name for name in vars(subject.fitted()) if name.endswith("_") and not name.startswith("_")
+    }
     assert fitted - set(attributes) <= {"feature_names_in_"}
-    ours, reference = section(ECM.__doc__, "Parameters"), section(ECM.__doc__, "Attributes")
+    ours = section(ECM.__doc__, "Parameters")
+    reference = section(ECM.__doc__, "Attributes")
     common = [(parameters, ours, name) for name in SAME_WORDS] + [
         (attributes, reference, name) for name in SAME_ATTRIBUTES
     ]

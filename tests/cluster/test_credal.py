@@ -105,7 +105,9 @@ def test_a_single_candidate_is_not_averaged(blobs, shape):
     model = CredalClustering(3, shape=shape, random_state=0).fit(X)
     expected = EVCLUS(3, shape=shape, random_state=0).fit(X)
     np.testing.assert_array_equal(model.credal_partition_.masses, expected.credal_partition_.masses)
-    np.testing.assert_array_equal(model.predict_mass(X[:5]).masses, expected.predict_mass(X[:5]).masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(X[:5]).masses, expected.predict_mass(X[:5]).masses
+    )
 
 
 def normalized_contour(partition):
@@ -125,15 +127,26 @@ def test_plausibilities_are_weighted_means_over_the_candidates(iris):
     ]
     mean = np.zeros((len(X), 3))
     for weight, one in zip(weights, candidates, strict=True):
-        contours = [normalized_contour(one.credal_partition_)[:, list(order)] for order in permutations(range(3))]
-        likeness = [np.sum(contour * normalized_contour(model.credal_partition_)) for contour in contours]
+        contours = [
+            normalized_contour(one.credal_partition_)[:, list(order)]
+            for order in permutations(range(3))
+        ]
+        likeness = [
+            np.sum(contour * normalized_contour(model.credal_partition_)) for contour in contours
+        ]
         mean += weight * contours[int(np.argmax(likeness))]
     expected = mean / mean.max(axis=1, keepdims=True)
     second = np.sort(expected, axis=1)[:, 1]
     np.testing.assert_array_equal(expected.argmax(axis=1), model.labels_)
-    np.testing.assert_allclose(np.sort(normalized_contour(model.credal_partition_), axis=1)[:, 1], second, atol=1e-6)
-    np.testing.assert_array_equal(model.credal_partition_.masses[:, 0], compact.credal_partition_.masses[:, 0])
-    np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(normalized_contour(model.credal_partition_), axis=1)[:, 1], second, atol=1e-6
+    )
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses[:, 0], compact.credal_partition_.masses[:, 0]
+    )
+    np.testing.assert_allclose(
+        model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-12
+    )
 
 
 def test_objects_about_which_candidates_disagree_are_ambiguous(iris):
@@ -157,7 +170,10 @@ def test_outliers_are_found_whatever_the_shape():
 def test_mixtures_are_not_fitted_to_discrete_attributes():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, (200, 5)), rng.normal(size=200)])
-    assert set(CredalClustering(2, random_state=0).fit(X).candidates_["shape"]) <= {"compact", "connected"}
+    assert set(CredalClustering(2, random_state=0).fit(X).candidates_["shape"]) <= {
+        "compact",
+        "connected",
+    }
 
 
 def test_dissimilarities():
@@ -180,7 +196,8 @@ def test_table_with_categories_and_missing_values(blobs):
 
 
 def test_missing_values(blobs):
-    X, y = blobs[0].copy(), blobs[1]
+    X = blobs[0].copy()
+    y = blobs[1]
     X[::7, 1] = np.nan
     with pytest.raises(InvalidParameterError, match="X"):
         CredalClustering(3).fit(X)
@@ -223,7 +240,9 @@ def test_points_between_touching_shapes_are_ambiguous_and_distant_points_are_out
     X = np.concatenate([X, [[4.0, 3.0], [-4.0, -2.0]]])
     partition = CredalClustering(2, shape="connected", random_state=0).fit(X).credal_partition_
     assert {500, 501} <= set(partition.outliers)
-    wrong = np.flatnonzero(partition.labels[:500] != (moon if partition.labels[0] == moon[0] else 1 - moon))
+    wrong = np.flatnonzero(
+        partition.labels[:500] != (moon if partition.labels[0] == moon[0] else 1 - moon)
+    )
     assert np.isin(wrong, partition.ambiguous).mean() > 0.3
     assert len(partition.outliers) < 20
 
@@ -238,7 +257,9 @@ def test_few_objects_are_not_compared():
 def test_the_number_is_compared_with_other_numbers():
     comparison = SimpleNamespace(scores={2: 0.86, 3: 0.87, 4: 0.7})
     explain = partial(credal.Comparison.explain_number, comparison)
-    assert explain(SimpleNamespace(n_clusters=2)).endswith("next 3 (0.87), 4 (0.70); 3 clusters are about as plausible")
+    assert explain(SimpleNamespace(n_clusters=2)).endswith(
+        "next 3 (0.87), 4 (0.70); 3 clusters are about as plausible"
+    )
     assert explain(SimpleNamespace(n_clusters=5)) == "5; clearly separated in the density tree"
 
 
@@ -246,10 +267,14 @@ def test_the_number_is_compared_with_other_numbers():
 def test_selected_candidate_without_agreement_has_all_the_weight(shape):
     """It has the clusters of the density tree, the other candidates are rejected, and fits to halves differ."""
     shapes = ("compact", "elongated", "elongated")
-    candidates = [SimpleNamespace(shape=name, n_clusters=2, agreement=0.2, weight=0.0) for name in shapes]
+    candidates = [
+        SimpleNamespace(shape=name, n_clusters=2, agreement=0.2, weight=0.0) for name in shapes
+    ]
     best = next(one for one in candidates if one.shape == shape)
     best.agreement = -0.02
-    comparison = SimpleNamespace(candidates=candidates, rejected=[one for one in candidates if one is not best])
+    comparison = SimpleNamespace(
+        candidates=candidates, rejected=[one for one in candidates if one is not best]
+    )
     pool = credal.Comparison.pooled(comparison, best)
     assert pool[0].shape == "compact"
     assert [one.weight for one in candidates] == [float(one is best) for one in candidates]
@@ -259,7 +284,10 @@ def test_selected_candidate_without_agreement_has_all_the_weight(shape):
 def test_the_reason_needs_a_fit_and_other_candidates(blobs):
     with pytest.raises(NotFittedError):
         CredalClustering().reason()
-    assert "no other shape" in CredalClustering(3, shape="compact", random_state=0).fit(blobs[0]).reason()
+    assert (
+        "no other shape"
+        in CredalClustering(3, shape="compact", random_state=0).fit(blobs[0]).reason()
+    )
 
 
 def test_iris_without_any_parameter():

@@ -39,18 +39,29 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_on_a_device_is_that_of_the_processor(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)  # so that all objects are gone over
+    # so that all objects are gone over
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     kind, options = METHODS[name]
     X = groups()
-    weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
+    if weighted:
+        weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+    else:
+        weights = None
     here, there = (
-        kind(4, random_state=0, device=where, **options).fit(X, sample_weight=weights) for where in ("cpu", device)
+        kind(4, random_state=0, device=where, **options).fit(X, sample_weight=weights)
+        for where in ("cpu", device)
     )
     np.testing.assert_allclose(there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(there.history_, here.history_, rtol=1e-9)
-    np.testing.assert_allclose(there.credal_partition_.masses, here.credal_partition_.masses, atol=1e-7)
-    new = np.concatenate([X[:10], np.random.default_rng(2).uniform(-9, 20, (50, 3)), here.cluster_centers_])
-    np.testing.assert_allclose(there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6)
+    np.testing.assert_allclose(
+        there.credal_partition_.masses, here.credal_partition_.masses, atol=1e-7
+    )
+    new = np.concatenate(
+        [X[:10], np.random.default_rng(2).uniform(-9, 20, (50, 3)), here.cluster_centers_]
+    )
+    np.testing.assert_allclose(
+        there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
@@ -58,13 +69,18 @@ def test_single_precision_is_kept(kind, device):
     X = groups(np.float32)
     here, there = (kind(4, random_state=0, device=where).fit(X) for where in ("cpu", device))
     assert there.credal_partition_.masses.dtype == np.float32
-    np.testing.assert_allclose(there.credal_partition_.masses, here.credal_partition_.masses, atol=2e-3)
+    np.testing.assert_allclose(
+        there.credal_partition_.masses, here.credal_partition_.masses, atol=2e-3
+    )
     assert np.array_equal(there.labels_, here.labels_)
 
 
 def test_an_object_on_a_prototype_belongs_to_it(device):
     X = np.array([[0.0], [0.0], [1.0], [9.0], [10.0], [10.0]])
-    fits = [ECM(2, init=[[0.0], [10.0]], beta=2.0, max_iter=3, tol=1, device=where).fit(X) for where in ("cpu", device)]
+    fits = [
+        ECM(2, init=[[0.0], [10.0]], beta=2.0, max_iter=3, tol=1, device=where).fit(X)
+        for where in ("cpu", device)
+    ]
     for model in fits:
         model._model.centers[:] = [[0.0], [10.0]]
     new = np.array([[0.0], [10.0], [5.0]])
@@ -75,8 +91,16 @@ def test_the_order_of_the_objects(device):
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(300, 4))
     lacking = np.where(rng.random((300, 4)) < 0.1, np.nan, plain)
-    for X in (plain, plain[rng.integers(0, 50, 300)], plain.astype(np.float32), lacking, np.zeros((5, 2))):
-        order, repeated = (found.cpu().numpy() for found in order_on_device(torch.tensor(X, device=device)))
+    for X in (
+        plain,
+        plain[rng.integers(0, 50, 300)],
+        plain.astype(np.float32),
+        lacking,
+        np.zeros((5, 2)),
+    ):
+        order, repeated = (
+            found.cpu().numpy() for found in order_on_device(torch.tensor(X, device=device))
+        )
         assert np.array_equal(order, order_along_line(X))
         rows = np.where(np.isnan(X), np.inf, X)[order]
         assert np.array_equal(repeated[1:], (rows[1:] == rows[:-1]).all(axis=1))
@@ -103,4 +127,6 @@ def test_blocks_and_files_on_a_device(tmp_path, device):
     save(ECM(4, random_state=0, device=device).fit(X), tmp_path / "model.dempster")
     again = load(tmp_path / "model.dempster")
     assert again.device == device
-    np.testing.assert_allclose(again.predict_mass(X).masses, again.credal_partition_.masses, atol=1e-12)
+    np.testing.assert_allclose(
+        again.predict_mass(X).masses, again.credal_partition_.masses, atol=1e-12
+    )

@@ -19,7 +19,10 @@ def contours(draw, empty=None):
     contour = rng.random((20, c)) * (rng.random((20, c)) < draw(st.sampled_from([0.5, 0.9, 1.0])))
     every = [(k, m) for k in range(c) for m in range(k + 1, c)]
     pairs = [pair for pair in every if draw(st.booleans())]
-    with_empty = draw(st.booleans()) if empty is None else empty
+    if empty is None:
+        with_empty = draw(st.booleans())
+    else:
+        with_empty = empty
     outlying = draw(st.sampled_from([None, rng.random(20)]))
     return contour, FocalSets.with_pairs(c, pairs, empty=with_empty, omega=False), outlying
 
@@ -35,7 +38,10 @@ def test_masses_are_masses(case):
 
 @given(contours())
 def test_plausibilities_are_those_that_were_given(case):
-    """Of the most plausible cluster and of its most plausible neighbor, in proportion; the others have none."""
+    """Of the most plausible cluster and of its most plausible neighbor, in proportion.
+
+    The others have none.
+    """
     contour, family, outlying = case
     masses = masses_from_plausibilities(contour, family, outlying)
     found = MassFunctions(masses, family).contour
@@ -46,7 +52,10 @@ def test_plausibilities_are_those_that_were_given(case):
             if family.empty_index is not None:
                 assert masses[i, family.empty_index] == 1
             continue
-        beyond = 0.0 if outlying is None or family.empty_index is None else outlying[i]
+        if outlying is None or family.empty_index is None:
+            beyond = 0.0
+        else:
+            beyond = outlying[i]
         near = [k for k in range(family.n_clusters) if tuple(sorted((k, best))) in pairs]
         second = max(near, key=lambda k: given_plausibility[k], default=None)
         wanted = np.zeros(family.n_clusters)
@@ -59,7 +68,9 @@ def test_plausibilities_are_those_that_were_given(case):
 @given(contours(), st.floats(0.01, 100))
 def test_only_ratios_of_plausibilities_count(case, factor):
     contour, family, outlying = case
-    one, other = (masses_from_plausibilities(each, family, outlying) for each in (contour, factor * contour))
+    one, other = (
+        masses_from_plausibilities(each, family, outlying) for each in (contour, factor * contour)
+    )
     np.testing.assert_allclose(other, one, atol=1e-12)
 
 
@@ -73,7 +84,8 @@ def test_an_object_is_between_two_clusters_from_half_on():
 
 def test_plausible_on_the_way():
     """A cluster at cost 3 and a neighbor at 5, which differ by 4 at both places: halfway to the border; what both
-    clusters spread, added to both costs, changes nothing, and the neighbor is half as plausible at 0.4 / alpha."""
+    clusters spread, added to both costs, changes nothing, and the neighbor is half as plausible at
+    0.4 / alpha."""
     gaps = np.array([[0.0, 4.0], [4.0, 0.0]])
     costs = np.array([[3.0, 5.0], [5.0, 3.0], [3.0, 3.0], [3.0, 3.8]])
     for spread in (0.0, 100.0):
@@ -91,7 +103,7 @@ def test_single_precision_is_kept():
     np.testing.assert_allclose(masses, [[0.25, 0.375, 0, 0.375]])
 
 
-# ---- scales ---------------------------------------------------------------------------------------------------------
+# ---- scales --------------------------------------------------------------------------------------
 
 
 def test_fuzziness_falls_with_the_number_of_attributes():
@@ -120,9 +132,12 @@ def test_prototypes_of_many_attributes_stay_apart():
 @given(st.integers(0, 2**32 - 1), st.integers(4, 60), st.sampled_from([2.0**-10, 1.0, 2.0**10]))
 def test_the_fence_of_a_box_plot(seed, n, unit):
     rng = np.random.default_rng(seed)
-    distances, weights = rng.exponential(size=n), rng.integers(1, 4, n).astype(float)
+    distances = rng.exponential(size=n)
+    weights = rng.integers(1, 4, n).astype(float)
     found = outlier_distance(distances, weights)
-    low, high = np.quantile(np.repeat(distances, weights.astype(int)), [0.25, 0.75], method="inverted_cdf")
+    low, high = np.quantile(
+        np.repeat(distances, weights.astype(int)), [0.25, 0.75], method="inverted_cdf"
+    )
     assert found == pytest.approx(high + 2 * (high - low))
     assert outlier_distance(unit * distances, weights) == unit * found
     assert outlier_distance(distances, 3 * weights) == found
@@ -141,7 +156,9 @@ def test_distances_to_centers_are_those_of_the_best_k_means():
     X = np.concatenate([center + rng.normal(size=(40, 2)) for center in (0, 9, 18, 27)])
     squares, which = k_means_distances(X, np.ones(160), 4, np.random.RandomState(0))
     np.testing.assert_array_equal(which, np.arange(160))
-    within = sum(np.square(X[k : k + 40] - X[k : k + 40].mean(axis=0)).sum() for k in range(0, 160, 40))
+    within = sum(
+        np.square(X[k : k + 40] - X[k : k + 40].mean(axis=0)).sum() for k in range(0, 160, 40)
+    )
     assert squares.sum() == pytest.approx(within)
     many = rng.normal(size=(5000, 2))
     squares, which = k_means_distances(many, np.ones(5000), 3, np.random.RandomState(0))

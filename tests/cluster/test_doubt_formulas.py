@@ -9,7 +9,9 @@ from dempster.cluster import EGMM, EVCLUS, CredalClustering
 
 rng = np.random.default_rng(3)
 CENTERS = np.array([[0, 0], [4, 0], [8, 0.5], [3, 5]])
-X = np.concatenate([center + rng.normal(size=(n, 2)) for center, n in zip(CENTERS, (40, 25, 30, 20), strict=True)])
+X = np.concatenate(
+    [center + rng.normal(size=(n, 2)) for center, n in zip(CENTERS, (40, 25, 30, 20), strict=True)]
+)
 X = np.concatenate([X, [[20.0, 20.0], [-12.0, 9.0]]])
 NEW = rng.uniform(-4, 12, (30, 2))
 
@@ -45,19 +47,32 @@ def assert_masses(partition, expected):
 
 
 def evclus_masses(objects, references, labels, c, is_training):
-    """Return the masses by the formula of docs/methods/evclus.md; an object is not compared with itself."""
-    D, r = cdist(objects, references), len(references)
+    """Return the masses by the formula of docs/methods/evclus.md.
+
+    An object is not compared with itself.
+    """
+    D = cdist(objects, references)
+    r = len(references)
     between = cdist(references, references)
     q = round(np.sqrt(r))
     own = np.sort(between, axis=1)  # The first entry is the distance to itself.
-    scales, usual = own[:, q], own[:, 5]
+    scales = own[:, q]
+    usual = own[:, 5]
     first, third = np.quantile(usual, [0.25, 0.75], method="inverted_cdf")
     width = max(np.log(third / first), 0.1)
-    square = np.array([[np.mean(between[np.ix_(labels == k, labels == m)] ** 2) for m in range(c)] for k in range(c)])
+    square = np.array(
+        [
+            [np.mean(between[np.ix_(labels == k, labels == m)] ** 2) for m in range(c)]
+            for k in range(c)
+        ]
+    )
     apart = square - (np.diag(square)[:, None] + np.diag(square)) / 2
     neighbors = gabriel_graph(apart)
     for i, d in enumerate(D):
-        compared = np.arange(r) != i if is_training else np.full(r, True)
+        if is_training:
+            compared = np.arange(r) != i
+        else:
+            compared = np.full(r, True)
         nearest = np.sort(d[compared])
         scale = max(nearest[q - 1], scales.min())
         alike = np.exp(-np.log(20) / 1.5**2 * d**2 / (scale * scales))
@@ -86,24 +101,34 @@ def test_egmm(covariance):
     inverse = np.linalg.inv(np.tensordot(single, own, axes=1))
     gap = model.means_[:, None] - model.means_
     neighbors = gabriel_graph(np.einsum("kmd,de,kme->km", gap, inverse, gap))
-    assert_masses(model.predict_mass(NEW), [consonant_masses(p, neighbors, 0.0) for p in np.transpose(density)])
+    assert_masses(
+        model.predict_mass(NEW),
+        [consonant_masses(p, neighbors, 0.0) for p in np.transpose(density)],
+    )
 
 
 def test_credal_clustering():
     model = CredalClustering(4, random_state=0, n_jobs=1).fit(X)
     pool = model._model
     assert len(pool.models) == 3
-    parts = [one.masses(NEW, lambda function, tasks: [function(*task) for task in tasks]) for one in pool.models]
-    contours = [
-        part @ one.family.membership[:, order] for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
+    parts = [
+        one.masses(NEW, lambda function, tasks: [function(*task) for task in tasks])
+        for one in pool.models
     ]
-    pooled = sum(w * pl / pl.max(axis=1, keepdims=True) for w, pl in zip(pool.weights, contours, strict=True))
+    contours = [
+        part @ one.family.membership[:, order]
+        for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
+    ]
+    pooled = sum(
+        w * pl / pl.max(axis=1, keepdims=True) for w, pl in zip(pool.weights, contours, strict=True)
+    )
     sets = [np.flatnonzero(row) for one, order in zip(pool.models, pool.orders, strict=True)
             for row in one.family.membership[:, order] if row.sum() == 2]  # fmt: skip
     neighbors = [tuple(pair) for k, m in sets for pair in ((k, m), (m, k))]
     empty = parts[0][:, 0]
     assert_masses(
-        model.predict_mass(NEW), [consonant_masses(p, neighbors, e) for p, e in zip(pooled, empty, strict=True)]
+        model.predict_mass(NEW),
+        [consonant_masses(p, neighbors, e) for p, e in zip(pooled, empty, strict=True)],
     )
     shown = [one["weight"] for one in model.candidates_.to_dict("records") if one["weight"] > 0]
     np.testing.assert_allclose(pool.weights, shown)

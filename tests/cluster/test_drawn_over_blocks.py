@@ -36,7 +36,7 @@ def few_drawn(monkeypatch):
         monkeypatch.setattr(module, "SAMPLE_SIZE", 1500)
 
 
-# ---- EVCLUS ---------------------------------------------------------------------------------------------------------
+# ---- EVCLUS --------------------------------------------------------------------------------------
 
 
 def test_the_same_landmarks_give_the_masses_of_memory():
@@ -54,21 +54,27 @@ def test_the_same_landmarks_give_the_masses_of_memory():
 
 @pytest.mark.usefixtures("few_drawn")
 def test_landmarks_come_from_all_blocks_however_these_are_cut():
-    models = [EVCLUS(3, random_state=0).fit(data) for data in ([SORTED], pieces(SORTED), lazily(SORTED))]
+    models = [
+        EVCLUS(3, random_state=0).fit(data) for data in ([SORTED], pieces(SORTED), lazily(SORTED))
+    ]
     first = models[0]
     share = np.bincount(first.landmark_indices_ // 1000) / len(first.landmark_indices_)
     np.testing.assert_allclose(share, 1 / 3, atol=0.06)
     for model in models[1:]:
         np.testing.assert_array_equal(model.landmark_indices_, first.landmark_indices_)
         np.testing.assert_allclose(
-            model.credal_partition_.compute().masses, first.credal_partition_.compute().masses, atol=1e-12
+            model.credal_partition_.compute().masses,
+            first.credal_partition_.compute().masses,
+            atol=1e-12,
         )
     assert adjusted_rand_score(np.sort(Y), models[2].labels_.compute()) > 0.97
 
 
 @pytest.mark.usefixtures("few_drawn")
 def test_as_many_landmarks_as_are_asked_for():
-    model = EVCLUS(3, n_landmarks=1600, focal_sets="simple", d0=8.0, n_init=1, max_iter=3, random_state=0)
+    model = EVCLUS(
+        3, n_landmarks=1600, focal_sets="simple", d0=8.0, n_init=1, max_iter=3, random_state=0
+    )
     with pytest.warns(match="did not converge"):
         model.fit(pieces(X))
     assert len(model.landmark_indices_) == 1600
@@ -76,7 +82,7 @@ def test_as_many_landmarks_as_are_asked_for():
         EVCLUS(3, sampling="random").fit(pieces(X))
 
 
-# ---- NNEVCLUS -------------------------------------------------------------------------------------------------------
+# ---- NNEVCLUS ------------------------------------------------------------------------------------
 
 SHORT = {"n_clusters": 3, "max_iter": 60, "network": 8, "random_state": 0}
 
@@ -85,13 +91,16 @@ def test_a_network_of_few_objects_is_that_of_memory():
     expected = NNEVCLUS(**SHORT).fit(X)
     model = NNEVCLUS(**SHORT).fit(pieces(X))
     np.testing.assert_array_equal(model.history_, expected.history_)
-    np.testing.assert_allclose(model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-6
+    )
 
 
 @pytest.mark.usefixtures("few_drawn")
 def test_mini_batches_are_those_of_memory(monkeypatch):
     """From the same weights and scale, the same objects are met in the same order."""
-    monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)  # an epoch sees 512 of the 3,000 objects
+    # an epoch sees 512 of the 3,000 objects
+    monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)
     settings = {**SHORT, "init": "random", "d0": 8.0, "training": Training(batch_size=256)}
     read = []
     monkeypatch.setattr(_streamed, "_MAX_CACHED_CELLS", 3000)  # in several passes
@@ -134,7 +143,8 @@ class _Breaks:
     """A progress bar that ends everything after three rounds."""
 
     def __init__(self, error):
-        self.error, self.rounds = error, 0
+        self.error = error
+        self.rounds = 0
 
     def __enter__(self):
         return self
@@ -148,7 +158,7 @@ class _Breaks:
             raise self.error
 
 
-# ---- belief peaks ---------------------------------------------------------------------------------------------------
+# ---- belief peaks --------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("few_drawn")
@@ -172,7 +182,7 @@ def test_peaks_in_memory_predict_blocks():
     np.testing.assert_array_equal(peaks.predict(lazily(X)).compute(), peaks.predict(X))
 
 
-# ---- starts and samples on other workers ----------------------------------------------------------------------------
+# ---- starts and samples on other workers ---------------------------------------------------------
 
 
 def several_starts():
@@ -180,7 +190,9 @@ def several_starts():
     return {
         "EKNNClus": lambda: EKNNClus(n_init=3, random_state=0).fit(X[:400]),
         "EVCLUS": lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:400]),
-        "BootClus": lambda: BootClus(3, n_bootstraps=12, mixture="EII", random_state=0).fit(X[:200]),
+        "BootClus": lambda: BootClus(3, n_bootstraps=12, mixture="EII", random_state=0).fit(
+            X[:200]
+        ),
     }
 
 

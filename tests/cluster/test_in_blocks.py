@@ -34,7 +34,9 @@ def blocks(cuts, table=X):
 
 
 def lazy_array(cuts):
-    return da.concatenate([da.from_array(block, chunks=(max(len(block), 1), 1)) for block in blocks(cuts)])
+    return da.concatenate(
+        [da.from_array(block, chunks=(max(len(block), 1), 1)) for block in blocks(cuts)]
+    )
 
 
 def fitted(method, data, **more):
@@ -67,7 +69,8 @@ def test_blocks_give_what_memory_gives(method, focal_sets):
 
 @pytest.mark.parametrize("method", SWEPT)
 def test_few_objects_are_all_drawn_and_starts_are_those_of_memory(method):
-    expected, model = fitted(method, X), fitted(method, blocks("some"))
+    expected = fitted(method, X)
+    model = fitted(method, blocks("some"))
     np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-10)
     np.testing.assert_array_equal(model.sample_indices_, np.arange(900))
 
@@ -75,7 +78,9 @@ def test_few_objects_are_all_drawn_and_starts_are_those_of_memory(method):
 @pytest.mark.usefixtures("few_drawn")
 @pytest.mark.parametrize("method", SWEPT)
 def test_starts_compete_on_a_sample_and_any_blocks_give_the_same(method):
-    models = [fitted(method, kind(cuts), tol=1e-12) for cuts in CUTS for kind in (blocks, lazy_array)]
+    models = [
+        fitted(method, kind(cuts), tol=1e-12) for cuts in CUTS for kind in (blocks, lazy_array)
+    ]
     for model in models:
         np.testing.assert_array_equal(model.sample_indices_, models[0].sample_indices_)
         np.testing.assert_allclose(model.cluster_centers_, models[0].cluster_centers_, atol=1e-10)
@@ -92,7 +97,8 @@ def test_starts_compete_on_a_sample_and_any_blocks_give_the_same(method):
 @pytest.mark.usefixtures("few_drawn")
 def test_an_adaptive_metric_sums_over_blocks():
     settings = {"metric": "adaptive", "init": START + 1e5, "tol": 1e-12}
-    expected, model = fitted(ECM, X + 1e5, **settings), fitted(ECM, [b + 1e5 for b in blocks("some")], **settings)
+    expected = fitted(ECM, X + 1e5, **settings)
+    model = fitted(ECM, [b + 1e5 for b in blocks("some")], **settings)
     np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-7)
     np.testing.assert_allclose(model.metric_matrices_, expected.metric_matrices_, atol=1e-7)
 
@@ -100,7 +106,11 @@ def test_an_adaptive_metric_sums_over_blocks():
 @pytest.mark.usefixtures("few_drawn")
 @pytest.mark.parametrize("method", [EVCLUS, EKNNClus, BootClus])
 def test_others_are_fitted_to_a_sample_drawn_over_all_blocks(method):
-    more = {BootClus: {"n_clusters": 3, "n_bootstraps": 10, "mixture": "EII"}, EVCLUS: {"n_clusters": 3}, EKNNClus: {}}
+    more = {
+        BootClus: {"n_clusters": 3, "n_bootstraps": 10, "mixture": "EII"},
+        EVCLUS: {"n_clusters": 3},
+        EKNNClus: {},
+    }
     for kind in (blocks, lazy_array):
         model = method(random_state=0, **more[method]).fit(kind("some"))
         expected = method(random_state=0, **more[method]).fit(X[model.sample_indices_])
@@ -112,7 +122,7 @@ def test_others_are_fitted_to_a_sample_drawn_over_all_blocks(method):
         assert set(model.landmark_indices_) <= set(model.sample_indices_)
 
 
-# ---- the lazy partition ---------------------------------------------------------------------------------------------
+# ---- the lazy partition --------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["list", "dask", "unknown"])
@@ -137,7 +147,9 @@ def test_summaries_are_those_of_memory(lazily):
     assert lazy.counts()[()] == 1
 
 
-@pytest.mark.parametrize("name", ["masses", "labels", "labels_with_outliers", "best_set", "contour"])
+@pytest.mark.parametrize(
+    "name", ["masses", "labels", "labels_with_outliers", "best_set", "contour"]
+)
 def test_rows_are_those_of_memory(lazily, name):
     lazy, memory = lazily
     found = getattr(lazy, name)
@@ -148,7 +160,9 @@ def test_rows_are_those_of_memory(lazily, name):
 def test_what_has_options(lazily):
     lazy, memory = lazily
     np.testing.assert_allclose(np.asarray(lazy.pignistic()), memory.pignistic())
-    np.testing.assert_allclose(np.asarray(lazy.nonspecificity()), memory.nonspecificity(), atol=1e-14)
+    np.testing.assert_allclose(
+        np.asarray(lazy.nonspecificity()), memory.nonspecificity(), atol=1e-14
+    )
     rule = "interval_dominance"
     np.testing.assert_array_equal(np.asarray(lazy.assignment(rule)), memory.assignment(rule))
     for k in range(3):
@@ -166,7 +180,9 @@ def test_files_of_the_parts(lazily, tmp_path):
     paths = lazy.to_parquet(tmp_path / "out" / "parts")
     parts = [read_partition(path) for path in paths]
     np.testing.assert_array_equal(np.concatenate([part.masses for part in parts]), memory.masses)
-    names = [name for part in parts for name in (range(len(part)) if part.index is None else part.index)]
+    names = [
+        name for part in parts for name in (range(len(part)) if part.index is None else part.index)
+    ]
     assert names == list(range(900))
     with pytest.raises(ValueError, match="new or empty"):
         lazy.to_parquet(tmp_path / "out")
@@ -197,7 +213,7 @@ def test_dask_computes_nothing_before_it_is_asked():
     assert sum(touched) == 900  # one pass
 
 
-# ---- what a fit says and refuses ------------------------------------------------------------------------------------
+# ---- what a fit says and refuses -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", [*SWEPT, EVCLUS])
@@ -206,7 +222,9 @@ def test_names_of_columns(method, tmp_path):
     FRAME.to_parquet(tmp_path / "x.parquet")
     model = fitted(method, str(tmp_path / "x.parquet"))
     assert list(model.feature_names_in_) == ["a", "b"]
-    np.testing.assert_allclose(model.predict_mass(FRAME).masses, np.asarray(model.credal_partition_.masses), atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_mass(FRAME).masses, np.asarray(model.credal_partition_.masses), atol=1e-12
+    )
     with pytest.raises(ValueError, match="feature names"):
         model.predict_mass([FRAME.rename(columns={"a": "z"})])
     pickle.loads(pickle.dumps(model)).predict(FRAME)
@@ -222,11 +240,16 @@ def test_single_precision_is_kept():
     model = fitted(ECM, [block.astype("f4") for block in blocks("some")], init=START)
     assert model.cluster_centers_.dtype == np.float32
     assert model.credal_partition_.masses.dtype == np.float32
-    np.testing.assert_allclose(model.cluster_centers_, fitted(ECM, X, init=START).cluster_centers_, atol=1e-4)
+    np.testing.assert_allclose(
+        model.cluster_centers_, fitted(ECM, X, init=START).cluster_centers_, atol=1e-4
+    )
 
 
 def test_the_number_of_clusters_is_found_from_the_sample():
-    assert ECM("auto", random_state=0).fit(blocks("some")).n_clusters_ == ECM("auto", random_state=0).fit(X).n_clusters_
+    assert (
+        ECM("auto", random_state=0).fit(blocks("some")).n_clusters_
+        == ECM("auto", random_state=0).fit(X).n_clusters_
+    )
 
 
 def test_progress_and_messages(capsys, caplog):

@@ -42,10 +42,21 @@ def test_clusterers(subject, third):
         message = refused_or_sensible(lambda X=X: quick_make(subject).fit(X), valid_masses)
         if name == "three dimensions" and not subject.takes_tables:
             continue  # channels
-        if name in ("NaN", "infinity", "code for missing", "empty", "nothing", "three dimensions", "ragged", *HIDDEN):
+        if name in (
+            "NaN",
+            "infinity",
+            "code for missing",
+            "empty",
+            "nothing",
+            "three dimensions",
+            "ragged",
+            *HIDDEN,
+        ):
             assert message is not None or str(subject) == "CatECM", name
         if message is not None and name not in OF_THE_METHOD and str(subject) != "CatECM":
-            assert re.search(r"\bX\b|column|n_features|objects|n_clusters", message), f"{name}: {message}"
+            assert re.search(r"\bX\b|column|n_features|objects|n_clusters", message), (
+                f"{name}: {message}"
+            )
 
 
 OF_THE_METHOD = ("all equal", "all zero")  # refused by what the method needs, which says so
@@ -64,7 +75,9 @@ def test_the_same_numbers_in_another_dress(subject, third):
         def same(model, name=name):
             np.testing.assert_allclose(answer(model), expected, atol=1e-9, err_msg=name)
 
-        refused_or_sensible(lambda name=name: quick_make(subject).fit(OBJECTS[name]), same, "X|feature|column")
+        refused_or_sensible(
+            lambda name=name: quick_make(subject).fit(OBJECTS[name]), same, "X|feature|column"
+        )
 
 
 def with_weight(value, dtype=object):
@@ -104,12 +117,17 @@ def test_weights(subject):
     ones = np.ones(subject.data.shape[: 1 if subject.takes_tables else 2])
     for name, wrong in WRONG_WEIGHTS.items():
         message = refused_or_sensible(
-            lambda w=wrong: quick_make(subject).fit(subject.data, sample_weight=w(ones)), valid_masses, "[Ww]eight"
+            lambda w=wrong: quick_make(subject).fit(subject.data, sample_weight=w(ones)),
+            valid_masses,
+            "[Ww]eight",
         )
         assert message is not None, name
     if subject.takes_tables:
-        with pytest.raises(ValueError, match="n_clusters|sample_weight"):  # fewer objects than clusters are left
-            quick_make(subject).fit(subject.data, sample_weight=np.where(np.arange(len(ones)) < 2, ones, 0))
+        # fewer objects than clusters are left
+        with pytest.raises(ValueError, match="n_clusters|sample_weight"):
+            quick_make(subject).fit(
+                subject.data, sample_weight=np.where(np.arange(len(ones)) < 2, ones, 0)
+            )
 
 
 @pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("sample_weight")], ids=str)
@@ -148,15 +166,29 @@ VALUES = [
 def test_parameters_of_clusterers(subject, third, tmp_path, monkeypatch):
     """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
     monkeypatch.chdir(tmp_path)  # a word may be the name of a checkpoint
-    slow = ("n_init", "max_iter", "n_bootstraps", "n_partners", "n_landmarks", "n_jobs", "verbose", "random_state")
+    slow = (
+        "n_init",
+        "max_iter",
+        "n_bootstraps",
+        "n_partners",
+        "n_landmarks",
+        "n_jobs",
+        "verbose",
+        "random_state",
+    )
     for number, name in enumerate(subject.parameters):
         for value in third_of(VALUES, number, third):
-            ordinary = (type(value) in (int, float, np.int8, np.float32) and 0 < value < 10) or isinstance(value, bool)
+            ordinary = (
+                type(value) in (int, float, np.int8, np.float32) and 0 < value < 10
+            ) or isinstance(value, bool)
             accepted = subject.estimator._rules[name].test(value)
             if accepted and (ordinary or name in slow):
                 continue
             message = refused_or_sensible(
-                lambda name=name, value=value: quick_make(subject, **{name: value}).fit(subject.data[:24]), valid_masses
+                lambda name=name, value=value: quick_make(subject, **{name: value}).fit(
+                    subject.data[:24]
+                ),
+                valid_masses,
             )
             if message is not None and value is not None and type(value) in (complex, bytes, dict):
                 assert name in message
@@ -183,7 +215,10 @@ TAKING_CONSTRAINTS = [s.make() for s in TABLES if s.fit_takes("constraints")] + 
 
 @pytest.mark.parametrize("estimator", TAKING_CONSTRAINTS, ids=lambda e: type(e).__name__)
 def test_contradictions_have_one_rule(estimator):
-    """A pair that must and must not link is refused; a chain that says so is told, with the chain, and weighed."""
+    """A pair that must and must not link is refused.
+
+    A chain that says so is told, with the chain, and weighed.
+    """
     X = IRIS[:30, :2]
     with pytest.raises(ContradictionError, match="4 - 9"):
         estimator.fit(X, constraints=Constraints([(4, 9)], [(9, 4), (0, 1)]))
@@ -201,7 +236,9 @@ def test_contradictions_have_one_rule(estimator):
 def test_constraints(subject, which):
     constraints, is_refused = CONSTRAINTS[which]
     message = refused_or_sensible(
-        lambda: subject.make().fit(subject.data[:30], constraints=constraints), valid_masses, "onstraint|link|object"
+        lambda: subject.make().fit(subject.data[:30], constraints=constraints),
+        valid_masses,
+        "onstraint|link|object",
     )
     assert is_refused is None or (message is not None) == is_refused
 
@@ -212,27 +249,35 @@ def test_a_seed_is_checked_where_it_is_not_needed(subject):
         quick_make(subject, random_state=-1).fit(subject.data)
 
 
-# ---- the same numbers, categories and missing cells in other forms ---------------------------------------------------
+# ---- the same numbers, categories and missing cells in other forms -------------------------------
 
 
 @by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_clusterers_read_every_form(subject, third):
-    X = categories(SHIFTED[:, :2]).astype(float) if str(subject) == "CatECM" else SHIFTED
+    if str(subject) == "CatECM":
+        X = categories(SHIFTED[:, :2]).astype(float)
+    else:
+        X = SHIFTED
     model = quick_make(subject).fit(X)
     for name, form in third_of(FORMS.items(), SUBJECTS.index(subject), third):
         same = quick_make(subject).fit(form(X))
         np.testing.assert_allclose(answer(same), answer(model), atol=1e-9, err_msg=name)
-        np.testing.assert_allclose(prediction(same, form(X)), prediction(model, X), atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            prediction(same, form(X)), prediction(model, X), atol=1e-9, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("method", [EVCLUS, RECM, ECMdd, MECM])
 def test_dissimilarities_are_read_in_every_form(method, form):
     settings = {"metric": "precomputed", "random_state": 0, "n_init": 1, "max_iter": 10}
-    model, same = method(3, **settings).fit(D), method(3, **settings).fit(FORMS[form](D))
+    model = method(3, **settings).fit(D)
+    same = method(3, **settings).fit(FORMS[form](D))
     np.testing.assert_allclose(answer(same), answer(model), atol=1e-9)
-    np.testing.assert_allclose(prediction(same, FORMS[form](D[:5])), prediction(model, D[:5]), atol=1e-9)
+    np.testing.assert_allclose(
+        prediction(same, FORMS[form](D[:5])), prediction(model, D[:5]), atol=1e-9
+    )
 
 
 MISSING = {
@@ -250,7 +295,8 @@ def test_missing_cells_are_missing_in_every_form(method, form):
     X = np.where(np.random.default_rng(0).random(SHIFTED.shape) < 0.1, np.nan, SHIFTED)
     X[:, 0] = SHIFTED[:, 0]
     settings = {"missing": "partial", "random_state": 0, "n_init": 1, "max_iter": 10}
-    model, same = method(3, **settings).fit(X), method(3, **settings).fit(MISSING[form](X))
+    model = method(3, **settings).fit(X)
+    same = method(3, **settings).fit(MISSING[form](X))
     np.testing.assert_allclose(answer(same), answer(model), atol=1e-9)
     with pytest.raises(ValueError, match=r"\bX\b.*missing"):
         method(3).fit(MISSING[form](X))
@@ -274,8 +320,13 @@ CATEGORIES = {
 @pytest.mark.parametrize("form", CATEGORIES)
 def test_the_same_categories_in_every_form(form):
     words = WORDS[categories(SHIFTED[:, :2])]
-    for make in (lambda: CatECM(2, random_state=0), lambda: MECM(2, metric="gower", random_state=0)):
-        np.testing.assert_array_equal(answer(make().fit(CATEGORIES[form](words))), answer(make().fit(words)))
+    for make in (
+        lambda: CatECM(2, random_state=0),
+        lambda: MECM(2, metric="gower", random_state=0),
+    ):
+        np.testing.assert_array_equal(
+            answer(make().fit(CATEGORIES[form](words))), answer(make().fit(words))
+        )
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "dia"])
@@ -285,7 +336,9 @@ def test_zeros_that_fill_up_a_sparse_format_are_no_dissimilarities(form, kind):
     some = np.where(known | known.T, D, 0)
     settings = {"metric": "precomputed", "random_state": 0}
     expected = answer(EVCLUS(3, **settings).fit(sparse.csr_array(some)))
-    np.testing.assert_allclose(answer(EVCLUS(3, **settings).fit(kind(some).asformat(form))), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        answer(EVCLUS(3, **settings).fit(kind(some).asformat(form))), expected, atol=1e-9
+    )
 
 
 def test_masses_to_start_from_in_any_order_of_memory():
@@ -309,7 +362,9 @@ def test_columns_of_dissimilarities_may_be_called_by_the_text_of_a_number():
 
 
 def test_names_that_are_missing_are_the_same_in_several_tables():
-    views = [pd.DataFrame(SHIFTED[:, k : k + 2], index=[np.nan] * 50, columns=["a", "b"]) for k in (0, 2)]
+    views = [
+        pd.DataFrame(SHIFTED[:, k : k + 2], index=[np.nan] * 50, columns=["a", "b"]) for k in (0, 2)
+    ]
     expected = answer(WMVEC(3, random_state=0, n_init=1).fit([view.to_numpy() for view in views]))
     np.testing.assert_array_equal(answer(WMVEC(3, random_state=0, n_init=1).fit(views)), expected)
 

@@ -1,7 +1,8 @@
 """What never changes: random small problems, asked of every clusterer.
 
-Units: `test_robustness`; here the data are drawn, with twins, constant attributes and outliers among them. Every
-problem has as many different objects as clusters, so no fit may be refused: any error is a failure.
+Units: `test_robustness`; here the data are drawn, with twins, constant attributes and outliers
+among them. Every problem has as many different objects as clusters, so no fit may be refused: any
+error is a failure.
 """
 
 import numpy as np
@@ -14,18 +15,25 @@ from tests.cluster.contract import EXCEPTIONS, PERMUTED, SUBJECTS, answer, categ
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-QUICK = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]  # networks take long, images are no rows
+# networks take long, images are no rows
+QUICK = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]
 TAKE_TWINS = {"CredalClustering", "BeliefPeaks", "BPEC", "EKNNClus", "EVCLUS"}
-# What represents sets is not derived from the objective, or there is no objective, as their docstrings say.
+# What represents sets is not derived from the objective, or there is no objective, as their
+# docstrings say.
 RISES = {"ECMdd", "RoughKMeans", "WECMdd"}
 
 N_CLUSTERS = 3  # those of `Subject.make`
 problems = st.integers(0, 2**31 - 1)
-each = settings(deadline=None, max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck))
+each = settings(
+    deadline=None, max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 
 
 def objects(subject, seed):
-    """24 to 40 objects around three places; some are twins, one attribute may be constant, one object far away."""
+    """24 to 40 objects around three places.
+
+    Some are twins, one attribute may be constant, one object far away.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(24, 41))
     X = rng.normal(0, 4, (3, 2))[rng.integers(0, 3, n)] + rng.normal(size=(n, 2))
@@ -35,7 +43,8 @@ def objects(subject, seed):
         X = np.column_stack([X, np.full(len(X), 7.0)])
     if rng.random() < 0.3:
         X[-1, :2] += 40
-    X = categories(X[:, :2]) if str(subject) == "CatECM" else X
+    if str(subject) == "CatECM":
+        X = categories(X[:, :2])
     assume(len(np.unique(X, axis=0)) >= N_CLUSTERS)  # objects may share their categories
     return X
 
@@ -70,14 +79,17 @@ def test_masses_labels_objective_predictions_and_seeds(subject, seed):
         np.testing.assert_allclose(twins, np.broadcast_to(twins[0], twins.shape), atol=1e-7)
 
 
-@pytest.mark.parametrize("subject", [s for s in QUICK if (str(s), PERMUTED) not in EXCEPTIONS], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in QUICK if (str(s), PERMUTED) not in EXCEPTIONS], ids=str
+)
 @given(seed=problems)
 @each
 def test_the_order_of_rows_does_not_matter(subject, seed):
     """The same clusters whatever the order, unless two starts are equally good up to rounding."""
     X = objects(subject, seed)
     order = np.random.default_rng(seed).permutation(len(X))
-    one, other = subject.make().fit(X), subject.make().fit(X[order])
+    one = subject.make().fit(X)
+    other = subject.make().fit(X[order])
     if hasattr(one, "objective_") and str(subject) not in RISES:
         assert other.objective_ == pytest.approx(one.objective_, rel=1e-4, abs=1e-9)
     else:
@@ -89,5 +101,8 @@ def test_the_order_of_rows_does_not_matter(subject, seed):
 @each
 def test_units_do_not_matter(subject, seed, exponent):
     X = objects(subject, seed)
-    one, other = subject.make().fit(X), subject.make().fit(X * 2.0**exponent)
-    np.testing.assert_allclose(answer(other), answer(one), atol=1e-5 if str(subject) == "BootClus" else 0)
+    one = subject.make().fit(X)
+    other = subject.make().fit(X * 2.0**exponent)
+    np.testing.assert_allclose(
+        answer(other), answer(one), atol=1e-5 if str(subject) == "BootClus" else 0
+    )

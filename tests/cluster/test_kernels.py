@@ -6,18 +6,25 @@ import pytest
 from dempster.cluster._mass_step import masses_from_costs
 from dempster.cluster._medoid_starts import far_seeds, to_medoids
 
-# ---- the mass step --------------------------------------------------------------------------------------------------
+# ---- the mass step -------------------------------------------------------------------------------
 
 
 def masses_of(costs, size, alpha=1.5, delta2=2.0, beta=2.0, zero=1e-12, weights=()):
-    costs, size = np.atleast_2d(np.asarray(costs, float)), np.asarray(size)
-    masses, empty = np.empty_like(costs), np.empty(len(costs))
-    value = masses_from_costs(costs, np.asarray(weights, float), size**alpha, size, delta2, beta, zero, masses, empty)
+    costs = np.atleast_2d(np.asarray(costs, float))
+    size = np.asarray(size)
+    masses = np.empty_like(costs)
+    empty = np.empty(len(costs))
+    value = masses_from_costs(
+        costs, np.asarray(weights, float), size**alpha, size, delta2, beta, zero, masses, empty
+    )
     return masses, empty, value
 
 
 def naive_masses(costs, size, alpha, delta2, beta):
-    """Masson and Denoeux (2008), eq. 17, for positive costs; the last mass is that of the empty set."""
+    """Masson and Denoeux (2008), eq. 17, for positive costs.
+
+    The last mass is that of the empty set.
+    """
     weighted = np.append(size**alpha * costs, delta2)
     share = (weighted.min() / weighted) ** (1 / (beta - 1))
     masses = share / share.sum()
@@ -28,20 +35,26 @@ def naive_masses(costs, size, alpha, delta2, beta):
 @pytest.mark.parametrize("g", [1, 2, 3, 4, 5, 8, 11, 16, 57])
 def test_masses_follow_the_formula(g, beta):
     rng = np.random.default_rng(g)
-    costs, size = rng.exponential(size=(20, g)), rng.integers(1, 4, g)
+    costs = rng.exponential(size=(20, g))
+    size = rng.integers(1, 4, g)
     weights = rng.integers(0, 3, 20).astype(float)
     for delta2 in (0.3, np.inf):
         masses, empty, value = masses_of(costs, size, 1.5, delta2, beta, weights=weights)
         wanted = [naive_masses(row, size, 1.5, delta2, beta) for row in costs]
-        np.testing.assert_allclose(np.column_stack([masses, empty]), [m for m, _ in wanted], rtol=1e-12)
+        np.testing.assert_allclose(
+            np.column_stack([masses, empty]), [m for m, _ in wanted], rtol=1e-12
+        )
         assert value == pytest.approx(np.dot(weights, [v for _, v in wanted]), rel=1e-12)
-        assert masses_of(costs, size, 1.5, delta2, beta)[2] == pytest.approx(sum(v for _, v in wanted), rel=1e-12)
+        assert masses_of(costs, size, 1.5, delta2, beta)[2] == pytest.approx(
+            sum(v for _, v in wanted), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("beta", [1.5, 2.0])
 @pytest.mark.parametrize("unit", [1e-307, 1e-200, 1e200, 1e300])
 def test_masses_do_not_depend_on_the_unit(unit, beta):
-    costs, size = np.array([[1.0, 3.0, 0.2, 7.0]]), np.array([1, 1, 2, 3])
+    costs = np.array([[1.0, 3.0, 0.2, 7.0]])
+    size = np.array([1, 1, 2, 3])
     masses, empty, value = masses_of(costs, size, beta=beta, zero=0.0)
     scaled = masses_of(unit * costs, size, delta2=2.0 * unit, beta=beta, zero=0.0)
     np.testing.assert_allclose(scaled[0], masses, rtol=1e-12)
@@ -66,7 +79,7 @@ def test_negative_costs_that_cancel_are_still_seen():
     assert masses.tolist() == [[1, 0, 0]]
 
 
-# ---- seeds and medoids ----------------------------------------------------------------------------------------------
+# ---- seeds and medoids ---------------------------------------------------------------------------
 
 
 def naive_seeds(delta, uniform):
@@ -75,7 +88,10 @@ def naive_seeds(delta, uniform):
     nearest = delta[seeds[0]].copy()
     for draws in uniform[1:]:
         reach = np.cumsum(nearest.astype(float))
-        places = np.searchsorted(reach, draws * reach[-1], side="right") if reach[-1] > 0 else (draws * n).astype(int)
+        if reach[-1] > 0:
+            places = np.searchsorted(reach, draws * reach[-1], side="right")
+        else:
+            places = (draws * n).astype(int)
         places = np.minimum(places, n - 1)
         best = places[np.argmin([np.minimum(nearest, delta[p]).sum(dtype=float) for p in places])]
         seeds.append(best)

@@ -28,12 +28,15 @@ def test_an_object_of_weight_two_counts_as_two(blobs, seed):
 
 def test_equal_weights_change_nothing(blobs):
     D = pairwise_distances(blobs[0])
-    plain, weighted = (medoid_starts(D, 3, 4, np.random.default_rng(0), weights) for weights in (None, np.ones(80)))
+    plain, weighted = (
+        medoid_starts(D, 3, 4, np.random.default_rng(0), weights) for weights in (None, np.ones(80))
+    )
     assert [seeds.tolist() for seeds in plain] == [seeds.tolist() for seeds in weighted]
 
 
 def test_samples_in_order():
-    order, weights = np.array([3, 0, 2, 1, 4]), np.array([1.0, 0, 2, 1, 5])
+    order = np.array([3, 0, 2, 1, 4])
+    weights = np.array([1.0, 0, 2, 1, 5])
     positions, same = sample_in_order(order, weights, 9, np.random.RandomState(0))
     assert positions.tolist() == [3, 0, 2, 4]  # without the one that does not count
     assert same.tolist() == [1, 1, 2, 5]

@@ -10,7 +10,20 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import cluster
-from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BeliefPeaks, ECMdd, EKNNClus, WECMdd
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    CECM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    RECM,
+    BeliefPeaks,
+    ECMdd,
+    EKNNClus,
+    WECMdd,
+)
 from dempster.cluster._incomplete import estimate_within_variances
 from dempster.cluster._lifted import lift
 from dempster.constraints import Constraints
@@ -21,12 +34,15 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 TAKERS = [
     kind
     for kind in (getattr(cluster, name) for name in cluster.__all__)
-    if inspect.isclass(kind) and getattr(inspect.signature(kind).parameters.get("missing"), "default", "") == "refuse"
+    if inspect.isclass(kind)
+    and getattr(inspect.signature(kind).parameters.get("missing"), "default", "") == "refuse"
     if kind.__name__ != "CredalClustering"  # It uses EVCLUS for missing values.
 ]
 DESCENDING = [ECM, CCM, CECM]
 IRIS = load_iris()
-POINTS = make_blobs(90, 4, centers=[[0, 0, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4]], cluster_std=1.3, random_state=0)[0]
+POINTS = make_blobs(
+    90, 4, centers=[[0, 0, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4]], cluster_std=1.3, random_state=0
+)[0]
 
 
 def with_holes(X, share, seed=0):
@@ -45,7 +61,10 @@ def of_each(takers):
 
 def made(kind, **settings):
     """With few starts, which is quick."""
-    starts = {"n_init": 3} if "n_init" in inspect.signature(kind).parameters else {}
+    if "n_init" in inspect.signature(kind).parameters:
+        starts = {"n_init": 3}
+    else:
+        starts = {}
     return kind(**{"n_clusters": 3, "missing": "partial", "random_state": 0, **starts, **settings})
 
 
@@ -56,10 +75,13 @@ def masses(model):
 def test_who_takes_them():
     names = {kind.__name__ for kind in TAKERS}
     relatives = {"FuzzyCMeans", "NoiseClustering"}
-    assert names == {"ECM", "CECM", "CCM", "BPEC", "ECMdd", "WECMdd", "MECM", "RECM", "EVCLUS"} | relatives
+    assert (
+        names
+        == {"ECM", "CECM", "CCM", "BPEC", "ECMdd", "WECMdd", "MECM", "RECM", "EVCLUS"} | relatives
+    )
 
 
-# ---- results --------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 @of_each(TAKERS)
@@ -68,7 +90,9 @@ def test_complete_data_give_the_same_to_the_bit(kind):
     plain = made(kind).set_params(missing="refuse").fit(POINTS)
     assert masses(plain).tobytes() == masses(partial).tobytes()
     assert plain.objective_ == partial.objective_
-    assert plain.predict_mass(POINTS).masses.tobytes() == partial.predict_mass(POINTS).masses.tobytes()
+    assert (
+        plain.predict_mass(POINTS).masses.tobytes() == partial.predict_mass(POINTS).masses.tobytes()
+    )
 
 
 @of_each(TAKERS)
@@ -83,7 +107,10 @@ def test_predict_agrees_with_fit(kind):
 def test_the_order_of_the_rows_does_not_matter(kind):
     order = np.random.default_rng(3).permutation(len(HOLES))
     # of two medoids of a pair, where no object lies between them, either may stand for it
-    settings = {"focal_sets": "simple"} if kind is ECMdd else {}
+    if kind is ECMdd:
+        settings = {"focal_sets": "simple"}
+    else:
+        settings = {}
     one, other = (made(kind, **settings).fit(X) for X in (HOLES, HOLES[order]))
     np.testing.assert_allclose(masses(other), masses(one)[order], atol=1e-6)
 
@@ -97,23 +124,32 @@ def test_units_do_not_matter(kind):
 @pytest.mark.long
 @of_each(TAKERS)
 def test_far_from_the_origin(kind):
-    np.testing.assert_allclose(masses(made(kind).fit(HOLES + 1e6)), masses(made(kind).fit(HOLES)), atol=1e-4)
+    np.testing.assert_allclose(
+        masses(made(kind).fit(HOLES + 1e6)), masses(made(kind).fit(HOLES)), atol=1e-4
+    )
 
 
-# BPEC has no weights; the shift that makes partial distances Euclidean, of RECM, depends on the matrix
+# BPEC has no weights; the shift that makes partial distances Euclidean, of RECM, depends on the
+# matrix
 @of_each([kind for kind in TAKERS if kind.__name__ not in ("BPEC", "RECM")])
 def test_a_weight_does_what_repeating_a_row_does(kind):
     times = np.random.default_rng(0).integers(1, 3, len(HOLES))
     weighted = made(kind).fit(HOLES, sample_weight=times)
     repeated = made(kind).fit(np.repeat(HOLES, times, axis=0))
-    np.testing.assert_allclose(np.repeat(masses(weighted), times, axis=0), masses(repeated), atol=2e-3)
+    np.testing.assert_allclose(
+        np.repeat(masses(weighted), times, axis=0), masses(repeated), atol=2e-3
+    )
 
 
 @pytest.mark.long
 @of_each(TAKERS)
 def test_single_precision_is_kept(kind):
     single = made(kind).fit(HOLES.astype(np.float32))
-    assert masses(single).dtype == single.predict_mass(HOLES.astype(np.float32)).masses.dtype == np.float32
+    assert (
+        masses(single).dtype
+        == single.predict_mass(HOLES.astype(np.float32)).masses.dtype
+        == np.float32
+    )
     assert np.mean(single.labels_ == made(kind).fit(HOLES).labels_) > 0.95
 
 
@@ -142,7 +178,7 @@ def test_a_start_by_belief_peaks(kind):
     assert np.isfinite(masses(model)).all()
 
 
-# ---- clusters and doubt ---------------------------------------------------------------------------------------------
+# ---- clusters and doubt --------------------------------------------------------------------------
 
 
 @of_each(TAKERS)
@@ -159,7 +195,9 @@ def test_what_is_not_known_is_doubted(kind):
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(kind).fit(X)
     quarter, half = (model.predict_mass(with_holes(X, share)) for share in (0.25, 0.5))
-    doubts = [np.minimum(doubt_scores(p), 1).mean() for p in (model.credal_partition_, quarter, half)]
+    doubts = [
+        np.minimum(doubt_scores(p), 1).mean() for p in (model.credal_partition_, quarter, half)
+    ]
     assert doubts[0] + 0.02 < doubts[1] < doubts[2]
     has_pairs = (model.focal_sets_.cardinality > 1).any()
     if has_pairs and kind is not WECMdd:  # the penalties of its pairs outweigh what is not known
@@ -182,7 +220,7 @@ def test_without_a_value_all_sets_would_be_alike():
     np.testing.assert_allclose(costs, costs[0, 0])
 
 
-# ---- the objective --------------------------------------------------------------------------------------------------
+# ---- the objective -------------------------------------------------------------------------------
 
 
 @of_each(DESCENDING)
@@ -197,12 +235,17 @@ def test_it_never_rises_with_constraints():
     known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (5, 9)])
     model = made(CECM, tol=0.0, max_iter=60).fit(with_holes(POINTS, 0.3), constraints=known)
     assert np.diff(model.history_).max() <= 1e-9 * model.history_[0]
-    np.testing.assert_allclose(model.predict_mass(with_holes(POINTS, 0.3)).masses, masses(model), atol=1e-7)
+    np.testing.assert_allclose(
+        model.predict_mass(with_holes(POINTS, 0.3)).masses, masses(model), atol=1e-7
+    )
 
 
 def test_the_objective_of_ecm_by_loops():
-    model = made(ECM, focal_sets="full", alpha=1.5, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000).fit(HOLES)
-    within, value = estimate_within_variances(HOLES, None, 3), 0.0
+    model = made(
+        ECM, focal_sets="full", alpha=1.5, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000
+    ).fit(HOLES)
+    within = estimate_within_variances(HOLES, None, 3)
+    value = 0.0
     sets = [np.flatnonzero(row) for row in model.focal_sets_.membership]
     for x, m in zip(HOLES, masses(model), strict=True):
         for members, mass in zip(sets, m, strict=True):
@@ -212,13 +255,18 @@ def test_the_objective_of_ecm_by_loops():
             center = model.cluster_centers_[members].mean(axis=0)
             for d in range(4):
                 missing = np.isnan(x[d])
-                value += mass**1.7 * (within[d] if missing else len(members) ** 1.5 * (x[d] - center[d]) ** 2)
+                value += mass**1.7 * (
+                    within[d] if missing else len(members) ** 1.5 * (x[d] - center[d]) ** 2
+                )
     assert abs(value - model.objective_) < 1e-8 * value
 
 
 def test_the_objective_of_ccm_by_loops():
-    model = made(CCM, focal_sets="full", gamma=0.7, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000).fit(HOLES)
-    within, value = estimate_within_variances(lift(HOLES), None, 3), 0.0
+    model = made(
+        CCM, focal_sets="full", gamma=0.7, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000
+    ).fit(HOLES)
+    within = estimate_within_variances(lift(HOLES), None, 3)
+    value = 0.0
     sets = [np.flatnonzero(row) for row in model.focal_sets_.membership]
     for x, m in zip(HOLES, masses(model), strict=True):
         for members, mass in zip(sets, m, strict=True):
@@ -232,20 +280,26 @@ def test_the_objective_of_ccm_by_loops():
                 elif len(members) == 1:
                     value += mass**1.7 * (x[d] - centers[0, d]) ** 2
                 else:
-                    own = ((x[d] - centers[:, d]) ** 2).sum() + 0.7 * (x[d] - centers[:, d].mean()) ** 2
+                    own = ((x[d] - centers[:, d]) ** 2).sum() + 0.7 * (
+                        x[d] - centers[:, d].mean()
+                    ) ** 2
                     value += mass**1.7 * own / (len(members) + 0.7)
     assert abs(value - model.objective_) < 1e-8 * value
 
 
 def test_variances_within_clusters():
-    X = make_blobs(3000, 3, centers=[[0, 0, 0], [20, 0, 9], [0, 30, 9]], cluster_std=1.0, random_state=0)[0]
+    X = make_blobs(
+        3000, 3, centers=[[0, 0, 0], [20, 0, 9], [0, 30, 9]], cluster_std=1.0, random_state=0
+    )[0]
     X = X * [1.0, 2.0, 0.5]
     found = estimate_within_variances(with_holes(X, 0.2), None, 3)
     np.testing.assert_allclose(found, [1.0, 4.0, 0.25], rtol=0.15)
-    np.testing.assert_allclose(estimate_within_variances(X, np.ones(len(X)), 1), X.var(axis=0), rtol=0.1)
+    np.testing.assert_allclose(
+        estimate_within_variances(X, np.ones(len(X)), 1), X.var(axis=0), rtol=0.1
+    )
 
 
-# ---- refusals -------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @of_each(TAKERS)
@@ -259,7 +313,13 @@ def test_they_are_refused_by_default(kind):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_columns_are_named(frame):
-    table = frame({"height": POINTS[:, 0], "weight": [None, *POINTS[1:, 1]], "age": [np.nan, None, *POINTS[2:, 2]]})
+    table = frame(
+        {
+            "height": POINTS[:, 0],
+            "weight": [None, *POINTS[1:, 1]],
+            "age": [np.nan, None, *POINTS[2:, 2]],
+        }
+    )
     with pytest.raises(ValueError, match=r"\bX\b"):
         ECM(3).fit(table)
     with pytest.raises(ValueError, match=r"\bX\b"):
@@ -275,8 +335,10 @@ def test_who_does_not_take_them_says_so(kind):
 
 @of_each(TAKERS)
 def test_objects_and_columns_without_a_value(kind):
-    nothing, column = HOLES.copy(), HOLES.copy()
-    nothing[7], column[:, 2] = np.nan, np.nan
+    nothing = HOLES.copy()
+    column = HOLES.copy()
+    nothing[7] = np.nan
+    column[:, 2] = np.nan
     with pytest.raises(ValueError, match=r"row 7"):
         made(kind).fit(nothing)
     with pytest.raises(ValueError, match=r"column 2"):
@@ -286,7 +348,8 @@ def test_objects_and_columns_without_a_value(kind):
     model = made(kind).fit(HOLES)
     with pytest.raises(ValueError, match="row 7"):
         model.predict_mass(nothing)
-    assert len(model.predict_mass(column)) == 90  # what new objects all lack is missing, and no more
+    # what new objects all lack is missing, and no more
+    assert len(model.predict_mass(column)) == 90
 
 
 @of_each(TAKERS)
@@ -312,14 +375,19 @@ def test_metrics_that_need_all_attributes():
 
 def test_squared_distances_between_objects_with_holes():
     ways = (2.0, "euclidean"), (1.0, "sqeuclidean")
-    plain, squared = (made(ECMdd, focal_sets="full", power=power, metric=metric).fit(HOLES) for power, metric in ways)
+    plain, squared = (
+        made(ECMdd, focal_sets="full", power=power, metric=metric).fit(HOLES)
+        for power, metric in ways
+    )
     np.testing.assert_allclose(masses(plain), masses(squared), atol=1e-9)
 
 
-# ---- other ways in --------------------------------------------------------------------------------------------------
+# ---- other ways in -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [ECMdd, WECMdd, MECM, RECM, EVCLUS], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [ECMdd, WECMdd, MECM, RECM, EVCLUS], ids=lambda kind: kind.__name__
+)
 def test_gower_takes_categories_and_missing_cells(kind):
     rng = np.random.default_rng(0)
     town = np.array(["Lens", "Arras", "Douai"])[np.repeat([0, 1, 2], 30)].astype(object)
@@ -334,7 +402,9 @@ def test_gower_takes_categories_and_missing_cells(kind):
 
 
 def test_gower_with_rows_that_have_nothing_in_common():
-    table = pd.DataFrame({"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5})
+    table = pd.DataFrame(
+        {"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5}
+    )
     table["a"] += np.arange(30) % 7 / 100
     with pytest.raises(ValueError, match="rows 1 and 20"):
         EVCLUS(2, metric="gower").fit(table)
@@ -349,7 +419,10 @@ def test_gower_doubts_what_is_not_known():
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(EVCLUS, metric="gower").fit(X)
     half = model.predict_mass(with_holes(X, 0.5))
-    assert np.minimum(doubt_scores(half), 1).mean() > np.minimum(doubt_scores(model.credal_partition_), 1).mean() + 0.1
+    assert (
+        np.minimum(doubt_scores(half), 1).mean()
+        > np.minimum(doubt_scores(model.credal_partition_), 1).mean() + 0.1
+    )
     plain = made(EVCLUS, metric="gower", missing="refuse").fit(X)
     assert masses(plain).tobytes() == masses(model).tobytes()
 
@@ -360,7 +433,9 @@ def test_evclus_with_few_of_the_pairs(sampling):
     X, y = make_blobs(1200, 3, centers=3, random_state=1)
     model = made(EVCLUS, n_partners=20, sampling=sampling).fit(with_holes(X, 0.1))
     assert adjusted_rand_score(y, model.labels_) > 0.8
-    np.testing.assert_allclose(model.predict_mass(with_holes(X, 0.1)).masses, masses(model), atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict_mass(with_holes(X, 0.1)).masses, masses(model), atol=1e-6
+    )
 
 
 @pytest.mark.long
@@ -375,7 +450,9 @@ def test_few_objects():
     for X in ([[1.0, nan], [nan, 2.0]], [[1.0, nan], [1.0, nan], [5.0, 2.0]]):
         model = ECM(1, missing="partial", random_state=0).fit(X)
         np.testing.assert_allclose(masses(model).sum(axis=1), 1)
-    model = ECM(2, missing="partial", random_state=0).fit([[1.0, nan], [1.1, 2.0], [5.0, nan], [5.1, 8.0]])
+    model = ECM(2, missing="partial", random_state=0).fit(
+        [[1.0, nan], [1.1, 2.0], [5.0, nan], [5.1, 8.0]]
+    )
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
     model = made(ECM).fit(np.column_stack([HOLES, np.full(90, 3.0)]))  # a constant column
     np.testing.assert_allclose(masses(model).sum(axis=1), 1)

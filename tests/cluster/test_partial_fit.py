@@ -40,7 +40,8 @@ def test_a_pass_over_all_blocks_is_one_iteration_of_fit(method, focal_sets):
 
 @pytest.mark.parametrize("method", EVERY)
 def test_one_block_is_one_iteration_of_fit(method):
-    online, expected = made(method, init=START).partial_fit(X), one_iteration(method)
+    online = made(method, init=START).partial_fit(X)
+    expected = one_iteration(method)
     np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
     np.testing.assert_allclose(online.predict_mass(X).masses, online.credal_partition_.masses)
     if method is EGMM:
@@ -50,14 +51,17 @@ def test_one_block_is_one_iteration_of_fit(method):
 
 def test_blocks_of_a_mixture_make_one_step_of_em():
     """By loops: the components of the first model, then means, weights and covariance of all objects."""
-    model = EGMM(3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0).partial_fit(X[:200], update=False)
+    model = EGMM(3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0).partial_fit(
+        X[:200], update=False
+    )
     before = (model.means_, model.covariance_, model.weights_)
     model.partial_fit(X[200:350], update=False).partial_fit(X[350:])
     means, covariance, weights = before
     members = model.focal_sets_.membership.astype(float)
     share = members / members.sum(axis=1, keepdims=True)
     inverse = np.linalg.inv(covariance)
-    total, first = np.zeros(len(share)), np.zeros((len(share), 2))
+    total = np.zeros(len(share))
+    first = np.zeros((len(share), 2))
     posteriors = []
     for x in X:
         gaps = x - share @ means
@@ -92,7 +96,10 @@ def test_a_stream_leads_to_where_a_fit_does(method):
 @pytest.mark.parametrize("method", EVERY)
 def test_a_drift_is_followed_only_by_those_who_forget(method):
     rng = np.random.default_rng(0)
-    blocks = [CENTERS[rng.integers(3, size=150)] + rng.normal(size=(150, 2)) + [0.3 * t, 0] for t in range(40)]
+    blocks = [
+        CENTERS[rng.integers(3, size=150)] + rng.normal(size=(150, 2)) + [0.3 * t, 0]
+        for t in range(40)
+    ]
     true = CENTERS + [0.3 * 39, 0]
     lag = {}
     for half_life in (None, 200):
@@ -107,7 +114,8 @@ def test_a_drift_is_followed_only_by_those_who_forget(method):
 def test_forgetting_is_a_weight():
     """The centre of one cluster is a mean in which earlier objects count half after a half-life."""
     family = FocalSets.simple(1, empty=False, omega=False)
-    a, b = X[:100], X[100:150]
+    a = X[:100]
+    b = X[100:150]
     model = ECM(1, focal_sets=family, random_state=0).partial_fit(a).partial_fit(b, half_life=50.0)
     expected = (0.5 * a.sum(axis=0) + b.sum(axis=0)) / (0.5 * 100 + 50)
     np.testing.assert_allclose(model.cluster_centers_[0], expected)
@@ -134,7 +142,10 @@ def test_names_and_types_are_kept(method):
 def test_an_adaptive_metric_goes_along():
     model = made(ECM, metric="adaptive", init=START)
     for block in np.array_split(X + 1e4, 3):
-        made_of = model if hasattr(model, "n_samples_seen_") else model.set_params(init=START + 1e4)
+        if hasattr(model, "n_samples_seen_"):
+            made_of = model
+        else:
+            made_of = model.set_params(init=START + 1e4)
         made_of.partial_fit(block)
     np.testing.assert_allclose(np.linalg.det(model.metric_matrices_), 1)
 

@@ -16,7 +16,16 @@ from dempster.cluster import ECM, EGMM
 
 X, Y = load_iris(return_X_y=True)
 TABLE = pd.DataFrame(X, columns=list("abcd"), index=[f"iris {i}" for i in range(150)])
-NAMES = ["mass ∅", "mass {0}", "mass {1}", "mass {2}", "mass {0, 1}", "mass {0, 2}", "mass {1, 2}", "mass Ω"]
+NAMES = [
+    "mass ∅",
+    "mass {0}",
+    "mass {1}",
+    "mass {2}",
+    "mass {0, 1}",
+    "mass {0, 2}",
+    "mass {1, 2}",
+    "mass Ω",
+]
 
 
 def make_ecm():
@@ -24,7 +33,9 @@ def make_ecm():
 
 
 def test_middle_of_a_pipeline():
-    chain = make_pipeline(StandardScaler(copy=False), make_ecm(), StandardScaler(copy=False), LogisticRegression())
+    chain = make_pipeline(
+        StandardScaler(copy=False), make_ecm(), StandardScaler(copy=False), LogisticRegression()
+    )
     assert chain.fit(TABLE.copy(), Y).score(TABLE.copy(), Y) > 0.8
     assert list(chain[:-1].get_feature_names_out()) == NAMES
 
@@ -38,18 +49,25 @@ def test_fit_transform_returns_the_masses_of_fit():
 
 
 def test_beside_other_transformers():
-    united = FeatureUnion([("ecm", make_ecm()), ("scaled", StandardScaler())]).set_output(transform="pandas")
+    united = FeatureUnion([("ecm", make_ecm()), ("scaled", StandardScaler())]).set_output(
+        transform="pandas"
+    )
     assert list(united.fit_transform(TABLE).columns) == [f"ecm__{name}" for name in NAMES] + [
         f"scaled__{name}" for name in "abcd"
     ]
-    columns = make_column_transformer((make_ecm(), ["a", "b"]), (make_ecm().set_params(n_clusters=2), ["c", "d"]))
+    columns = make_column_transformer(
+        (make_ecm(), ["a", "b"]), (make_ecm().set_params(n_clusters=2), ["c", "d"])
+    )
     found = columns.set_output(transform="polars").fit_transform(TABLE)
     assert found.columns[0] == "ecm-1__mass ∅"
     assert found.shape == (150, 8 + 4)
 
 
 def test_stacking():
-    members = [("masses", make_pipeline(make_ecm(), LogisticRegression())), ("linear", LogisticRegression())]
+    members = [
+        ("masses", make_pipeline(make_ecm(), LogisticRegression())),
+        ("linear", LogisticRegression()),
+    ]
     scaled = StandardScaler().fit_transform(X)
     assert StackingClassifier(members, cv=2).fit(scaled, Y).score(scaled, Y) > 0.9
 
@@ -74,7 +92,8 @@ def test_html_shows_the_partition_below_the_diagram():
         assert model._repr_mimebundle_() == {"text/plain": repr(model)}
         with pytest.raises(AttributeError):
             model._repr_html_()
-    assert "objects" not in make_ecm().fit([X[:80], X[80:]])._repr_html_()[-200:]  # A lazy partition is not computed.
+    # A lazy partition is not computed.
+    assert "objects" not in make_ecm().fit([X[:80], X[80:]])._repr_html_()[-200:]
 
 
 def test_blocks_give_lazy_masses():

@@ -32,7 +32,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def drawn(seed, n, p, *, clusters=3, spread=4.0):
     rng = np.random.default_rng(seed)
-    return rng.normal(0, spread, (clusters, p))[rng.integers(0, clusters, n)] + rng.normal(size=(n, p))
+    return rng.normal(0, spread, (clusters, p))[rng.integers(0, clusters, n)] + rng.normal(
+        size=(n, p)
+    )
 
 
 FLAT = {
@@ -45,8 +47,17 @@ FLAT = {
 @pytest.mark.parametrize("data", FLAT)
 @pytest.mark.parametrize("method", [ECM, CECM, BPEC])
 def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, data):
-    once = {} if method is BPEC else {"n_init": 1}
-    settings = {"metric": "adaptive", "focal_sets": "simple", "tol": 1e-9, "max_iter": 60, "random_state": 0}
+    if method is BPEC:
+        once = {}
+    else:
+        once = {"n_init": 1}
+    settings = {
+        "metric": "adaptive",
+        "focal_sets": "simple",
+        "tol": 1e-9,
+        "max_iter": 60,
+        "random_state": 0,
+    }
     model = method(4, **settings, **once).fit(FLAT[data])
     assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
     np.testing.assert_allclose(np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6)
@@ -55,18 +66,30 @@ def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, 
 @pytest.mark.parametrize("data", FLAT)
 def test_adaptive_metrics_of_flat_clusters_in_single_precision(data):
     X = FLAT[data].astype(np.float32)
-    settings = {"metric": "adaptive", "focal_sets": "simple", "tol": 1e-9, "n_init": 1, "random_state": 0}
+    settings = {
+        "metric": "adaptive",
+        "focal_sets": "simple",
+        "tol": 1e-9,
+        "n_init": 1,
+        "random_state": 0,
+    }
     single, double = (ECM(4, **settings).fit(values) for values in (X, X.astype(float)))
     assert single.credal_partition_.masses.dtype == np.float32
-    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=1e-4)
-    np.testing.assert_allclose(single.predict_mass(X).masses, single.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        single.credal_partition_.masses, double.credal_partition_.masses, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        single.predict_mass(X).masses, single.credal_partition_.masses, atol=1e-6
+    )
 
 
 def test_a_cluster_that_loses_its_objects_keeps_its_metric():
     """Nothing but rounding was left of its scatter, whose eigenvalues could not be found."""
     X = drawn(5, 6, 3)
     X[:2] = X[4:]
-    model = ECM(4, metric="adaptive", focal_sets="simple", alpha=0.0, delta=8.0, n_init=4, random_state=0)
+    model = ECM(
+        4, metric="adaptive", focal_sets="simple", alpha=0.0, delta=8.0, n_init=4, random_state=0
+    )
     model.fit(X, sample_weight=[1, 3, 2, 1, 2, 3])
     assert np.abs(model.metric_matrices_).max() < 1e8
 
@@ -84,22 +107,33 @@ def test_rounding_does_not_number_the_components_of_a_mixture():
     mixture = ParsimoniousGaussianMixture(3, model="EEI", init="k-means", n_init=6, random_state=1)
     expected = mixture.fit(X).predict_proba(X)
     for factor in (2.0, 512.0):
-        np.testing.assert_allclose(mixture.fit(X * factor).predict_proba(X * factor), expected, atol=1e-7)
+        np.testing.assert_allclose(
+            mixture.fit(X * factor).predict_proba(X * factor), expected, atol=1e-7
+        )
 
 
 @pytest.mark.parametrize(
-    "method", [ECM, CCM, CECM, EGMM, WMVEC, CatECM, RECM, MECM, ECMdd, WECMdd, EVCLUS], ids=lambda m: m.__name__
+    "method",
+    [ECM, CCM, CECM, EGMM, WMVEC, CatECM, RECM, MECM, ECMdd, WECMdd, EVCLUS],
+    ids=lambda m: m.__name__,
 )
 def test_an_object_of_weight_zero_changes_nothing(method):
     """One such object made the best start descend twice: other masses, a history of the second descent alone."""
     X = drawn(3, 50, 3)
-    X = np.round(X / 3) if method is CatECM else X
+    if method is CatECM:
+        X = np.round(X / 3)
     weights = np.r_[0.0, 0.0, np.ones(48)]
-    model = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X, sample_weight=weights)
+    model = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(
+        X, sample_weight=weights
+    )
     alone = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X[2:])
     np.testing.assert_allclose(model.history_, alone.history_, rtol=1e-9)
-    np.testing.assert_allclose(model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9)
-    np.testing.assert_allclose(model.credal_partition_.masses[:2], alone.predict_mass(X[:2]).masses, atol=1e-9)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        model.credal_partition_.masses[:2], alone.predict_mass(X[:2]).masses, atol=1e-9
+    )
 
 
 def test_a_change_of_one_attribute_stays_within_its_range():
@@ -107,7 +141,9 @@ def test_a_change_of_one_attribute_stays_within_its_range():
     X = np.round(np.random.default_rng(0).uniform(-2.99, 2.99, (32, 3)), 3)
     model = ECM(4, focal_sets="pairs", n_init=1, random_state=0).fit(X)
     for i in (11, 13):
-        single = [change for change in explain_object(model, X, i).changes if change.towards is None]
+        single = [
+            change for change in explain_object(model, X, i).changes if change.towards is None
+        ]
         assert single
         for change in single:
             values = X[:, int(change.attributes[0].split()[-1]) - 1]
@@ -174,8 +210,14 @@ def with_holes(X, seed=0):
 
 
 UNITS = {
-    "a metric of each cluster": (lambda: ECM(3, metric="adaptive", n_init=2, random_state=0), drawn(0, 60, 4)),
-    "a metric of flat clusters": (lambda: ECM(3, metric="adaptive", n_init=2, random_state=0), FLAT["a line"]),
+    "a metric of each cluster": (
+        lambda: ECM(3, metric="adaptive", n_init=2, random_state=0),
+        drawn(0, 60, 4),
+    ),
+    "a metric of flat clusters": (
+        lambda: ECM(3, metric="adaptive", n_init=2, random_state=0),
+        FLAT["a line"],
+    ),
     "BPEC": (lambda: BPEC(3, metric="adaptive"), drawn(1, 60, 4)),
     **{
         f"{method.__name__}, a constant attribute with holes": (
@@ -197,12 +239,15 @@ def test_units_change_no_bit(which):
 
 @pytest.mark.parametrize(("metric", "seed"), [("canberra", 5), ("manhattan", 4), ("euclidean", 2)])
 def test_medoids_of_sets_do_not_hang_on_the_order_of_rows(metric, seed):
-    X, order = drawn(seed, 22, 6), np.random.default_rng(0).permutation(22)
+    X = drawn(seed, 22, 6)
+    order = np.random.default_rng(0).permutation(22)
     start = np.array([14, 2])
     given = {"n_clusters": 2, "focal_sets": "full", "metric": metric, "eta": 2.0, "gamma": 2.0}
     as_it_is = ECMdd(init=start, **given).fit(X)
     moved = ECMdd(init=np.argsort(order)[start], **given).fit(X[order])
-    np.testing.assert_allclose(moved.credal_partition_.masses, as_it_is.credal_partition_.masses[order], atol=1e-9)
+    np.testing.assert_allclose(
+        moved.credal_partition_.masses, as_it_is.credal_partition_.masses[order], atol=1e-9
+    )
 
 
 def test_units_do_not_matter_where_all_objects_have_twins():
@@ -213,7 +258,9 @@ def test_units_do_not_matter_where_all_objects_have_twins():
         model = EVCLUS(6, metric="precomputed", random_state=0, **settings)
         expected = model.fit(D).credal_partition_.masses
         for power in (-3, 1, 2):
-            np.testing.assert_array_equal(model.fit(D * 2.0**power).credal_partition_.masses, expected)
+            np.testing.assert_array_equal(
+                model.fit(D * 2.0**power).credal_partition_.masses, expected
+            )
 
 
 @pytest.mark.parametrize("kind", [Decimal, Fraction])

@@ -14,14 +14,18 @@ from dempster.data import rows as rows_module
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(1).integers(0, 2, size=(2000, 2))
+X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(1).integers(
+    0, 2, size=(2000, 2)
+)
 
 
 class Shelf:
     """Blocks that count the passes over them, and break down in one."""
 
     def __init__(self, table=X, breaks_in=None):
-        self.table, self.breaks_in, self.passes = table, breaks_in, 0
+        self.table = table
+        self.breaks_in = breaks_in
+        self.passes = 0
 
     def __iter__(self):
         self.passes += 1
@@ -68,7 +72,8 @@ def test_a_fit_that_broke_down_goes_on(method, more, tmp_path):
 
 
 def test_another_fit_is_refused(tmp_path):
-    path, weights = tmp_path / "fit", np.ones(2000)
+    path = tmp_path / "fit"
+    weights = np.ones(2000)
     settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path}
     ECM(**settings).fit([X])
     ECM(**settings, n_jobs=1, verbose=0).fit([X])

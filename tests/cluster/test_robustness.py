@@ -16,16 +16,19 @@ from tests.cluster.contract import SUBJECTS, answer, prediction
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-QUICK = [subject for subject in SUBJECTS if str(subject) != "NNEVCLUS"]  # a network takes long for what others show
-NUMERIC = [subject for subject in QUICK if subject.data.dtype.kind == "f"]  # categories have no scale
-ALIKE = {"BootClus": 1e-5, "EVCLUS": 1e-9}  # logarithms of numbers in other units are rounded otherwise
+# a network takes long for what others show
+QUICK = [subject for subject in SUBJECTS if str(subject) != "NNEVCLUS"]
+# categories have no scale
+NUMERIC = [subject for subject in QUICK if subject.data.dtype.kind == "f"]
+# logarithms of numbers in other units are rounded otherwise
+ALIKE = {"BootClus": 1e-5, "EVCLUS": 1e-9}
 
 
 def of_each(subjects):
     return pytest.mark.parametrize("subject", [pytest.param(s, id=str(s)) for s in subjects])
 
 
-# ---- units and scales -----------------------------------------------------------------------------------------------
+# ---- units and scales ----------------------------------------------------------------------------
 
 
 @of_each(NUMERIC)
@@ -33,7 +36,9 @@ def of_each(subjects):
 def test_units_do_not_matter(subject, exponent):
     """A power of two changes no digit."""
     model = subject.make().fit(subject.data * 2.0**exponent)
-    np.testing.assert_allclose(answer(model), answer(subject.fitted()), rtol=0, atol=ALIKE.get(str(subject), 0.0))
+    np.testing.assert_allclose(
+        answer(model), answer(subject.fitted()), rtol=0, atol=ALIKE.get(str(subject), 0.0)
+    )
     np.testing.assert_array_equal(model.labels_, subject.fitted().labels_)
 
 
@@ -42,7 +47,9 @@ def test_units_do_not_matter(subject, exponent):
 @pytest.mark.parametrize("exponent", [30, -30])
 def test_units_do_not_matter_in_single_precision(subject, exponent):
     single = subject.data.astype(np.float32)
-    one, other = (subject.make().fit(single * np.float32(factor)) for factor in (1.0, 2.0**exponent))
+    one, other = (
+        subject.make().fit(single * np.float32(factor)) for factor in (1.0, 2.0**exponent)
+    )
     np.testing.assert_allclose(answer(other), answer(one), atol=1e-6)
 
 
@@ -81,7 +88,13 @@ def test_parameters_out_of_range_are_refused_or_harmless(subject):
             assert told, f"{name}={value}: {masses}"
 
 
-@of_each([subject for subject in SUBJECTS if subject.fit_takes("sample_weight") and "init" in subject.parameters])
+@of_each(
+    [
+        subject
+        for subject in SUBJECTS
+        if subject.fit_takes("sample_weight") and "init" in subject.parameters
+    ]
+)
 def test_weights_choose_the_selected_pairs(subject):
     if "focal_sets" not in subject.parameters or not subject.takes_tables:
         pytest.skip("it has no focal_sets to select, or reads images")
@@ -92,26 +105,34 @@ def test_weights_choose_the_selected_pairs(subject):
     assert weighted.focal_sets_ == repeated.focal_sets_
 
 
-# ---- names ----------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def starts_from_partitions(subject):
-    return "init" in subject.parameters and "CredalPartition" in subject.estimator._rules["init"].words
+    return (
+        "init" in subject.parameters and "CredalPartition" in subject.estimator._rules["init"].words
+    )
 
 
 @of_each([s for s in QUICK if starts_from_partitions(s) and s.takes_tables])
 def test_a_partition_to_start_from_is_matched_by_names(subject):
     table = subject.table()
-    simple = {} if "focal_sets" not in subject.parameters else {"focal_sets": "simple"}
+    if "focal_sets" not in subject.parameters:
+        simple = {}
+    else:
+        simple = {"focal_sets": "simple"}
     start = subject.make(**simple).fit(subject.data).credal_partition_
     start = CredalPartition(start.masses, start.focal_sets, list(table.index))
     order = np.random.default_rng(0).permutation(len(table))
     moved = start[order]
-    one, other = subject.make(init=start, **simple).fit(table), subject.make(init=moved, **simple)
+    one = subject.make(init=start, **simple).fit(table)
+    other = subject.make(init=moved, **simple)
     other.fit(table)
     assert answer(one).tobytes() == answer(other).tobytes()
     assert other.init is moved  # the parameter stays what it was
-    stranger = CredalPartition(start.masses, start.focal_sets, [f"other {name}" for name in table.index])
+    stranger = CredalPartition(
+        start.masses, start.focal_sets, [f"other {name}" for name in table.index]
+    )
     with pytest.raises(ValueError, match="names of the objects differ"):
         subject.make(init=stranger, **simple).fit(table)
 
@@ -130,14 +151,19 @@ def test_rows_and_columns_of_dissimilarities_are_matched_by_names(subject):
         subject.make(metric="precomputed").fit(D.rename(columns={"object 3": "another"}))
 
 
-# ---- threads, global state, interrupts ------------------------------------------------------------------------------
+# ---- threads, global state, interrupts -----------------------------------------------------------
 
 
 @of_each(QUICK)
 def test_nothing_global_is_changed(subject):
     np.random.seed(3)  # noqa: NPY002
-    state, filters, floats = np.random.get_state()[1].copy(), list(warnings.filters), np.geterr()  # noqa: NPY002
-    chance = {"random_state": None} if "random_state" in subject.make().get_params() else {}
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    filters = list(warnings.filters)
+    floats = np.geterr()
+    if "random_state" in subject.make().get_params():
+        chance = {"random_state": None}
+    else:
+        chance = {}
     for model in (subject.make(), subject.make().set_params(**chance)):
         model.fit(subject.data).predict(subject.data)
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
@@ -164,13 +190,21 @@ def test_fits_in_several_threads_are_those_of_one(subject):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_ends_a_long_fit(subject, n_jobs, tmp_path, monkeypatch, default_interrupts):
     """A real signal in the middle of a fit that would take long; the clusterer stays as it was."""
-    slow = {"n_init": 200, "max_iter": 100_000, "tol": 0.0, "n_bootstraps": 20_000, "n_jobs": n_jobs}
+    slow = {
+        "n_init": 200,
+        "max_iter": 100_000,
+        "tol": 0.0,
+        "n_bootstraps": 20_000,
+        "n_jobs": n_jobs,
+    }
     many = {"EKNNClus": 20, "BPEC": 10, "BeliefPeaks": 10}.get(str(subject), 1)
     X = subject.many
     if many > 1:
         X = np.concatenate([X + 1e-3 * k for k in range(many)])
     monkeypatch.chdir(tmp_path)
-    model = clone(subject.fitted()).set_params(**{k: v for k, v in slow.items() if k in subject.parameters})
+    model = clone(subject.fitted()).set_params(
+        **{k: v for k, v in slow.items() if k in subject.parameters}
+    )
     before = dict(vars(model))
     sent = []
 
@@ -184,7 +218,8 @@ def test_an_interrupt_ends_a_long_fit(subject, n_jobs, tmp_path, monkeypatch, de
         model.fit(X)
         timer.cancel()
     except (KeyboardInterrupt, TypeError) as error:
-        # NumPy turns an interrupt inside a comparison of records into a TypeError, with the interrupt as its cause.
+        # NumPy turns an interrupt inside a comparison of records into a TypeError, with the
+        # interrupt as its cause.
         if not isinstance(error.__cause__ or error, KeyboardInterrupt):
             raise
         assert time.perf_counter() - sent[0] < 10

@@ -5,7 +5,8 @@ import numpy as np
 from dempster.cluster._starts import find_nearest_centers, move_centers
 
 rng = np.random.default_rng(0)
-X, CENTERS = rng.normal(size=(500, 4)), rng.normal(size=(7, 4))
+X = rng.normal(size=(500, 4))
+CENTERS = rng.normal(size=(7, 4))
 
 
 def by_all_distances(X, centers):
@@ -17,13 +18,17 @@ def test_nearest_centers_are_those_at_the_smallest_distance():
 
 
 def test_steps_of_k_means_are_weighted_means_of_the_nearest_objects():
-    weights, far = rng.integers(1, 4, len(X)).astype(float), np.full((1, 4), 50.0)  # a centre that nobody is near
+    # a centre that nobody is near
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    far = np.full((1, 4), 50.0)
     found = expected = np.concatenate([CENTERS, far])
     for _ in range(3):
         nearest = by_all_distances(X, expected)
         expected = np.array(
             [
-                np.average(X[nearest == k], axis=0, weights=weights[nearest == k]) if (nearest == k).any() else center
+                np.average(X[nearest == k], axis=0, weights=weights[nearest == k])
+                if (nearest == k).any()
+                else center
                 for k, center in enumerate(expected)
             ]
         )

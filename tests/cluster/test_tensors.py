@@ -59,7 +59,8 @@ def on_host(values):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 300)  # so that all objects are gone over
+    # so that all objects are gone over
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 300)
     kind, options = METHODS[name]
     X = groups(n=60 if name == "evclus all" else 150)
     more = {}
@@ -69,13 +70,19 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
         more = {"sample_weight": np.random.default_rng(1).integers(0, 4, len(X)).astype(float)}
     here = kind(4, random_state=0, **options).fit(X, **more)
     T = torch.tensor(X, device=device)
-    there = kind(4, random_state=0, **options).fit(T, **{k: torch.tensor(v, device=device) for k, v in more.items()})
+    there = kind(4, random_state=0, **options).fit(
+        T, **{k: torch.tensor(v, device=device) for k, v in more.items()}
+    )
     for attribute, value in vars(here).items():
         if isinstance(value, np.ndarray):
             found = getattr(there, attribute)
             assert found.device == T.device
-            np.testing.assert_allclose(on_host(found), value, rtol=1e-8, atol=1e-8, err_msg=attribute)
-    np.testing.assert_allclose(on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6)
+            np.testing.assert_allclose(
+                on_host(found), value, rtol=1e-8, atol=1e-8, err_msg=attribute
+            )
+    np.testing.assert_allclose(
+        on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6
+    )
     new = np.concatenate([X[:10], np.random.default_rng(2).uniform(-9, 20, (50, 3))])
     found = there.predict_mass(torch.tensor(new, device=device))
     assert found.masses.device == found.labels.device == T.device
@@ -84,15 +91,19 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
     np.testing.assert_allclose(on_host(there.transform(T)), here.transform(X), atol=1e-6)
     np.testing.assert_allclose(on_host(there.predict_proba(T)), here.predict_proba(X), atol=1e-6)
     # a model knows no place: arrays are predicted as arrays
-    np.testing.assert_allclose(there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6)
+    np.testing.assert_allclose(
+        there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
 def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
     """No tensor of all objects is brought to the host: what comes there are samples, moments and positions."""
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
-    X = torch.tensor(groups(np.float32, n=15_000), device=device)  # more cells than 50,000 pairs have
-    to_numpy, largest = torch.Tensor.numpy, []
+    # more cells than 50,000 pairs have
+    X = torch.tensor(groups(np.float32, n=15_000), device=device)
+    to_numpy = torch.Tensor.numpy
+    largest = []
 
     def watched(self, *arguments, **keywords):
         largest.append(self.numel() if self.ndim > 1 else 0)
@@ -112,8 +123,12 @@ def test_blocks_are_sent_to_the_device(monkeypatch):
     X = groups()
     for kind in (ECM, CCM, EGMM):
         options = {"n_init": 2, "random_state": 0}
-        here, there = (kind(4, device=where, **options).fit([X[:700], X[700:]]) for where in ("cpu", "cpu:0"))
-        np.testing.assert_allclose(there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9)
+        here, there = (
+            kind(4, device=where, **options).fit([X[:700], X[700:]]) for where in ("cpu", "cpu:0")
+        )
+        np.testing.assert_allclose(
+            there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9
+        )
         np.testing.assert_allclose(there.history_, here.history_, rtol=1e-9)
         masses = (m.credal_partition_.compute().masses for m in (there, here))
         np.testing.assert_allclose(*masses, atol=1e-7)
@@ -122,11 +137,14 @@ def test_blocks_are_sent_to_the_device(monkeypatch):
 def test_a_stream_of_tensors(device):
     X = groups()
     for kind in (ECM, CCM, EGMM):
-        here, there = kind(4, random_state=0, n_init=2), kind(4, random_state=0, n_init=2)
+        here = kind(4, random_state=0, n_init=2)
+        there = kind(4, random_state=0, n_init=2)
         for part in (X[::2], X[1::2]):
             here.partial_fit(part)
             there.partial_fit(torch.tensor(part, device=device))
-        np.testing.assert_allclose(on_host(there.cluster_centers_), here.cluster_centers_, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            on_host(there.cluster_centers_), here.cluster_centers_, rtol=1e-9, atol=1e-9
+        )
         assert there.labels_.device.type == torch.device(device).type
 
 
@@ -134,12 +152,20 @@ def test_constraints_and_partitions_to_start_from(device):
     X = groups()
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 700), (5, 1100)])
     T = torch.tensor(X, device=device)
-    here, there = (EVCLUS(4, random_state=0, n_init=1, **LANDMARKS).fit(x, constraints=links) for x in (X, T))
-    np.testing.assert_allclose(on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6)
+    here, there = (
+        EVCLUS(4, random_state=0, n_init=1, **LANDMARKS).fit(x, constraints=links) for x in (X, T)
+    )
+    np.testing.assert_allclose(
+        on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6
+    )
     for kind in (ECM, EGMM, EVCLUS):
-        more = LANDMARKS if kind is EVCLUS else {}
+        if kind is EVCLUS:
+            more = LANDMARKS
+        else:
+            more = {}
         models = (
-            kind(4, init=fit.credal_partition_, random_state=0, **more).fit(x) for fit, x in ((here, X), (there, T))
+            kind(4, init=fit.credal_partition_, random_state=0, **more).fit(x)
+            for fit, x in ((here, X), (there, T))
         )
         wanted, found = (model.credal_partition_.masses for model in models)
         np.testing.assert_allclose(on_host(found), wanted, atol=1e-6)
@@ -151,7 +177,9 @@ def test_files_and_comparisons_take_them(tmp_path, device):
     save(model, tmp_path / "model.dempster")
     again = load(tmp_path / "model.dempster")
     assert isinstance(again.cluster_centers_, np.ndarray)
-    np.testing.assert_allclose(again.predict_mass(X).masses.cpu(), model.credal_partition_.masses.cpu(), atol=1e-12)
+    np.testing.assert_allclose(
+        again.predict_mass(X).masses.cpu(), model.credal_partition_.masses.cpu(), atol=1e-12
+    )
     both = model.credal_partition_, again.credal_partition_
     assert credal_rand_index(*both) == credal_rand_index(both[1], both[1])
 
@@ -179,10 +207,15 @@ def test_what_a_tensor_cannot_do_is_refused():
 def test_methods_on_the_processor_read_tensors_in_memory():
     X = groups(n=20)
     for kind in (RECM, ECM):
-        options = {"missing": "partial"} if kind is ECM else {}
+        if kind is ECM:
+            options = {"missing": "partial"}
+        else:
+            options = {}
         found = kind(4, random_state=0, n_init=1, **options).fit(torch.tensor(X))
         assert isinstance(found.labels_, np.ndarray)
-        assert np.array_equal(found.labels_, kind(4, random_state=0, n_init=1, **options).fit(X).labels_)
+        assert np.array_equal(
+            found.labels_, kind(4, random_state=0, n_init=1, **options).fit(X).labels_
+        )
 
 
 def test_without_dispatch_a_tensor_in_memory_is_read_as_an_array(monkeypatch):
@@ -218,10 +251,16 @@ print("passed")
 
 @pytest.mark.long
 def test_scikit_learns_check_passes():
-    """In a process of its own: SciPy reads the variable when it is imported. The densities of EGMM for the data of the
-    check, whose covariance is almost singular, agree to ten digits and not to the fourteen that are asked for."""
+    """In a process of its own: SciPy reads the variable when it is imported.
+
+    The densities of EGMM for the data of the.
+    check, whose covariance is almost singular, agree to ten digits and not to the fourteen that are
+    asked for."""
     pytest.importorskip("sklearn", minversion="1.9")
     done = subprocess.run(
-        [sys.executable, "-c", CHECKS], env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True
+        [sys.executable, "-c", CHECKS],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.strip() == "passed", done.stderr

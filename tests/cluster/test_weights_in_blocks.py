@@ -58,7 +58,9 @@ def test_weights_in_blocks_are_those_of_memory(method):
     expected = fitted(method, X, WEIGHTS, init=CENTERS + 0.5)
     for name, (data, weights) in FORMS.items():
         model = fitted(method, data, weights, init=CENTERS + 0.5)
-        np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(
+            model.cluster_centers_, expected.cluster_centers_, atol=1e-10, err_msg=name
+        )
         np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
         assert len(model.labels_.compute()) == 900
 
@@ -82,21 +84,26 @@ def test_objects_are_drawn_in_proportion_to_their_weights():
         model = fitted(ECM, data, weights, n_init=2)
         assert model.sample_indices_.max() < 300  # none of those that count for nothing
         assert 5 in model.sample_indices_
-    a, b = (fitted(ECM, pieces(X), weights, n_init=2), fitted(ECM, [X], weights, n_init=2))
+    a = fitted(ECM, pieces(X), weights, n_init=2)
+    b = fitted(ECM, [X], weights, n_init=2)
     np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
 
 
 def test_single_precision_stays_and_weights_are_exact():
     model = fitted(ECM, pieces(X.astype("f4")), WEIGHTS, init=CENTERS)
     assert model.cluster_centers_.dtype == np.float32
-    assert fitted(ECM, X.astype("f4"), WEIGHTS, init=CENTERS).objective_ == pytest.approx(model.objective_, rel=1e-5)
+    assert fitted(ECM, X.astype("f4"), WEIGHTS, init=CENTERS).objective_ == pytest.approx(
+        model.objective_, rel=1e-5
+    )
 
 
 def test_evclus_takes_weights():
     model = fitted(EVCLUS, pieces(X), WEIGHTS)
     expected = fitted(EVCLUS, X, WEIGHTS)
     np.testing.assert_array_equal(model.landmark_indices_, expected.landmark_indices_)
-    np.testing.assert_allclose(model.credal_partition_.compute().masses, expected.predict_mass(X).masses, atol=1e-10)
+    np.testing.assert_allclose(
+        model.credal_partition_.compute().masses, expected.predict_mass(X).masses, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +118,11 @@ def test_evclus_takes_weights():
         (pieces(X), lazily(WEIGHTS), "sample_weight must"),
         (lazily(X), WEIGHTS[:5], "sample_weight must .* 900"),
         (lazily(X), da.ones(5), "sample_weight must .* 900"),
-        (dd.from_array(X, chunksize=300), dd.from_array(WEIGHTS, chunksize=100), "sample_weight must .* 3 blocks"),
+        (
+            dd.from_array(X, chunksize=300),
+            dd.from_array(WEIGHTS, chunksize=100),
+            "sample_weight must .* 3 blocks",
+        ),
     ],
 )
 def test_weights_that_do_not_fit(data, weights, words):
@@ -119,7 +130,7 @@ def test_weights_that_do_not_fit(data, weights, words):
         fitted(ECM, data, weights)
 
 
-# ---- missing values -------------------------------------------------------------------------------------------------
+# ---- missing values ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", [ECM, CCM])

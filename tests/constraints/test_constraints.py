@@ -44,7 +44,8 @@ def true_constraints(draw, n=9):
 
 def naive_closure(must, cannot, n):
     """All that follows, by repeating the two rules until nothing changes."""
-    same, apart = np.eye(n, dtype=bool), np.zeros((n, n), dtype=bool)
+    same = np.eye(n, dtype=bool)
+    apart = np.zeros((n, n), dtype=bool)
     for i, j in must:
         same[i, j] = same[j, i] = True
     for i, j in cannot:
@@ -59,7 +60,7 @@ def random_partition(rng, n, c=3, family=FocalSets.full):
     return CredalPartition(random_masses(rng, n, len(family(c))), family(c))
 
 
-# ---- the value ----------------------------------------------------------------------------------------------------
+# ---- the value -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,9 @@ def test_a_set_of_pairs_has_one_order():
     assert Constraints({(5, 6), (0, 2), (3, 1)}).must_link.tolist() == [[0, 2], [1, 3], [5, 6]]
 
 
-@pytest.mark.parametrize("nothing", [(), [], None, np.empty((0, 2)), np.empty((0, 2), int), pd.DataFrame(), {}.items()])
+@pytest.mark.parametrize(
+    "nothing", [(), [], None, np.empty((0, 2)), np.empty((0, 2), int), pd.DataFrame(), {}.items()]
+)
 def test_no_pairs(nothing):
     c = Constraints(nothing, nothing)
     assert c.must_link.shape == c.cannot_link.shape == (0, 2)
@@ -177,7 +180,7 @@ def test_equality_union_and_repr():
         a | [(0, 1)]
 
 
-# ---- from labels --------------------------------------------------------------------------------------------------
+# ---- from labels ---------------------------------------------------------------------------------
 
 
 def test_labelling_of_sampled_pairs_agrees_with_the_reference(reference):
@@ -286,7 +289,7 @@ def test_bad_labels():
         Constraints.from_pairs([(0, 2)], [0, 1])
 
 
-# ---- closure and contradictions -----------------------------------------------------------------------------------
+# ---- closure and contradictions ------------------------------------------------------------------
 
 
 @given(some_constraints())
@@ -303,7 +306,8 @@ def test_closure_is_all_that_follows(c):
     assert as_set(closed.cannot_link) == as_set(np.argwhere(apart & upper))
     assert closed.n_objects == 9
     assert closed.closure() == closed
-    np.testing.assert_array_equal(closed.must_link[: len(c.must_link)], c.must_link)  # the given ones first
+    # the given ones first
+    np.testing.assert_array_equal(closed.must_link[: len(c.must_link)], c.must_link)
 
 
 @given(true_constraints())
@@ -312,7 +316,9 @@ def test_closure_keeps_to_the_labels(labelled):
     y, c = labelled
     assert c.contradictions() == []
     closed = c.closure()
-    assert closed == Constraints.from_pairs(np.concatenate([closed.must_link, closed.cannot_link]), y)
+    assert closed == Constraints.from_pairs(
+        np.concatenate([closed.must_link, closed.cannot_link]), y
+    )
 
 
 @given(some_constraints(), SEEDS)
@@ -320,12 +326,14 @@ def test_closure_keeps_to_the_labels(labelled):
 def test_logic_does_not_depend_on_the_numbering(c, seed):
     to = np.random.default_rng(seed).permutation(9)
     moved = Constraints(to[c.must_link], to[c.cannot_link], n_objects=9)
-    assert as_set(to[[x.cannot_link for x in c.contradictions()]] if c.contradictions() else []) == as_set(
-        [x.cannot_link for x in moved.contradictions()]
-    )
+    assert as_set(
+        to[[x.cannot_link for x in c.contradictions()]] if c.contradictions() else []
+    ) == as_set([x.cannot_link for x in moved.contradictions()])
     if not c.contradictions():
         closed = c.closure()
-        assert moved.closure() == Constraints(to[closed.must_link], to[closed.cannot_link], n_objects=9)
+        assert moved.closure() == Constraints(
+            to[closed.must_link], to[closed.cannot_link], n_objects=9
+        )
 
 
 @given(some_constraints())
@@ -350,15 +358,21 @@ def test_contradictions_are_told_in_words():
     c = Constraints([(0, 3), (3, 5), (7, 8)], [(0, 5), (7, 8), (0, 7)])
     assert c.contradictions() == [Contradiction((0, 5), (0, 3, 5)), Contradiction((7, 8), (7, 8))]
     assert repr(c.contradictions()[0]) == "0 and 5 must not link, but 0 - 3 - 5 are must-linked"
-    with pytest.raises(ValueError, match=r"0 and 5 must not link, but 0 - 3 - 5 .*\(2 contradictions"):
+    with pytest.raises(
+        ValueError, match=r"0 and 5 must not link, but 0 - 3 - 5 .*\(2 contradictions"
+    ):
         c.closure()
-    with pytest.raises(ContradictionError, match="1 and 2 must not link, but 1 - 2 are must-linked$"):
+    with pytest.raises(
+        ContradictionError, match="1 and 2 must not link, but 1 - 2 are must-linked$"
+    ):
         Constraints([(1, 2)], [(2, 1)]).closure()
 
 
 def test_closure_of_one_kind_alone():
     assert Constraints([(0, 1), (1, 2)]).closure() == Constraints([(0, 1), (1, 2), (0, 2)])
-    assert Constraints(cannot_link=[(0, 1), (1, 2)]).closure() == Constraints(cannot_link=[(0, 1), (1, 2)])
+    assert Constraints(cannot_link=[(0, 1), (1, 2)]).closure() == Constraints(
+        cannot_link=[(0, 1), (1, 2)]
+    )
 
 
 def test_long_chains():
@@ -370,14 +384,15 @@ def test_long_chains():
     assert Constraints(chain, [(n - 1, 0)]).contradictions()[0].chain == tuple(range(n))
 
 
-# ---- violations ---------------------------------------------------------------------------------------------------
+# ---- violations ----------------------------------------------------------------------------------
 
 
 def test_violations_of_hard_labels():
     y = np.array([0, 0, 1, 1, -1, -1])
     c = Constraints([(0, 1), (1, 2), (4, 5), (0, 4)], [(2, 3), (0, 3), (4, 5), (1, 4)])
     found = c.violations(y)
-    assert found.must_link.tolist() == [[1, 2], [4, 5], [0, 4]]  # noise is with nobody, not even with noise
+    # noise is with nobody, not even with noise
+    assert found.must_link.tolist() == [[1, 2], [4, 5], [0, 4]]
     assert found.cannot_link.tolist() == [[2, 3]]
     assert len(found) == 4
     assert found.proportion == 0.5
@@ -385,7 +400,12 @@ def test_violations_of_hard_labels():
     table = found.to_frame()
     assert list(table.columns) == ["i", "j", "constraint", "violated", "degree"]
     assert table["constraint"].tolist() == ["must-link"] * 4 + ["cannot-link"] * 4
-    assert table.loc[table["violated"], ["i", "j"]].to_numpy().tolist() == [[1, 2], [4, 5], [0, 4], [2, 3]]
+    assert table.loc[table["violated"], ["i", "j"]].to_numpy().tolist() == [
+        [1, 2],
+        [4, 5],
+        [0, 4],
+        [2, 3],
+    ]
     assert "3 of 4 must-links, 1 of 4 cannot-links violated" in repr(found)
 
 
@@ -423,7 +443,7 @@ def test_violations_need_enough_objects():
         Constraints([(0, 5)]).violations([0, 1, 1])
 
 
-# ---- expansion ----------------------------------------------------------------------------------------------------
+# ---- expansion -----------------------------------------------------------------------------------
 
 
 def naive_expansion(D, c, k):
@@ -436,7 +456,8 @@ def naive_expansion(D, c, k):
     grown = [as_set(c.must_link), as_set(c.cannot_link)]
     for kind, given_pairs in enumerate([c.must_link, c.cannot_link]):
         for i, j in given_pairs:
-            left, right = neighborhood(i), neighborhood(j)
+            left = neighborhood(i)
+            right = neighborhood(j)
             candidates = [
                 (D[i, r] + D[j, s], min(r, s), max(r, s))
                 for r in left - right
@@ -452,7 +473,10 @@ def naive_expansion(D, c, k):
 def test_expansion_agrees_with_the_reference(reference, name, metric):
     case = reference(name)
     c = Constraints(case["ML"], case["CL"])
-    data = cdist(case["x"], case["x"]) if metric == "precomputed" else case["x"]
+    if metric == "precomputed":
+        data = cdist(case["x"], case["x"])
+    else:
+        data = case["x"]
     grown = c.expand(data, case.parameters["k"], metric=metric)
     case.assert_equal("ML_expanded", grown.must_link, where=np.s_[: len(case["ML"])])
     assert as_set(grown.must_link) == as_set(case["ML_expanded"])
@@ -465,7 +489,11 @@ def test_expansion_agrees_with_the_reference(reference, name, metric):
 @settings(deadline=None, max_examples=60)
 def test_expansion_is_the_published_listing(c, k, grid, seed):
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 3, (12, 2)).astype(float) if grid else rng.normal(size=(12, 2))  # on a grid nearly all is tied
+    # on a grid nearly all is tied
+    if grid:
+        X = rng.integers(0, 3, (12, 2)).astype(float)
+    else:
+        X = rng.normal(size=(12, 2))
     D = cdist(X, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -493,7 +521,8 @@ def test_expansion_is_the_published_listing(c, k, grid, seed):
 def test_expansion_does_not_depend_on_the_numbering(labelled, seed):
     _, c = labelled
     rng = np.random.default_rng(seed)
-    X, to = rng.normal(size=(9, 2)), rng.permutation(9)
+    X = rng.normal(size=(9, 2))
+    to = rng.permutation(9)
     moved = np.empty_like(X)
     moved[to] = X
     with warnings.catch_warnings():
@@ -511,7 +540,9 @@ def test_ties_go_to_the_lowest_numbers_among_many_equals():
     assert grown.cannot_link.tolist() == [[50, 150], [0, 100], [0, 101]]
     assert grown == Constraints(cannot_link=[(150, 50)]).expand(cdist(X, X), n_neighbors=2)
     far = X + 1e7  # the same far from the origin, in many dimensions
-    assert grown == Constraints(cannot_link=[(150, 50)]).expand(np.tile(far, 10), n_neighbors=2, metric="euclidean")
+    assert grown == Constraints(cannot_link=[(150, 50)]).expand(
+        np.tile(far, 10), n_neighbors=2, metric="euclidean"
+    )
 
 
 def test_expansion_of_neighbours_of_each_other():
@@ -577,7 +608,7 @@ def test_expansion_makes_no_square_matrix():
     assert peak < 100e6  # the matrix would have 3.2 GB
 
 
-# ---- the next question --------------------------------------------------------------------------------------------
+# ---- the next question ---------------------------------------------------------------------------
 
 
 def open_questions(c, n):
@@ -588,10 +619,18 @@ def open_questions(c, n):
     return sum(not related[a, b] for a in range(len(groups)) for b in range(a))
 
 
-@given(some_constraints(), st.sampled_from([FocalSets.simple, FocalSets.full]), st.integers(0, 40), SEEDS)
+@given(
+    some_constraints(),
+    st.sampled_from([FocalSets.simple, FocalSets.full]),
+    st.integers(0, 40),
+    SEEDS,
+)
 @settings(deadline=None, max_examples=80)
 def test_suggestions_are_new(c, family, wanted, seed):
-    """Never known, implied, repeated or implied by each other; all of them when all are asked for."""
+    """Never known, implied, repeated or implied by each other.
+
+    All of them when all are asked for.
+    """
     cp = random_partition(np.random.default_rng(seed), 9, family=family)
     asked = suggest_pairs(cp, wanted, constraints=c)
     assert asked.dtype == np.int64
@@ -599,9 +638,12 @@ def test_suggestions_are_new(c, family, wanted, seed):
     assert not (same | apart)[tuple(asked.T)].any()
     groups = same.argmax(axis=1)
     assert len(as_set(groups[asked])) == len(asked) == min(wanted, open_questions(c, 9))
-    np.testing.assert_array_equal(asked, suggest_pairs(cp, 100, constraints=c)[:wanted])  # more only adds at the end
+    # more only adds at the end
+    np.testing.assert_array_equal(asked, suggest_pairs(cp, 100, constraints=c)[:wanted])
     seeded = suggest_pairs(cp, wanted, constraints=c, random_state=seed)
-    np.testing.assert_array_equal(seeded, suggest_pairs(cp, wanted, constraints=c, random_state=seed))
+    np.testing.assert_array_equal(
+        seeded, suggest_pairs(cp, wanted, constraints=c, random_state=seed)
+    )
     assert len(seeded) == len(asked)
 
 
@@ -610,7 +652,8 @@ def test_suggestions_are_new(c, family, wanted, seed):
 def test_suggestions_do_not_depend_on_the_numbering(seed):
     rng = np.random.default_rng(seed)
     masses = rng.dirichlet(np.ones(8), size=15)
-    cp, to = CredalPartition(masses, FocalSets.full(3)), rng.permutation(15)
+    cp = CredalPartition(masses, FocalSets.full(3))
+    to = rng.permutation(15)
     moved = np.empty_like(masses)
     moved[to] = masses
     c = Constraints([(0, 1)], [(2, 3), (1, 4)])
@@ -626,7 +669,8 @@ def test_suggestions_do_not_depend_on_the_numbering(seed):
 def test_an_expert_who_answers_all_questions_has_told_everything(n, seed):
     """One question at a time, each answer known before the next: at the end every pair is decided."""
     rng = np.random.default_rng(seed)
-    y, cp = rng.integers(0, 3, n), random_partition(rng, n)
+    y = rng.integers(0, 3, n)
+    cp = random_partition(rng, n)
     known = Constraints(n_objects=n)
     while len(asked := suggest_pairs(cp, 1, constraints=known)):
         known |= Constraints.from_pairs(asked, y)
@@ -657,7 +701,12 @@ def test_the_criterion():
     )
     pl = np.array([0.9, 1.0, 0.3]) / 2.2
     torn = 0.6 + 0.3 * np.log2(3)
-    useful = {(4, 2): torn, (4, 1): torn * (1 - pl[1]), (5, 1): 0.1 * np.log2(3), (5, 2): 0.1 * np.log2(3) * 2 / 3}
+    useful = {
+        (4, 2): torn,
+        (4, 1): torn * (1 - pl[1]),
+        (5, 1): 0.1 * np.log2(3),
+        (5, 2): 0.1 * np.log2(3) * 2 / 3,
+    }
     useful[(0, 1)] = 0.1
     expected = sorted(useful, key=useful.get, reverse=True)
     assert suggest_pairs(cp, len(expected)).tolist() == [list(pair) for pair in expected]
@@ -675,13 +724,19 @@ def test_fuzzy_and_hard_partitions_have_questions_too():
     everything = suggest_pairs(labels, 10_000)
     assert len(everything) == len(as_set(everything)) == 30 * 29 // 2
     assert suggest_pairs(labels, 3).tolist() == [[1, 0], [2, 0], [3, 0]]
-    assert suggest_pairs(labels, 8, random_state=0).tolist() != suggest_pairs(labels, 8, random_state=1).tolist()
+    assert (
+        suggest_pairs(labels, 8, random_state=0).tolist()
+        != suggest_pairs(labels, 8, random_state=1).tolist()
+    )
 
 
 @pytest.mark.parametrize("labels", [[], [0], [0, 0], [-1, -1, 0]])
 def test_few_objects(labels):
     n = len(labels)
-    cp = CredalPartition.from_hard(labels) if n else CredalPartition(np.empty((0, 4)), FocalSets.full(2))
+    if n:
+        cp = CredalPartition.from_hard(labels)
+    else:
+        cp = CredalPartition(np.empty((0, 4)), FocalSets.full(2))
     assert suggest_pairs(cp, 5).shape == (n * (n - 1) // 2, 2)
     assert suggest_pairs(cp, 0).shape == (0, 2)
 
@@ -699,7 +754,8 @@ def test_bad_suggestion_arguments():
 
 def test_suggestions_for_many_objects_are_cheap():
     rng = np.random.default_rng(0)
-    n, family = 100_000, FocalSets.simple(5)
+    n = 100_000
+    family = FocalSets.simple(5)
     cp = CredalPartition(rng.dirichlet(np.ones(len(family)), size=n), family)
     c = Constraints.from_labels(rng.integers(0, 5, n), 1000, random_state=0)
     tracemalloc.start()
@@ -707,7 +763,8 @@ def test_suggestions_for_many_objects_are_cheap():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(asked) == 500
-    assert peak < 30 * cp.masses.nbytes  # in proportion to the partition, where n x n would be 80 GB
+    # in proportion to the partition, where n x n would be 80 GB
+    assert peak < 30 * cp.masses.nbytes
 
 
 @pytest.mark.parametrize("focal_sets", ["simple", "pairs"])
@@ -719,7 +776,8 @@ def test_suggestions_find_the_errors_of_a_partition(focal_sets):
     from dempster.cluster import ECM
     from dempster.datasets import make_fourclass
 
-    touched, contradicted = [], []
+    touched = []
+    contradicted = []
     for seed in range(4):
         X, y = make_fourclass(400, random_state=seed)
         cp = ECM(4, focal_sets=focal_sets, random_state=0).fit(X).credal_partition_
@@ -736,7 +794,7 @@ def test_suggestions_find_the_errors_of_a_partition(focal_sets):
         assert suggested > 2 * at_random > 0
 
 
-# ---- for the optimisers -------------------------------------------------------------------------------------------
+# ---- for the optimisers --------------------------------------------------------------------------
 
 
 @given(some_constraints())
@@ -747,7 +805,8 @@ def test_links_are_a_symmetric_adjacency(c):
     assert (indptr.dtype, indices.dtype, sign.dtype) == (np.int64, np.int32, np.float64)
     assert len(indptr) == 10
     assert indptr[-1] == len(indices) == len(sign) == 2 * len(c)
-    dense, expected = np.zeros((2, 9, 9)), np.zeros((2, 9, 9))
+    dense = np.zeros((2, 9, 9))
+    expected = np.zeros((2, 9, 9))
     rows = np.repeat(np.arange(9), np.diff(indptr))
     np.add.at(dense, ((1 - sign).astype(int) // 2, rows, indices), sign)
     for kind, (pairs, value) in enumerate([(c.must_link, 1), (c.cannot_link, -1)]):
@@ -769,6 +828,13 @@ def test_links_enter_the_row_solver():
     graph = links(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3)
     nothing = np.zeros(4, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0)
     sweep_rows(
-        masses, np.array([1, 2]), *nothing, np.empty((0, 1)), family.conflict[None].astype(float), False, *graph, form
+        masses,
+        np.array([1, 2]),
+        *nothing,
+        np.empty((0, 1)),
+        family.conflict[None].astype(float),
+        False,
+        *graph,
+        form,
     )
     np.testing.assert_allclose(masses, [[1, 0], [1, 0], [0, 1]], atol=1e-9)

@@ -24,11 +24,13 @@ def naive_rows(c, rows):
     """The constraints among the given positions, by looking at all pairs of them."""
     kinds = [set(map(frozenset, pairs.tolist())) for pairs in (c.must_link, c.cannot_link)]
     places = [(a, b) for a in range(len(rows)) for b in range(a)]
-    must, cannot = ([(a, b) for a, b in places if frozenset((rows[a], rows[b])) in known] for known in kinds)
+    must, cannot = (
+        [(a, b) for a, b in places if frozenset((rows[a], rows[b])) in known] for known in kinds
+    )
     return Constraints(must, cannot, n_objects=len(rows))
 
 
-# ---- the constraints among some of the rows -------------------------------------------------------------------------
+# ---- the constraints among some of the rows ------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 8), max_size=14), st.integers(0, 2**32 - 1))
@@ -46,7 +48,15 @@ def test_rows_in_every_form():
     expected = naive_rows(c, [3, 4, 5])
     assert (expected.n_objects, len(expected)) == (3, 1)
     mask = np.arange(6) > 2
-    for rows in (slice(3, None), [3, 4, 5], np.array([3, 4, 5]), [-3, -2, -1], mask, mask.tolist(), ([3, 4, 5], ...)):
+    for rows in (
+        slice(3, None),
+        [3, 4, 5],
+        np.array([3, 4, 5]),
+        [-3, -2, -1],
+        mask,
+        mask.tolist(),
+        ([3, 4, 5], ...),
+    ):
         assert c[rows] == expected
     for rows in ([3, 4, 5], mask, slice(3, 6)):
         assert _safe_indexing(c, rows) == expected
@@ -76,13 +86,18 @@ def test_what_are_no_rows(rows, error, message):
 
 def test_without_the_number_of_objects_nothing_can_be_taken():
     c = Constraints([(0, 3)])
-    for ask in (lambda: c.shape, lambda: c[:2], lambda: hasattr(c, "shape"), lambda: _safe_indexing(c, [0, 1])):
+    for ask in (
+        lambda: c.shape,
+        lambda: c[:2],
+        lambda: hasattr(c, "shape"),
+        lambda: _safe_indexing(c, [0, 1]),
+    ):
         with pytest.raises(TypeError, match="n_objects must"):
             ask()
     assert Constraints([(0, 3)], n_objects=6).shape == (6,)
 
 
-# ---- on their way through scikit-learn ------------------------------------------------------------------------------
+# ---- on their way through scikit-learn -----------------------------------------------------------
 
 
 class Witness(ClusterMixin, BaseEstimator):
@@ -143,7 +158,9 @@ def test_cross_validation_gives_every_fold_its_own_constraints(name, routing, mo
     model = watched(CASES[name](), monkeypatch)
     if routing:
         model.set_fit_request(constraints=True)
-    cross_validate(model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise")
+    cross_validate(
+        model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+    )
     inside = [len(known[train]) for train, _ in FOLDS.split(X)]
     assert Witness.arrived == inside
     assert 0 < min(inside) <= max(inside) < 300
@@ -154,10 +171,13 @@ def test_a_search_gives_every_fold_its_own_constraints(routing, monkeypatch):
     model = watched(Witness(), monkeypatch)
     if routing:
         model.set_fit_request(constraints=True)
-    search = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=FOLDS, scoring=score, error_score="raise")
+    search = GridSearchCV(
+        model, {"n_clusters": [2, 3]}, cv=FOLDS, scoring=score, error_score="raise"
+    )
     search.fit(X, constraints=known)
     inside = [len(known[train]) for train, _ in FOLDS.split(X)]
-    assert Witness.arrived == [*inside, *inside, 300]  # each candidate in each fold, then the best with all rows
+    # each candidate in each fold, then the best with all rows
+    assert Witness.arrived == [*inside, *inside, 300]
 
 
 def test_a_pipeline_hands_them_on(monkeypatch):
@@ -166,13 +186,16 @@ def test_a_pipeline_hands_them_on(monkeypatch):
         Witness.arrived = []
         model = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), NearWitness())
         model[-1].set_fit_request(constraints=True)
-        cross_validate(model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise")
+        cross_validate(
+            model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+        )
     assert Witness.arrived == [len(known[train]) for train, _ in FOLDS.split(X)]
 
 
 class NearWitness(Witness):
     def fit(self, X, y=None, *, constraints=None):
-        return super().fit(X * 6, constraints=constraints)  # standardised: the clusters are two apart
+        # standardised: the clusters are two apart
+        return super().fit(X * 6, constraints=constraints)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -184,9 +207,13 @@ def test_constraints_that_do_not_know_their_objects_are_refused(name, routing, m
     if routing:
         model.set_fit_request(constraints=True)
     with pytest.raises(TypeError, match="n_objects must"):
-        cross_validate(model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise")
+        cross_validate(
+            model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+        )
     with pytest.raises(TypeError, match="n_objects must"):
-        GridSearchCV(model, {}, cv=FOLDS, scoring=score, error_score="raise").fit(X, constraints=known)
+        GridSearchCV(model, {}, cv=FOLDS, scoring=score, error_score="raise").fit(
+            X, constraints=known
+        )
     assert Witness.arrived == []
 
 

@@ -21,7 +21,8 @@ def pieces(table=X):
 def sources(folder):
     """Return the same rows in every supported form, by name."""
     pa, ds, pq = (pytest.importorskip(f"pyarrow{part}") for part in ("", ".dataset", ".parquet"))
-    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    da = pytest.importorskip("dask.array")
+    dd = pytest.importorskip("dask.dataframe")
     pl = pytest.importorskip("polars")
     (folder / "parts").mkdir()
     for k, part in enumerate(pieces(FRAME)):
@@ -62,7 +63,14 @@ def test_all_sources_give_the_same_rows_and_moments(tmp_path):
         np.testing.assert_allclose(moments.scatter, np.cov(X.T) * 999, rtol=1e-9, atol=1e-6)
         np.testing.assert_array_equal(moments.low, X.min(axis=0))
         assert abs(moments.mean_squared_deviation - X.var(axis=0).sum()) < 1e-9
-        has_names = name not in ("list", "function", "iterable", "memory-mapped", "dask array", "unknown chunks")
+        has_names = name not in (
+            "list",
+            "function",
+            "iterable",
+            "memory-mapped",
+            "dask array",
+            "unknown chunks",
+        )
         assert blocks.names == (("a", "b", "c") if has_names else None), name
 
 
@@ -72,7 +80,9 @@ def test_lazy_results(tmp_path):
         blocks = open_blocks(every[name])
         large = blocks.map(_larger, 0.5, None, bool)
         np.testing.assert_array_equal(np.asarray(large.to_lazy()), X[:, 0] > 0.5)
-        np.testing.assert_array_equal(large.positions().to_lazy().compute(), np.flatnonzero(X[:, 0] > 0.5))
+        np.testing.assert_array_equal(
+            large.positions().to_lazy().compute(), np.flatnonzero(X[:, 0] > 0.5)
+        )
         assert "compute()" in repr(blocks)
 
 
@@ -84,7 +94,10 @@ def test_dask_stays_lazy():
     da = pytest.importorskip("dask.array")
     touched = []
     lazy = da.map_blocks(
-        lambda block: touched.append(1) or block, da.from_array(X, chunks=(100, 3)), dtype=float, meta=X
+        lambda block: touched.append(1) or block,
+        da.from_array(X, chunks=(100, 3)),
+        dtype=float,
+        meta=X,
     )
     made = open_blocks(lazy).map(_larger, 0.0, None, bool)
     assert made.to_lazy().shape == (1000,)
@@ -197,7 +210,8 @@ def test_invalid_paths(tmp_path):
 
 
 def test_rows_must_not_change_between_passes():
-    pass_number, rng = iter(range(9)), np.random.default_rng(0)
+    pass_number = iter(range(9))
+    rng = np.random.default_rng(0)
     for read in (lambda: [X[: 500 - next(pass_number)]], lambda: iter([rng.normal(size=(40, 2))])):
         blocks = open_blocks(read)
         list(blocks.blocks())
@@ -206,5 +220,18 @@ def test_rows_must_not_change_between_passes():
 
 
 def test_tables_in_memory_do_not_come_in_blocks():
-    for table in (X, X.tolist(), FRAME, FRAME["a"], {"a": [1]}, range(3), b"x", None, 3.5, [[1.0, 2.0]], [], [X[:, 0]]):
+    for table in (
+        X,
+        X.tolist(),
+        FRAME,
+        FRAME["a"],
+        {"a": [1]},
+        range(3),
+        b"x",
+        None,
+        3.5,
+        [[1.0, 2.0]],
+        [],
+        [X[:, 0]],
+    ):
         assert not comes_in_blocks(table)

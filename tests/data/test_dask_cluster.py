@@ -28,7 +28,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def client():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # another cluster may use the default port
-        workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        workers = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        )
         with workers as cluster, distributed.Client(cluster) as client:
             yield client
 
@@ -69,7 +71,9 @@ def test_model_is_in_the_graph_once(client):
     many = np.tile(X, (1, 200))  # centers and landmarks of 400 attributes
     model = EVCLUS(3, n_init=1, max_iter=5, random_state=0).fit(many[:1500])
     size = len(cloudpickle.dumps(model._model))
-    graph = dict(dask.optimize(model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels)[0].dask)
+    graph = dict(
+        dask.optimize(model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels)[0].dask
+    )
     parts = sorted(len(cloudpickle.dumps(node)) for node in graph.values())
     assert parts[-1] > 0.5 * size  # the model itself
     assert sum(parts[:-1]) < size  # 100 tasks that refer to it
@@ -96,7 +100,8 @@ def test_empty_unknown_and_single_rows(client, monkeypatch):
     monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 300)
     expected = EGMM(**SETTINGS).fit([X])
     cuts = da.from_array(X, chunks=((0, 1, 0, 1, 1998, 2000, 0), -1))
-    unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]  # of unknown sizes
+    # of unknown sizes
+    unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]
     assert np.isnan(unknown.shape[0])
     for data in (cuts, unknown):
         model = EGMM(**SETTINGS).fit(data)
@@ -113,13 +118,20 @@ def test_missing_values_integers_and_categories(client):
     whole = np.rint(X * 10).astype(np.int32)
     model = ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(lazily(whole))
     np.testing.assert_allclose(
-        model.cluster_centers_, ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(whole).cluster_centers_, atol=1e-9
+        model.cluster_centers_,
+        ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(whole).cluster_centers_,
+        atol=1e-9,
     )
     import pandas as pd
 
-    table = pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y"))})
+    table = pd.DataFrame(
+        {"a": X[:, 0], "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y"))}
+    )
     parts = [table[:2000].assign(kind=pd.Categorical(["x"] * 2000)), table[2000:]]
-    for frame in (dd.from_pandas(table, npartitions=4), dd.concat([dd.from_pandas(p, npartitions=1) for p in parts])):
+    for frame in (
+        dd.from_pandas(table, npartitions=4),
+        dd.concat([dd.from_pandas(p, npartitions=1) for p in parts]),
+    ):
         with pytest.raises(ValueError, match="column kind of block 0"):
             ECM(**SETTINGS).fit(frame)
 
@@ -144,7 +156,10 @@ def _die_once(block, folder, calls, block_info=None):
     """Return the block; exit the process at the n-th call for the fourth block."""
     if block_info[0]["chunk-location"][0] == 3:
         done = Path(folder) / "done"
-        count = len(done.read_bytes()) if done.exists() else 0
+        if done.exists():
+            count = len(done.read_bytes())
+        else:
+            count = 0
         with open(done, "ab") as file:
             file.write(b".")
         if count == calls:
@@ -162,7 +177,9 @@ def test_killed_worker_does_not_change_the_result(client, tmp_path):
     assert set(client.scheduler_info()["workers"]) != before
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
     np.testing.assert_array_equal(model.history_, expected.history_)
-    np.testing.assert_array_equal(model.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute()
+    )
 
 
 def test_worker_without_memory_raises_memory_error(client):

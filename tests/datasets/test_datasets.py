@@ -19,7 +19,7 @@ from dempster.datasets.generators import FOURCLASS_CENTERS, GAUSSIAN_MIXTURES, b
 GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
 
 
-# --- generators -------------------------------------------------------------------------------------------------------
+# --- generators -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", GENERATORS)
@@ -46,7 +46,8 @@ def test_invalid_n_samples(make, n_samples, error):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"), [({"radius": 0}, "radius"), ({"noise": -1}, "noise"), ({"noise": np.inf}, "noise")]
+    ("arguments", "name"),
+    [({"radius": 0}, "radius"), ({"noise": -1}, "noise"), ({"noise": np.inf}, "noise")],
 )
 def test_invalid_parameters_of_bananas(arguments, name):
     with pytest.raises(ValueError, match=f"{name} must be"):
@@ -82,7 +83,10 @@ def test_fourclass_distribution():
 def test_bananas_reference(reference):
     case = reference("bananas_generator")
     X, y = bananas_from_draws(
-        (case["u1"], case["u2"]), (case["e1"], case["e2"]), case.parameters["r"], case.parameters["s"]
+        (case["u1"], case["u2"]),
+        (case["e1"], case["e2"]),
+        case.parameters["r"],
+        case.parameters["s"],
     )
     case.assert_equal("x", X)
     np.testing.assert_array_equal(y, case["y"])
@@ -103,7 +107,8 @@ def test_bananas_without_noise():
 
 def test_circles():
     X, y = ed.make_circles(50_000, random_state=0)
-    disc, ring = X[y == 0], X[y == 1]
+    disc = X[y == 0]
+    ring = X[y == 1]
     np.testing.assert_allclose(np.cov(disc.T), 0.25 * np.eye(2), atol=0.01)
     radius = np.linalg.norm(ring, axis=1)
     assert stats.kstest(radius, stats.norm(3, 0.3).cdf).pvalue > 1e-3
@@ -114,14 +119,18 @@ def test_circles():
 @pytest.mark.parametrize("mixture", [1, 2, 3])
 def test_mixture_moments_and_posterior(mixture):
     sample = ed.make_gaussian_mixture(mixture, 30_000, as_bunch=True, random_state=1)
-    X, y = sample.data, sample.target
+    X = sample.data
+    y = sample.target
     np.testing.assert_allclose(np.bincount(y) / len(y), sample.weights, atol=0.01)
     for k in range(3):
         np.testing.assert_allclose(X[y == k].mean(axis=0), sample.means[k], atol=0.06)
         np.testing.assert_allclose(np.cov(X[y == k].T), sample.covariances[k], atol=0.09)
 
     density = np.column_stack(
-        [stats.multivariate_normal(m, S).pdf(X) for m, S in zip(sample.means, sample.covariances, strict=True)]
+        [
+            stats.multivariate_normal(m, S).pdf(X)
+            for m, S in zip(sample.means, sample.covariances, strict=True)
+        ]
     )
     expected = density * sample.weights / (density @ sample.weights)[:, None]
     np.testing.assert_allclose(sample.posterior, expected, rtol=1e-9, atol=1e-12)
@@ -153,7 +162,7 @@ def test_mixture_bunch():
     assert GAUSSIAN_MIXTURES[2][0].max() == 2.5
 
 
-# --- bundled ----------------------------------------------------------------------------------------------------------
+# --- bundled --------------------------------------------------------------------------------------
 
 
 def test_butterfly(shared_data):
@@ -176,11 +185,15 @@ def test_example():
     np.testing.assert_array_equal(ed.load_example().data, example.data)
     centers = example.frame.groupby("target").median()
     np.testing.assert_allclose(centers, FOURCLASS_CENTERS, atol=0.6)
-    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2).min(axis=1)
+    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2).min(
+        axis=1
+    )
     assert (nearest > 4).any(), "the example should show an outlier"
 
 
-@pytest.mark.parametrize(("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (1797, 64))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (1797, 64))]
+)
 def test_datasets_of_scikit_learn(name, shape):
     load = getattr(ed, f"load_{name}")
     original = getattr(sklearn.datasets, f"load_{name}")()
@@ -191,7 +204,7 @@ def test_datasets_of_scikit_learn(name, shape):
     np.testing.assert_array_equal(y, original.target)
 
 
-# --- the catalogue ----------------------------------------------------------------------------------------------------
+# --- the catalogue --------------------------------------------------------------------------------
 
 
 def test_catalogue_is_consistent():
@@ -211,14 +224,16 @@ def test_catalogue_is_consistent():
     assert len(ids) == len(set(ids))
 
 
-# --- local copies -----------------------------------------------------------------------------------------------------
+# --- local copies ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def local(shared, monkeypatch):
     """Return the folder of local copies; downloads fail."""
     monkeypatch.setenv("DEMPSTER_SHARED", str(shared))
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: pytest.fail("should not download"))
+    monkeypatch.setattr(
+        sklearn.datasets, "fetch_openml", lambda **_: pytest.fail("should not download")
+    )
     return shared
 
 
@@ -227,7 +242,10 @@ def test_local_copies_agree_with_the_catalogue(local, name):
     record = CATALOGUE[name]
     found = ed.fetch_dataset(name)
     assert isinstance(found, Bunch)
-    matrix = found.dissimilarities if record.dissimilarities else found.data
+    if record.dissimilarities:
+        matrix = found.dissimilarities
+    else:
+        matrix = found.data
     assert len(matrix) == record.shape[0]
     assert found.DESCR.startswith(record.title)
     assert record.citation in found.DESCR
@@ -265,7 +283,9 @@ def test_ecoli_of_the_paper(local):
     assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
     used = original.target < 4
     np.testing.assert_array_equal(prepared.data, original.data[used][:, [0, 1, 4, 5, 6]])
-    np.testing.assert_array_equal(prepared.target, np.where(original.target == 3, 1, original.target)[used])
+    np.testing.assert_array_equal(
+        prepared.target, np.where(original.target == 3, 1, original.target)[used]
+    )
     assert "307 objects" in prepared.DESCR
 
 
@@ -275,7 +295,12 @@ def test_other_versions(local):
     assert letters.target_names.tolist() == ["I", "J", "L"]
     assert np.bincount(letters.target).tolist() == [755, 747, 761]
     assert np.bincount(ed.fetch_dataset("glass", version="k-cevclus").target).tolist() == [163, 51]
-    assert np.bincount(ed.fetch_dataset("glass", version="four-classes").target).tolist() == [70, 76, 17, 22]
+    assert np.bincount(ed.fetch_dataset("glass", version="four-classes").target).tolist() == [
+        70,
+        76,
+        17,
+        22,
+    ]
     for version in ("complete", "trisomic"):
         assert not np.isnan(ed.fetch_dataset("mice_protein", version=version).data).any()
 
@@ -313,7 +338,7 @@ def test_frames(local):
     pd.testing.assert_frame_equal(X, heart.data)
 
 
-# --- invalid arguments and files --------------------------------------------------------------------------------------
+# --- invalid arguments and files ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -339,7 +364,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_local_copy_of_another_size(folder):
     np.savez(folder / "seeds.npz", X=np.zeros((209, 7)), y=np.arange(209) % 3)
-    with pytest.raises(ValueError, match=r"'seeds' from .*seeds.npz must have 210 objects.*, got 209"):
+    with pytest.raises(
+        ValueError, match=r"'seeds' from .*seeds.npz must have 210 objects.*, got 209"
+    ):
         ed.fetch_dataset("seeds")
     np.savez(folder / "seeds.npz", X=np.zeros((210, 7)), y=np.arange(209) % 3)
     with pytest.raises(ValueError, match="210 objects and 209 labels"):
@@ -361,7 +388,7 @@ def test_invalid_local_copy(folder):
         ed.fetch_dataset("seeds")
 
 
-# --- OpenML -----------------------------------------------------------------------------------------------------------
+# --- OpenML ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -386,7 +413,9 @@ def openml(monkeypatch):
     return server
 
 
-@pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow"), ValueError("withdrawn")])
+@pytest.mark.parametrize(
+    "error", [URLError("no route"), TimeoutError("slow"), ValueError("withdrawn")]
+)
 def test_no_network(openml, error, monkeypatch, tmp_path):
     openml.answer = error
     with pytest.raises(OSError, match="'ecoli' is not available") as caught:
@@ -400,16 +429,22 @@ def test_no_network(openml, error, monkeypatch, tmp_path):
         ed.fetch_dataset("ecoli")
 
 
-@pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml_id is None])
+@pytest.mark.parametrize(
+    "name", [name for name, record in CATALOGUE.items() if record.openml_id is None]
+)
 def test_sets_without_a_download(openml, name):
     openml.answer = AssertionError("should not download")
-    with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set") as caught:
+    with pytest.raises(
+        ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set"
+    ) as caught:
         ed.fetch_dataset(name)
     assert f"data/{CATALOGUE[name].file_name}" in str(caught.value)
 
 
 def _answer(labels, n_features, **columns):
-    data = pd.DataFrame(np.arange(len(labels) * n_features, dtype=float).reshape(len(labels), n_features))
+    data = pd.DataFrame(
+        np.arange(len(labels) * n_features, dtype=float).reshape(len(labels), n_features)
+    )
     data.columns = [f"V{j + 1}" for j in range(n_features)]
     for name, values in columns.items():
         data[name] = values
@@ -424,7 +459,10 @@ def test_classes_in_the_order_of_the_catalogue(openml, tmp_path):
     assert openml.request["data_home"] == tmp_path
     assert seeds.data.shape == (210, 7)
     assert seeds.data.dtype == float
-    assert seeds.target_names[seeds.target].tolist() == ["Canadian"] * 70 + ["Kama"] * 70 + ["Rosa"] * 70
+    assert (
+        seeds.target_names[seeds.target].tolist()
+        == ["Canadian"] * 70 + ["Kama"] * 70 + ["Rosa"] * 70
+    )
     assert seeds.feature_names[0] == "V1"
     assert seeds.source == "OpenML (data_id 1499)"
 
@@ -441,7 +479,9 @@ def test_labels_and_columns_of_openml(openml):
     assert np.bincount(satellite.target).tolist() == [703, 626, 1358, 1533, 707, 1508]
     assert satellite.target_names[satellite.target[0]] == "red soil"
 
-    openml.answer = _answer(np.repeat(CATALOGUE["vowel"].class_names, 90), 10, Sex=pd.Categorical(["Male"] * 990))
+    openml.answer = _answer(
+        np.repeat(CATALOGUE["vowel"].class_names, 90), 10, Sex=pd.Categorical(["Male"] * 990)
+    )
     assert ed.fetch_dataset("vowel").data.shape == (990, 10)
 
     openml.answer = _answer(np.repeat([str(k) for k in range(1, 101)], 16), 64)
@@ -450,7 +490,9 @@ def test_labels_and_columns_of_openml(openml):
 
 def test_invalid_data_of_openml(openml):
     openml.answer = _answer(np.repeat(["1", "2", "3"], 70), 6)
-    with pytest.raises(ValueError, match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes"):
+    with pytest.raises(
+        ValueError, match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes"
+    ):
         ed.fetch_dataset("seeds")
     openml.answer = _answer(np.repeat(["1", "2", "x"], 70), 7)
     with pytest.raises(ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"):
@@ -470,12 +512,10 @@ def test_order_of_local_classes(local, name, codes):
     assert codes.items() <= sizes.items()
 
 
-# --- import -----------------------------------------------------------------------------------------------------------
+# --- import ---------------------------------------------------------------------------------------
 
 
 def test_import_is_light():
-    code = (
-        "import sys, dempster.datasets; print(sorted({'sklearn', 'pandas', 'matplotlib', 'torch'} & set(sys.modules)))"
-    )
+    code = "import sys, dempster.datasets; print(sorted({'sklearn', 'pandas', 'matplotlib', 'torch'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

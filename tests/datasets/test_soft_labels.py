@@ -34,7 +34,9 @@ class Server:
         content = self.files.get(url.rsplit("/", 1)[1], URLError("no route"))
         if isinstance(content, Exception):
             raise content
-        return io.BytesIO(content) if isinstance(content, bytes) else content
+        if isinstance(content, bytes):
+            return io.BytesIO(content)
+        return content
 
 
 @pytest.fixture
@@ -54,16 +56,24 @@ def write_csv(matrix, fmt="%.18e"):
 @cache
 def credal_files(name):
     """Return files with the numbers of rows, columns and bytes of the published ones."""
-    record, rng = soft_labels._CREDAL[name], np.random.default_rng(0)
-    n, d, c = record.n_samples, record.n_features, len(record.target_names)
+    record = soft_labels._CREDAL[name]
+    rng = np.random.default_rng(0)
+    n = record.n_samples
+    d = record.n_features
+    c = len(record.target_names)
     X = rng.uniform(0.1, 10, n * d)
-    X[rng.permutation(n * d)[: record.data_bytes - 25 * n * d]] *= -1  # A negative number has one more character.
+    # A negative number has one more character.
+    X[rng.permutation(n * d)[: record.data_bytes - 25 * n * d]] *= -1
     classes = np.arange(n) % c
     masses = np.zeros((n, 2**c))
     doubt = rng.integers(0, 7, n) / 7
     masses[np.arange(n), 1 << classes] = 1 - doubt
     masses[:, -1] = doubt
-    return {"X.csv": write_csv(X.reshape(n, d)), "y.csv": write_csv(masses), "y_true.csv": write_csv(classes, "%d")}
+    return {
+        "X.csv": write_csv(X.reshape(n, d)),
+        "y.csv": write_csv(masses),
+        "y_true.csv": write_csv(classes, "%d"),
+    }
 
 
 @pytest.mark.parametrize("name", FETCHERS)
@@ -117,10 +127,22 @@ def broken_files():
     negative = doubled.copy()
     negative[3, [0, -1]] = -0.5, doubled[3, -1]
     return {
-        "web page": ("X.csv", b"<html><body>Sign in to the network</body></html>", "must have 153,113 bytes, got 48"),
-        "web page of unknown size": ("y.csv", b"<html><body>Sign in</body></html>", "not a valid file"),
+        "web page": (
+            "X.csv",
+            b"<html><body>Sign in to the network</body></html>",
+            "must have 153,113 bytes, got 48",
+        ),
+        "web page of unknown size": (
+            "y.csv",
+            b"<html><body>Sign in</body></html>",
+            "not a valid file",
+        ),
         "end missing": ("X.csv", files["X.csv"][:-1], "must have 153,113 bytes, got 153,112"),
-        "row missing": ("y.csv", files["y.csv"][: -25 * 1024], r"200 rows and 1024 columns, got \(199, 1024\)"),
+        "row missing": (
+            "y.csv",
+            files["y.csv"][: -25 * 1024],
+            r"200 rows and 1024 columns, got \(199, 1024\)",
+        ),
         "sum of masses": ("y.csv", write_csv(doubled), "not a valid file"),
         "negative mass": ("y.csv", write_csv(negative), "not a valid file"),
         "class": ("y_true.csv", b"0\n" * 200, "must contain the classes 0 to 9"),
@@ -146,14 +168,20 @@ def test_broken_local_copy(server, tmp_path):
     ed.fetch_credal_bird(2, data_home=tmp_path)
     (path,) = tmp_path.rglob("X.csv")
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"Credal_Bird-2/data/X.csv must have 17,370 bytes, got 17,369"):
+    with pytest.raises(
+        ValueError, match=r"Credal_Bird-2/data/X.csv must have 17,370 bytes, got 17,369"
+    ):
         ed.fetch_credal_bird(2, data_home=tmp_path)
 
 
-@pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow"), ConnectionResetError("reset")])
+@pytest.mark.parametrize(
+    "error", [URLError("no route"), TimeoutError("slow"), ConnectionResetError("reset")]
+)
 def test_no_network(server, tmp_path, error):
     server.files = {"X.csv": error}
-    with pytest.raises(ed.DatasetNotAvailableError, match=f"there is no file .*X.csv, and the download .*{error}"):
+    with pytest.raises(
+        ed.DatasetNotAvailableError, match=f"there is no file .*X.csv, and the download .*{error}"
+    ):
         ed.fetch_credal_dog(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -175,7 +203,7 @@ def test_invalid_number_of_classes(n_classes):
         ed.fetch_credal_dog(n_classes)
 
 
-# ---- CIFAR-10H ------------------------------------------------------------------------------------------------------
+# ---- CIFAR-10H -----------------------------------------------------------------------------------
 
 HEADER = (
     "annotator_id,trial_index,is_attn_check,true_category,chosen_category,true_label,chosen_label,correct_guess,"
@@ -242,7 +270,8 @@ def test_digests_of_cifar10h(cifar, tmp_path):
     changed[50] ^= 1
     cifar(bytes(changed), images_archive(), expected=False)
     with pytest.raises(
-        ValueError, match=r"cifar10h-raw.zip must have the SHA-256 digest [0-9a-f]{64}, got [0-9a-f]{64}"
+        ValueError,
+        match=r"cifar10h-raw.zip must have the SHA-256 digest [0-9a-f]{64}, got [0-9a-f]{64}",
     ):
         ed.fetch_cifar10h(data_home=tmp_path)
     cifar(b"<html>Not found</html>", images_archive(), expected=False)

@@ -27,7 +27,9 @@ NEW = np.random.default_rng(2).normal(size=(23, 3))
 def mixed_table(n, seed=0):
     """Numbers, names and gaps, with many ties."""
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame({"a": rng.integers(0, 5, n).astype(float), "b": rng.choice(list("xyz"), n)})
+    table = pd.DataFrame(
+        {"a": rng.integers(0, 5, n).astype(float), "b": rng.choice(list("xyz"), n)}
+    )
     table.loc[rng.random(n) < 0.2, "a"] = np.nan
     return table
 
@@ -55,7 +57,8 @@ def test_gower(monkeypatch, n_jobs):
     for found, expected in zip(find(rows, 9), sorted_neighbors(D[rows], 9), strict=True):
         np.testing.assert_array_equal(found, expected)
     np.fill_diagonal(D, np.inf)
-    found, expected = Neighbors.find_all(find, 80, 6), sorted_neighbors(D, 6)
+    found = Neighbors.find_all(find, 80, 6)
+    expected = sorted_neighbors(D, 6)
     np.testing.assert_array_equal(found.index, expected[0])
     np.testing.assert_array_equal(found.distance, expected[1])
     with pytest.raises(ValueError, match="neighbors="):
@@ -74,7 +77,7 @@ def test_a_function_need_not_obey_the_triangle_inequality():
     np.testing.assert_allclose(distance, sorted_neighbors(D, 5)[1], rtol=1e-12)
 
 
-# ---- new objects ----------------------------------------------------------------------------------------------------
+# ---- new objects ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "mahalanobis", "callable"])
@@ -83,7 +86,12 @@ def test_new_objects(monkeypatch, metric, n_jobs):
     monkeypatch.setattr("dempster.dissimilarity.neighbors._QUERY_ROWS", 8)
     own = {"mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))}}.get(metric, {})
     D = cdist(NEW, X, "chebyshev" if metric == "callable" else metric, **own)
-    function = (lambda a, b: np.abs(a - b).max()) if metric == "callable" else metric
+    if metric == "callable":
+
+        def function(a, b):
+            return np.abs(a - b).max()
+    else:
+        function = metric
     which = np.arange(3, 60, 2)
     references = References.from_source(AttributeSource(X, function), which)
     with block_map(n_jobs) as apply:
@@ -94,17 +102,23 @@ def test_new_objects(monkeypatch, metric, n_jobs):
 
 def test_new_objects_of_a_matrix_and_of_a_table():
     D = cdist(NEW, X).round(1)
-    matrix, data = MatrixSource(cdist(X, X)), GowerEncoder().fit(mixed_table(50))
-    table, new = data.transform(mixed_table(50)), data.transform(mixed_table(20, seed=1))
+    matrix = MatrixSource(cdist(X, X))
+    data = GowerEncoder().fit(mixed_table(50))
+    table = data.transform(mixed_table(50))
+    new = data.transform(mixed_table(20, seed=1))
     with block_map(2) as apply:
         found = ReferenceFinder(References.from_source(matrix, np.arange(60)))(D, 6, apply)
-        mixed = ReferenceFinder(References.from_source(GowerSource(table), np.arange(50)))(new, 6, apply)
+        mixed = ReferenceFinder(References.from_source(GowerSource(table), np.arange(50)))(
+            new, 6, apply
+        )
     for side in (0, 1):
         np.testing.assert_array_equal(found[side], sorted_neighbors(D, 6)[side])
-        np.testing.assert_array_equal(mixed[side], sorted_neighbors(gower_block(new, table), 6)[side])
+        np.testing.assert_array_equal(
+            mixed[side], sorted_neighbors(gower_block(new, table), 6)[side]
+        )
 
 
-# ---- metrics that cannot be used ------------------------------------------------------------------------------------
+# ---- metrics that cannot be used -----------------------------------------------------------------
 
 
 def test_a_metric_without_numbers_is_refused():
@@ -138,7 +152,10 @@ def test_functions_that_are_no_dissimilarities(metric, message):
 
 
 def test_attributes_as_they_were_given():
-    reader, estimator = DissimilarityInput("euclidean", centered=True), BaseEstimator()
+    reader = DissimilarityInput("euclidean", centered=True)
+    estimator = BaseEstimator()
     table = pd.DataFrame(X + 0.1)
     assert reader.training(estimator, table).objects.mean() == pytest.approx(0)
-    np.testing.assert_array_equal(reader.attributes(estimator, table, np.array([4, 2])), table.to_numpy()[[4, 2]])
+    np.testing.assert_array_equal(
+        reader.attributes(estimator, table, np.array([4, 2])), table.to_numpy()[[4, 2]]
+    )

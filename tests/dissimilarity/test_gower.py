@@ -25,19 +25,25 @@ def mixed_table(n, missing=0.0, seed=0):
             "code": pd.Series(rng.choice(list("xyz"), n), dtype=object),
         }
     )
-    return table.mask(rng.random(table.shape) < missing) if missing else table
+    if missing:
+        return table.mask(rng.random(table.shape) < missing)
+    return table
 
 
 def naive(rows, columns, fitted):
     """The definition, cell by cell: ranges and known categories are those of the fitted table."""
     names = list(fitted.columns)
-    numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t) for t in fitted.dtypes]
+    numeric = [
+        pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t)
+        for t in fitted.dtypes
+    ]
     out = np.full((len(rows), len(columns)), np.nan)
     for i in range(len(rows)):
         for j in range(len(columns)):
             total = present = 0.0
             for name, is_number in zip(names, numeric, strict=True):
-                x, y = rows[name].iloc[i], columns[name].iloc[j]
+                x = rows[name].iloc[i]
+                y = columns[name].iloc[j]
                 if pd.isna(x) or pd.isna(y):
                     continue
                 present += 1
@@ -54,9 +60,11 @@ def naive(rows, columns, fitted):
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_block_and_pairs_are_the_definition(missing):
-    table, new = mixed_table(20, missing), mixed_table(12, missing, seed=1)
+    table = mixed_table(20, missing)
+    new = mixed_table(12, missing, seed=1)
     encoder = GowerEncoder().fit(table)
-    a, b = encoder.transform(new), encoder.transform(table)
+    a = encoder.transform(new)
+    b = encoder.transform(table)
     expected = naive(new, table, table)
     block = gower_block(a, b, incomparable="nan")
     np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
@@ -112,7 +120,7 @@ def test_numbers_that_are_names():
         gower_matrix(table, categorical=["colour"])
 
 
-# ---- special columns and cells --------------------------------------------------------------------------------------
+# ---- special columns and cells -------------------------------------------------------------------
 
 
 def test_constant_columns_count_as_agreement():
@@ -121,7 +129,8 @@ def test_constant_columns_count_as_agreement():
     np.testing.assert_allclose(gower_matrix(table), expected)
     encoder = GowerEncoder().fit(table)
     assert encoder.range_.tolist() == [0, 2]
-    new = encoder.transform(pd.DataFrame({"same": [7.0], "x": [0.0]}))  # no range to measure 7 - 3 with
+    # no range to measure 7 - 3 with
+    new = encoder.transform(pd.DataFrame({"same": [7.0], "x": [0.0]}))
     np.testing.assert_allclose(gower_block(new, encoder.transform(table)), expected[:1])
 
 
@@ -130,7 +139,9 @@ def test_column_of_nothing_changes_nothing():
     expected = gower_matrix(table)
     np.testing.assert_array_equal(gower_matrix(table.assign(none=None)), expected)
     np.testing.assert_array_equal(gower_matrix(table.assign(none=np.nan)), expected)
-    np.testing.assert_array_equal(gower_matrix(pl.DataFrame(table).with_columns(none=None)), expected)
+    np.testing.assert_array_equal(
+        gower_matrix(pl.DataFrame(table).with_columns(none=None)), expected
+    )
 
 
 def test_new_objects_beyond_the_range_stay_within_one():
@@ -144,9 +155,13 @@ def test_new_objects_beyond_the_range_stay_within_one():
 def test_unseen_categories_differ_from_everything():
     fitted = pd.DataFrame({"town": ["Lens", "Lille"], "x": [0.0, 1]})
     encoder = GowerEncoder().fit(fitted)
-    new = encoder.transform(pd.DataFrame({"town": ["Nice", "Nice", None, "Lens"], "x": [0.0, 0, 0, 0]}))
+    new = encoder.transform(
+        pd.DataFrame({"town": ["Nice", "Nice", None, "Lens"], "x": [0.0, 0, 0, 0]})
+    )
     assert new.codes.ravel().tolist() == [-2, -2, -1, 0]
-    np.testing.assert_array_equal(gower_block(new, encoder.transform(fitted))[:, 0], [0.5, 0.5, 0, 0])
+    np.testing.assert_array_equal(
+        gower_block(new, encoder.transform(fitted))[:, 0], [0.5, 0.5, 0, 0]
+    )
     expected = [[0.5, 0.5, 0, 0.5], [0.5, 0.5, 0, 0.5], [0, 0, 0, 0], [0.5, 0.5, 0, 0]]
     np.testing.assert_array_equal(gower_block(new, new), expected)
 
@@ -179,13 +194,15 @@ def test_the_first_objects_without_a_common_column_are_named():
     assert np.argwhere(apart).tolist() == [[0, 1498], [1, 1]]
 
 
-# ---- kinds of tables ------------------------------------------------------------------------------------------------
+# ---- kinds of tables -----------------------------------------------------------------------------
 
 
 def test_polars_pandas_and_lists_agree():
     table = mixed_table(30, 0.2)
     expected = gower_matrix(table, incomparable="nan")
-    frame = pl.from_pandas(table).with_columns(pl.col("children").cast(pl.Int16), pl.col("blood").cast(pl.Categorical))
+    frame = pl.from_pandas(table).with_columns(
+        pl.col("children").cast(pl.Int16), pl.col("blood").cast(pl.Categorical)
+    )
     assert frame.null_count().sum_horizontal()[0] > 10
     np.testing.assert_array_equal(gower_matrix(frame, incomparable="nan"), expected)
     np.testing.assert_array_equal(gower_matrix(frame.to_arrow(), incomparable="nan"), expected)
@@ -193,14 +210,17 @@ def test_polars_pandas_and_lists_agree():
     lists = gower_matrix(rows, incomparable="nan")
     np.testing.assert_array_equal(lists, expected)
     encoder = GowerEncoder().fit(table)  # fitted on one kind, used on another
-    a, b = encoder.transform(frame), encoder.transform(table)
+    a = encoder.transform(frame)
+    b = encoder.transform(table)
     np.testing.assert_array_equal(gower_block(a, b, incomparable="nan"), expected)
 
 
 def test_nullable_and_arrow_types():
     plain = pd.DataFrame({"x": [1.0, np.nan, 4], "s": ["a", "b", None]})
     nullable = plain.astype({"x": "Int64", "s": "string"})
-    np.testing.assert_array_equal(gower_matrix(nullable, incomparable="nan"), gower_matrix(plain, incomparable="nan"))
+    np.testing.assert_array_equal(
+        gower_matrix(nullable, incomparable="nan"), gower_matrix(plain, incomparable="nan")
+    )
 
 
 def test_columns_are_found_by_name():
@@ -245,7 +265,7 @@ def test_read_only_and_empty_selections():
     assert gower_pairs(data, [], []).shape == (0,)
 
 
-# ---- errors ---------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

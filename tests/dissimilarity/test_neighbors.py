@@ -17,7 +17,10 @@ WIDE = np.random.default_rng(1).normal(size=(210, 7))
 
 
 def every_source():
-    own = {"seuclidean": {"V": X.var(axis=0, ddof=1)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))}}
+    own = {
+        "seuclidean": {"V": X.var(axis=0, ddof=1)},
+        "mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))},
+    }
     for metric in ("euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis"):
         yield AttributeSource(X, metric), cdist(X, X, metric, **own.get(metric, {}))
     yield AttributeSource(X, lambda a, b: np.abs(a - b).max()), cdist(X, X, "chebyshev")
@@ -25,7 +28,7 @@ def every_source():
     yield MatrixSource(cdist(X, X)), cdist(X, X)
 
 
-# ---- exact ----------------------------------------------------------------------------------------------------------
+# ---- exact ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("source", "D"), list(every_source()))
@@ -42,7 +45,9 @@ def test_exact_neighbors_are_those_of_sorting(source, D):
 
 def test_reference(reference):
     case = reference("knn_dist")
-    found = Neighbors.find_all(make_finder(MatrixSource(case["D"]), "exact"), len(case["D"]), case.parameters["K"])
+    found = Neighbors.find_all(
+        make_finder(MatrixSource(case["D"]), "exact"), len(case["D"]), case.parameters["K"]
+    )
     case.assert_equal("nn_dist", found.distance)
     case.assert_equal("nn_index", found.index)
 
@@ -51,7 +56,9 @@ def test_reference(reference):
 def test_threads_do_not_matter(metric):
     """scikit-learn's trees give wrong Mahalanobis distances in several threads."""
     source = AttributeSource(np.random.default_rng(0).normal(size=(900, 8)), metric)
-    one, two = (Neighbors.find_all(make_finder(source, n_jobs=n_jobs), 900, 30) for n_jobs in (1, 2))
+    one, two = (
+        Neighbors.find_all(make_finder(source, n_jobs=n_jobs), 900, 30) for n_jobs in (1, 2)
+    )
     np.testing.assert_array_equal(one.index, two.index)
     np.testing.assert_array_equal(one.distance, two.distance)
 
@@ -79,7 +86,8 @@ def test_an_object_hidden_by_its_twins_is_dropped_all_the_same():
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
 @pytest.mark.parametrize("n_features", [2, 11])
 def test_ties_go_to_the_first_object(metric, n_features):
-    few = np.random.default_rng(5).integers(0, 3, size=(150, n_features)).astype(float)  # twins and ties everywhere
+    # twins and ties everywhere
+    few = np.random.default_rng(5).integers(0, 3, size=(150, n_features)).astype(float)
     D = cdist(few, few, metric)
     np.fill_diagonal(D, np.inf)
     found = Neighbors.find_all(make_finder(AttributeSource(few, metric)), 150, 6)
@@ -99,7 +107,9 @@ def test_large_tables_of_many_attributes_are_compared_plainly(monkeypatch):
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_quantile(q):
     found = Neighbors.find_all(make_finder(AttributeSource(X)), len(X), 7)
-    np.testing.assert_allclose(found.quantile(q), np.quantile(found.distance, q, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(
+        found.quantile(q), np.quantile(found.distance, q, axis=1), rtol=1e-14
+    )
     alone = Neighbors.find_all(make_finder(AttributeSource(X)), len(X), 1)
     np.testing.assert_array_equal(alone.quantile(q), alone.distance[:, 0])
 
@@ -112,7 +122,7 @@ def test_index_for_other_objects():
     np.testing.assert_allclose(distance, np.sort(D, axis=1)[:, :3])
 
 
-# ---- approximate ----------------------------------------------------------------------------------------------------
+# ---- approximate ---------------------------------------------------------------------------------
 
 
 class Descent:
@@ -141,16 +151,23 @@ def test_objects_that_descent_leaves_short_are_looked_up(descent):
     source = AttributeSource(X, "cityblock")
     find = make_finder(source, "approximate", 7, n_jobs=2)
     assert find.kind == "approximate"
-    assert Descent.options.pop("random_state").randint(1000) == np.random.RandomState(7).randint(1000)
+    assert Descent.options.pop("random_state").randint(1000) == np.random.RandomState(7).randint(
+        1000
+    )
     assert Descent.options == {"n_jobs": 2, "parallel_batch_queries": True, "n_neighbors": 30}
-    found, exact = Neighbors.find_all(find, 60, 8), Neighbors.find_all(make_finder(source, "exact"), 60, 8)
+    found = Neighbors.find_all(find, 60, 8)
+    exact = Neighbors.find_all(make_finder(source, "exact"), 60, 8)
     np.testing.assert_array_equal(found.index, exact.index)
     np.testing.assert_allclose(found.distance, exact.distance, rtol=1e-6)
 
 
 def test_random_states(descent):
-    """A Generator, which pynndescent does not take, makes it a RandomState; exact neighbours draw nothing."""
-    state, given = np.random.RandomState(3), np.random.default_rng(3)
+    """A Generator, which pynndescent does not take, makes it a RandomState.
+
+    Exact neighbours draw nothing.
+    """
+    state = np.random.RandomState(3)
+    given = np.random.default_rng(3)
     make_finder(AttributeSource(X), "exact", given)
     assert given.bit_generator.state == np.random.default_rng(3).bit_generator.state
     make_finder(AttributeSource(X), "approximate", given)
@@ -172,7 +189,9 @@ def test_automatic_choice(monkeypatch, descent):
     assert make_finder(AttributeSource(WIDE)).kind == "exact"
 
 
-@pytest.mark.parametrize("source", [MatrixSource(cdist(X, X)), AttributeSource(X, lambda a, b: abs(a - b).sum())])
+@pytest.mark.parametrize(
+    "source", [MatrixSource(cdist(X, X)), AttributeSource(X, lambda a, b: abs(a - b).sum())]
+)
 def test_approximate_neighbors_need_attributes_and_a_metric_by_name(descent, source):
     with pytest.raises(ValueError, match="neighbors="):
         make_finder(source, "approximate")

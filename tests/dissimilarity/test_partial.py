@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.dissimilarity.gower import GowerEncoder, gower_block, partial_gower_block, partial_gower_pairs
+from dempster.dissimilarity.gower import (
+    GowerEncoder,
+    gower_block,
+    partial_gower_block,
+    partial_gower_pairs,
+)
 from dempster.dissimilarity.partial import (
     are_rows_equal,
     impute_missing,
@@ -60,7 +65,9 @@ def test_a_source_of_rows_with_holes(rows):
     np.testing.assert_allclose(D, D.T, atol=1e-7)
     i, j = np.triu_indices(40, 1)
     np.testing.assert_allclose(source.pairs(i, j), D[i, j], atol=1e-7)
-    np.testing.assert_allclose(source.subset(i[:9]).block(slice(None), slice(None)), D[np.ix_(i[:9], i[:9])], atol=1e-7)
+    np.testing.assert_allclose(
+        source.subset(i[:9]).block(slice(None), slice(None)), D[np.ix_(i[:9], i[:9])], atol=1e-7
+    )
     whole = AttributeSource(np.nan_to_num(rows, nan=100.0), within=WITHIN)
     assert whole.is_euclidean
     mixed = whole.between(rows, whole.objects)
@@ -88,7 +95,9 @@ def test_stand_ins(rows):
 def test_stand_ins_depend_on_neither_order_nor_repetitions(rows):
     order = np.random.default_rng(2).permutation(len(rows))
     np.testing.assert_allclose(impute_missing(rows[order]), impute_missing(rows)[order])
-    np.testing.assert_allclose(impute_missing(np.repeat(rows, 3, axis=0)), np.repeat(impute_missing(rows), 3, axis=0))
+    np.testing.assert_allclose(
+        impute_missing(np.repeat(rows, 3, axis=0)), np.repeat(impute_missing(rows), 3, axis=0)
+    )
 
 
 def test_stand_ins_come_from_like_rows():
@@ -105,12 +114,18 @@ def test_rows_with_nothing_in_common():
     np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
 
 
-# ---- tables with categories -----------------------------------------------------------------------------------------
+# ---- tables with categories ----------------------------------------------------------------------
 
 
 def test_mixed_rows_by_loops():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=20), "b": rng.normal(size=20), "town": rng.choice(["x", "y", "z"], 20)})
+    table = pd.DataFrame(
+        {
+            "a": rng.normal(size=20),
+            "b": rng.normal(size=20),
+            "town": rng.choice(["x", "y", "z"], 20),
+        }
+    )
     table = table.mask(rng.random(table.shape) < 0.3)
     table.iloc[5] = table.iloc[2]  # twins
     data = GowerEncoder().fit_transform(table)
@@ -119,7 +134,8 @@ def test_mixed_rows_by_loops():
     D = partial_gower_block(data, data, usual)
     for i in range(20):
         for j in range(20):
-            x, y = table.iloc[i], table.iloc[j]
+            x = table.iloc[i]
+            y = table.iloc[j]
             if all(p == q or (pd.isna(p) and pd.isna(q)) for p, q in zip(x, y, strict=True)):
                 assert D[i, j] == 0
                 continue
@@ -128,7 +144,9 @@ def test_mixed_rows_by_loops():
                 if pd.isna(x.iloc[k]) or pd.isna(y.iloc[k]):
                     total += usual[k]
                 else:
-                    total += abs(x.iloc[k] - y.iloc[k]) / spans[k] if k < 2 else x.iloc[k] != y.iloc[k]
+                    total += (
+                        abs(x.iloc[k] - y.iloc[k]) / spans[k] if k < 2 else x.iloc[k] != y.iloc[k]
+                    )
             assert abs(D[i, j] - total / 3) < 1e-12
     i, j = np.triu_indices(20, 1)
     np.testing.assert_allclose(partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12)
@@ -136,4 +154,6 @@ def test_mixed_rows_by_loops():
 
 def test_complete_mixed_rows_are_those_of_gower():
     data = GowerEncoder().fit_transform(np.random.default_rng(0).normal(size=(9, 3)))
-    np.testing.assert_array_equal(partial_gower_block(data, data, np.ones(3)), gower_block(data, data))
+    np.testing.assert_array_equal(
+        partial_gower_block(data, data, np.ones(3)), gower_block(data, data)
+    )

@@ -39,7 +39,9 @@ def test_path_distances_agree_with_a_naive_computation(moons):
     D = _average_neighbors(cdist(X, X))
     core = np.sort(D, axis=1)[:, 5]
     expected = naive_paths(np.maximum(D, np.maximum(core[:, None], core)))
-    np.testing.assert_allclose(DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), expected, atol=1e-10
+    )
 
 
 def test_prominence_is_the_smaller_excess_of_mass(moons):
@@ -48,7 +50,10 @@ def test_prominence_is_the_smaller_excess_of_mass(moons):
     members = [{i} for i in range(len(X))]
     for t, (a, b, height, size) in enumerate(tree.merges):
         parts = members[int(a)], members[int(b)]
-        expected = min(sum(np.log(max(height, tree.cores.min()) / tree.cores[i]) for i in part) for part in parts)
+        expected = min(
+            sum(np.log(max(height, tree.cores.min()) / tree.cores[i]) for i in part)
+            for part in parts
+        )
         assert tree.prominences[t] == pytest.approx(expected, abs=1e-9)
         members.append(parts[0] | parts[1])
         assert len(members[-1]) == size
@@ -85,18 +90,25 @@ def test_source_of_some_objects(moons):
     source = PathSource(AttributeSource(X), which)
     expected = DensityTree.from_dissimilarities(cdist(X[which], X[which])).path_distances()
     np.testing.assert_allclose(source.block(which[:5], which), expected[:5], atol=1e-6)
-    np.testing.assert_allclose(source.pairs(which[:5], which[5:10]), expected[range(5), range(5, 10)], atol=1e-6)
-    np.testing.assert_array_equal(source.subset(which[:4]).matrix, source.block(which[:4], which[:4]))
+    np.testing.assert_allclose(
+        source.pairs(which[:5], which[5:10]), expected[range(5), range(5, 10)], atol=1e-6
+    )
+    np.testing.assert_array_equal(
+        source.subset(which[:4]).matrix, source.block(which[:4], which[:4])
+    )
     assert len(source) == 200
 
 
 def test_path_metric_of_all_objects_is_exact(moons):
     X, _ = moons
     X = np.unique(X, axis=0)
-    expected = np.minimum(DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), cdist(X, X))
+    expected = np.minimum(
+        DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), cdist(X, X)
+    )
     source = AttributeSource(X, "path")
     np.testing.assert_allclose(source.block(slice(None), slice(None)), expected)
-    i, j = np.arange(20), np.arange(30, 50)
+    i = np.arange(20)
+    j = np.arange(30, 50)
     np.testing.assert_allclose(source.pairs(i, j), expected[i, j])
 
 

@@ -42,7 +42,9 @@ def test_definition(dissimilarities, whiten):
     pca = DissimilarityPCA(4, whiten=whiten)
     scores = pca.fit_transform(D)
     sign = np.sign((scores * expected).sum(axis=0))
-    np.testing.assert_allclose(scores, expected * sign, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        scores, expected * sign, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
+    )
     np.testing.assert_allclose(pca.explained_variance_, singular[:4] ** 2 / (len(D) - 1))
     if whiten:
         np.testing.assert_allclose(scores.std(axis=0, ddof=1), 1)

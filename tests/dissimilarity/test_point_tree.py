@@ -28,7 +28,10 @@ def distances_before_the_root(A, B, p):
     for a, b in zip(A.T, B.T, strict=True):
         gap = np.abs(a[:, None] - b)
         with np.errstate(over="ignore"):
-            out = np.maximum(out, gap) if p == np.inf else out + (gap * gap if p == 2 else gap**p)
+            if p == np.inf:
+                out = np.maximum(out, gap)
+            else:
+                out = out + (gap * gap if p == 2 else gap**p)
     return out
 
 
@@ -44,7 +47,9 @@ def test_against_sorting(name, p):
     for k in {1, min(7, len(X)), len(X)}:
         distance, index = tree.kneighbors(queries, k)
         np.testing.assert_array_equal(index, order[:, :k])
-        np.testing.assert_allclose(distance, root(np.take_along_axis(D, order[:, :k], axis=1)), rtol=1e-15)
+        np.testing.assert_allclose(
+            distance, root(np.take_along_axis(D, order[:, :k], axis=1)), rtol=1e-15
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in POINTS if name != "one point"])
@@ -62,13 +67,15 @@ def test_many_twins_are_no_burden():
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], 20_000, axis=0)
     _, index = PointTree(X).kneighbors(n_neighbors=3)
     np.testing.assert_array_equal(
-        index[[0, 1, 2, 3, 59_999]], [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [*range(40_000, 40_003)]]
+        index[[0, 1, 2, 3, 59_999]],
+        [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [*range(40_000, 40_003)]],
     )
 
 
 def test_threads_and_precision_do_not_matter():
     X = RNG.normal(size=(2000, 3)).astype(np.float32)
-    one, two = PointTree(X, n_jobs=1).kneighbors(X, 9), PointTree(X.astype(float), n_jobs=2).kneighbors(X, 9)
+    one = PointTree(X, n_jobs=1).kneighbors(X, 9)
+    two = PointTree(X.astype(float), n_jobs=2).kneighbors(X, 9)
     np.testing.assert_array_equal(one, two)
 
 

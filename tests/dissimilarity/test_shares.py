@@ -9,14 +9,25 @@ from dempster.dissimilarity.gower import GowerEncoder, gower_block
 from dempster.dissimilarity.sources import AttributeSource, GowerSource, attribute_shares
 
 X = np.random.default_rng(0).normal(size=(12, 4)) + [0, 3, 0, 1]
-METRICS = ["euclidean", "sqeuclidean", "cityblock", "seuclidean", "mahalanobis", "canberra", "braycurtis", "chebyshev"]
+METRICS = [
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "seuclidean",
+    "mahalanobis",
+    "canberra",
+    "braycurtis",
+    "chebyshev",
+]
 
 
 def largest_difference(a, b):
     return float(np.abs(a - b).max())
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "cosine", "correlation", "hamming", largest_difference])
+@pytest.mark.parametrize(
+    "metric", [*METRICS, "cosine", "correlation", "hamming", largest_difference]
+)
 def test_they_add_up(metric):
     source = AttributeSource(X, metric)
     shares = attribute_shares(source, X[:1], X)
@@ -27,12 +38,20 @@ def test_they_add_up(metric):
         assert shares.min() >= 0
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "seuclidean", "mahalanobis", "canberra"])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "cityblock", "seuclidean", "mahalanobis", "canberra"]
+)
 def test_they_are_terms_of_the_sum(metric):
-    """A share times the sum depends on no other attribute; a quadratic form is what its terms add up to."""
+    """A share times the sum depends on no other attribute.
+
+    A quadratic form is what its terms add up to.
+    """
     source = AttributeSource(X, metric)
     whole = pairwise_distances(X[:1], X, metric=metric, **source.parameters)[0]
-    power = 2 if metric in ("euclidean", "seuclidean", "mahalanobis") else 1
+    if metric in ("euclidean", "seuclidean", "mahalanobis"):
+        power = 2
+    else:
+        power = 1
     terms = attribute_shares(source, X[:1], X) * whole[:, None] ** power
     for j in range(1, 12):
         gap = X[j] - X[0]
@@ -57,7 +76,9 @@ def test_any_function_by_what_it_loses():
 
 
 def test_columns_of_mixed_tables():
-    table = pd.DataFrame({"color": ["r", "b", None, "r"], "size": [1.0, 2.0, 5.0, np.nan], "age": [10, 20, 40, 10]})
+    table = pd.DataFrame(
+        {"color": ["r", "b", None, "r"], "size": [1.0, 2.0, 5.0, np.nan], "age": [10, 20, 40, 10]}
+    )
     data = GowerEncoder().fit_transform(table)
     shares = attribute_shares(GowerSource(data), data[:1], data)
     apart = gower_block(data[:1], data)[0]

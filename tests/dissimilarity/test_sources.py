@@ -16,7 +16,16 @@ from dempster.dissimilarity.sources import (
 from tests.inputs import gower_matrix
 
 X = np.random.default_rng(0).normal(size=(30, 3))
-METRICS = ["euclidean", "manhattan", "cosine", "sqeuclidean", "chebyshev", "seuclidean", "mahalanobis", "correlation"]
+METRICS = [
+    "euclidean",
+    "manhattan",
+    "cosine",
+    "sqeuclidean",
+    "chebyshev",
+    "seuclidean",
+    "mahalanobis",
+    "correlation",
+]
 
 
 def mixed_table():
@@ -30,7 +39,10 @@ def mixed_table():
 def every_source():
     yield AttributeSource(X), cdist(X, X)
     yield AttributeSource(X.astype(np.float32)), cdist(X, X)
-    own = {"seuclidean": {"V": X.var(axis=0, ddof=1)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))}}
+    own = {
+        "seuclidean": {"V": X.var(axis=0, ddof=1)},
+        "mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))},
+    }
     for metric in METRICS:
         name = {"manhattan": "cityblock"}.get(metric, metric)
         yield AttributeSource(X, metric), cdist(X, X, name, **own.get(metric, {}))
@@ -42,12 +54,20 @@ def every_source():
 
 @pytest.mark.parametrize(("source", "D"), list(every_source()))
 def test_blocks_pairs_and_subsets_are_parts_of_one_matrix(source, D):
-    tolerance = 1e-5 if source.dtype == np.float32 else 1e-7  # cosine and the like lose half of the digits near zero
+    # cosine and the like lose half of the digits near zero
+    if source.dtype == np.float32:
+        tolerance = 1e-5
+    else:
+        tolerance = 1e-7
     assert len(source) == 30
-    rows, columns = np.array([4, 0, 29]), np.array([7, 4, 1, 2])
-    np.testing.assert_allclose(source.block(rows, columns), D[np.ix_(rows, columns)], atol=tolerance)
+    rows = np.array([4, 0, 29])
+    columns = np.array([7, 4, 1, 2])
+    np.testing.assert_allclose(
+        source.block(rows, columns), D[np.ix_(rows, columns)], atol=tolerance
+    )
     rng = np.random.default_rng(0)
-    i, j = rng.integers(0, 30, 200), rng.integers(0, 30, 200)
+    i = rng.integers(0, 30, 200)
+    j = rng.integers(0, 30, 200)
     found = source.pairs(i, j)
     np.testing.assert_allclose(found, D[i, j], atol=tolerance)
     assert found.dtype == source.dtype
@@ -55,7 +75,9 @@ def test_blocks_pairs_and_subsets_are_parts_of_one_matrix(source, D):
     part = source.subset(which)
     assert len(part) == 4
     everybody = np.arange(4)
-    np.testing.assert_allclose(part.block(everybody, everybody), D[np.ix_(which, which)], atol=tolerance)
+    np.testing.assert_allclose(
+        part.block(everybody, everybody), D[np.ix_(which, which)], atol=tolerance
+    )
     assert part.dtype == source.dtype
 
 
@@ -63,7 +85,9 @@ def test_blocks_pairs_and_subsets_are_parts_of_one_matrix(source, D):
 def test_distances_do_not_change_far_from_the_origin(metric):
     """|a|^2 - 2 ab + |b|^2 would have no digit left."""
     everybody = np.arange(30)
-    near, far = (AttributeSource(X + shift, metric).block(everybody, everybody) for shift in (0, 1e8))
+    near, far = (
+        AttributeSource(X + shift, metric).block(everybody, everybody) for shift in (0, 1e8)
+    )
     np.testing.assert_allclose(near, far, atol=1e-6)
 
 
@@ -74,7 +98,9 @@ def test_parameters_of_a_metric_belong_to_the_whole_table():
     part = AttributeSource(X, "mahalanobis").subset(which).astype(np.dtype(float))
     np.testing.assert_allclose(part.between(X[:5], part.objects), D[:5, which], atol=1e-9)
     one_column = AttributeSource(X[:, :1], "mahalanobis").block(which, which)
-    np.testing.assert_allclose(one_column, cdist(X[which, :1], X[which, :1]) / X[:, 0].std(ddof=1), atol=1e-9)
+    np.testing.assert_allclose(
+        one_column, cdist(X[which, :1], X[which, :1]) / X[:, 0].std(ddof=1), atol=1e-9
+    )
 
 
 def test_a_metric_must_give_dissimilarities():
@@ -83,11 +109,13 @@ def test_a_metric_must_give_dissimilarities():
         AttributeSource(X, lambda a, b: np.nan).block(everybody, everybody)
     with pytest.raises(ValueError, match="metric must"):
         AttributeSource(X, lambda a, b: -1.0).block(everybody, everybody)
-    with pytest.raises(ValueError, match="'pth' is not a metric of .*; clusterers also accept 'path'"):
+    with pytest.raises(
+        ValueError, match="'pth' is not a metric of .*; clusterers also accept 'path'"
+    ):
         AttributeSource(X, "pth").block(everybody, everybody)
 
 
-# ---- objects that are the same --------------------------------------------------------------------------------------
+# ---- objects that are the same -------------------------------------------------------------------
 
 
 def test_twins_are_equal_cell_by_cell():
@@ -104,14 +132,15 @@ def test_twins_in_tables_with_missing_cells():
     encoder = GowerEncoder().fit(table)
     data = encoder.transform(table)
     source = GowerSource(data)
-    assert source.block(np.array([0]), np.array([1, 2])).tolist() == [[0, 0]]  # no difference where both are known,
+    # no difference where both are known,
+    assert source.block(np.array([0]), np.array([1, 2])).tolist() == [[0, 0]]
     references = References.from_source(source, np.arange(4))
     assert references.equals(data).tolist() == [0, 1, 2, 1]  # but not the same objects
     unseen = encoder.transform(pd.DataFrame({"a": [1.0], "b": ["y"]}))
     assert references.equals(unseen).tolist() == [-1]
 
 
-# ---- checks ---------------------------------------------------------------------------------------------------------
+# ---- checks --------------------------------------------------------------------------------------
 
 
 def test_square_matrices():

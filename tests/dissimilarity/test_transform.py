@@ -32,12 +32,15 @@ def test_distances_from_none_to_many():
     """Conflicts from 0 to 1, along a line."""
     x = np.concatenate([[0.0], np.geomspace(1e-6, 30, 500)])
     found = conflicts_among(x[:, None], 1.0)
-    np.testing.assert_allclose(found, -np.expm1(-(np.subtract.outer(x, x) ** 2)), atol=1e-4)  # of products, lost digits
+    # of products, lost digits
+    np.testing.assert_allclose(found, -np.expm1(-(np.subtract.outer(x, x) ** 2)), atol=1e-4)
     assert (found.min(), found.max()) == (0, 1)
 
 
 def test_conflicts_of_a_list():
-    np.testing.assert_allclose(to_conflict([[0, 1], [1, 0]], 2), to_conflict(np.array([[0, 1], [1, 0]]), 2))
+    np.testing.assert_allclose(
+        to_conflict([[0, 1], [1, 0]], 2), to_conflict(np.array([[0, 1], [1, 0]]), 2)
+    )
     assert to_conflict([0, 2], 2).tolist() == pytest.approx([0, 0.95])
 
 
@@ -46,16 +49,20 @@ def test_far_from_the_origin(offset):
     X = np.random.default_rng(0).normal(size=(40, 3)) + offset
     delta = to_conflict(cdist(X, X), 2.0)
     np.testing.assert_allclose(conflicts_among(X, decay(2.0)), delta, atol=1e-6)
-    np.testing.assert_allclose(conflicts_among(X.astype(np.float32), decay(2.0)), delta, atol=2e-4 if offset else 1e-6)
+    np.testing.assert_allclose(
+        conflicts_among(X.astype(np.float32), decay(2.0)), delta, atol=2e-4 if offset else 1e-6
+    )
 
 
 def test_a_point_far_from_the_others_costs_no_digits():
     X = np.random.default_rng(0).normal(size=(60, 4))
     X[7] = 1e7
-    np.testing.assert_allclose(conflicts_among(X, decay(2.0)), to_conflict(cdist(X, X), 2.0), atol=1e-4)
+    np.testing.assert_allclose(
+        conflicts_among(X, decay(2.0)), to_conflict(cdist(X, X), 2.0), atol=1e-4
+    )
 
 
-# ---- random pairs ---------------------------------------------------------------------------------------------------
+# ---- random pairs --------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -67,7 +74,8 @@ def test_every_object_draws_different_partners(n, k, seed):
     assert pairs.max() < n
     assert len(np.unique(pairs, axis=0)) == len(pairs)
     assert np.isin(count, (1, 2)).all()
-    # each object drew min(k, n - 1) others, none of them twice: a pair counts once for each of its two drawers
+    # each object drew min(k, n - 1) others, none of them twice: a pair counts once for each of its
+    # two drawers
     drawn = min(k, n - 1)
     assert count.sum() == n * drawn
     degree = np.bincount(pairs.ravel(), minlength=n)
@@ -85,7 +93,8 @@ def test_all_pairs_when_there_are_no_more():
 
 @pytest.mark.parametrize("k", [7, 40])  # few of all objects, many of them
 def test_partners_are_uniform(k):
-    n, rng = 50, np.random.default_rng(0)
+    n = 50
+    rng = np.random.default_rng(0)
     found = np.zeros((n, n))
     for _ in range(200):
         pairs, count = random_pairs(n, k, rng)
@@ -109,7 +118,7 @@ def test_landmarks_are_different_and_in_order():
     np.testing.assert_array_equal(choose_landmarks(10, 30, rng), np.arange(10))
 
 
-# ---- sparse matrices of sampled pairs -------------------------------------------------------------------------------
+# ---- sparse matrices of sampled pairs ------------------------------------------------------------
 
 
 def stored(rows, columns, values, n=4):

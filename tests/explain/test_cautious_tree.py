@@ -16,7 +16,16 @@ from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
-from dempster.explain.cautious_tree import Bins, Node, costs_by_leaves, grow, mistakes, overlaps, prune, round_between
+from dempster.explain.cautious_tree import (
+    Bins,
+    Node,
+    costs_by_leaves,
+    grow,
+    mistakes,
+    overlaps,
+    prune,
+    round_between,
+)
 from dempster.io import read_partition, write_partition
 from dempster.persistence import load, save
 
@@ -45,7 +54,8 @@ def mixed():
 
 
 def random_partition(n, c, rng, family=None):
-    family = FocalSets.full(c) if family is None else family
+    if family is None:
+        family = FocalSets.full(c)
     return CredalPartition(rng.dirichlet(np.full(len(family), 0.3), n), family)
 
 
@@ -53,7 +63,7 @@ def list_nodes(root):
     return [root] + [node for child in root.children for node in list_nodes(child)]
 
 
-# ---- mistakes -------------------------------------------------------------------------------------------------------
+# ---- mistakes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("caution", [0, 0.3, 0.5, 1])
@@ -72,7 +82,7 @@ def test_mistakes_agree_with_the_formula(caution):
                 assert overlaps(rows[[i]], rows[[j]])[0] == pytest.approx(1 - expected)
 
 
-# ---- growth ---------------------------------------------------------------------------------------------------------
+# ---- growth --------------------------------------------------------------------------------------
 
 
 def impurity(z, w):
@@ -102,7 +112,8 @@ def test_first_split_agrees_with_loops(share_missing):
     for _ in range(10):
         values = np.round(rng.normal(size=(40, 3)), 1)
         values[rng.random(values.shape) < share_missing] = np.nan
-        z, w = rng.normal(size=(40, 2)), rng.random(40) + 0.1
+        z = rng.normal(size=(40, 2))
+        w = rng.random(40) + 0.1
         root = grow(values, z, w, max_leaves=2, min_objects=4, max_depth=9)
         gain, left = find_best_split(values, z, w, 4)
         assert root.gain == pytest.approx(gain)
@@ -111,17 +122,23 @@ def test_first_split_agrees_with_loops(share_missing):
 
 def test_growth_respects_the_limits():
     rng = np.random.default_rng(2)
-    values, z, w = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), np.ones(200)
+    values = rng.normal(size=(200, 3))
+    z = rng.normal(size=(200, 2))
+    w = np.ones(200)
     root = grow(values, z, w, max_leaves=9, min_objects=7, max_depth=4)
     leaves = [node for node in list_nodes(root) if not node.children]
     assert len(leaves) == 9
     assert min(len(leaf.rows) for leaf in leaves) >= 7
     assert max(leaf.depth for leaf in leaves) <= 4
-    np.testing.assert_array_equal(np.sort(np.concatenate([leaf.rows for leaf in leaves])), np.arange(200))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([leaf.rows for leaf in leaves])), np.arange(200)
+    )
     for node in list_nodes(root):
         if node.children:
             parts = [node.children[0].rows, node.children[1].rows]
-            lowered = impurity(z[node.rows], w[node.rows]) - sum(impurity(z[r], w[r]) for r in parts)
+            lowered = impurity(z[node.rows], w[node.rows]) - sum(
+                impurity(z[r], w[r]) for r in parts
+            )
             assert node.gain == pytest.approx(lowered)
 
 
@@ -138,7 +155,8 @@ def test_quantiles_of_many_values():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "middle"), [(1.9, 3.0, 2.5), (0, 1, 0.5), (1e12, 1e12 + 1, 1e12 + 0.5), (-3.3, -1.2, -2)]
+    ("low", "high", "middle"),
+    [(1.9, 3.0, 2.5), (0, 1, 0.5), (1e12, 1e12 + 1, 1e12 + 0.5), (-3.3, -1.2, -2)],
 )
 def test_thresholds_are_round(low, high, middle):
     assert round_between(low, high) == pytest.approx(middle, abs=0.11)
@@ -148,12 +166,17 @@ def test_thresholds_are_round(low, high, middle):
 def test_thresholds_between_adjacent_floats():
     rng = np.random.default_rng(4)
     for low in rng.normal(size=200) * 10.0 ** rng.integers(-200, 200, 200):
-        for high in (np.nextafter(low, np.inf), low + abs(low) * 1e-9, low + abs(low), low * 1e3 if low > 0 else 0.0):
+        for high in (
+            np.nextafter(low, np.inf),
+            low + abs(low) * 1e-9,
+            low + abs(low),
+            low * 1e3 if low > 0 else 0.0,
+        ):
             if high > low:
                 assert low <= round_between(float(low), float(high)) < high
 
 
-# ---- pruning --------------------------------------------------------------------------------------------------------
+# ---- pruning -------------------------------------------------------------------------------------
 
 
 def subtrees(node):
@@ -168,7 +191,8 @@ def subtrees(node):
 def test_pruning_agrees_with_enumeration():
     rng = np.random.default_rng(5)
     for _ in range(5):
-        values, z = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+        values = rng.normal(size=(60, 2))
+        z = rng.normal(size=(60, 1))
         root = grow(values, z, np.ones(60), max_leaves=7, min_objects=2, max_depth=9)
         cost = {id(node): float(rng.random() * len(node.rows)) for node in list_nodes(root)}
         table = costs_by_leaves(root, cost, 7)
@@ -189,14 +213,16 @@ def test_useless_leaves_are_pruned():
     assert root.children == ()
 
 
-# ---- the estimator --------------------------------------------------------------------------------------------------
+# ---- the estimator -------------------------------------------------------------------------------
 
 
 def test_attributes_agree_with_predictions(iris):
     X, partition = iris
     tree = CautiousTree(caution=0.4).fit(X, partition)
-    leaf, own = tree.apply(X), partition.assignment()
-    answers, masses = tree.predict_set(X), tree.predict_mass(X)
+    leaf = tree.apply(X)
+    own = partition.assignment()
+    answers = tree.predict_set(X)
+    masses = tree.predict_mass(X)
     total = 0.0
     for node in tree.leaves_:
         rows = np.flatnonzero(leaf == node.number)
@@ -208,7 +234,9 @@ def test_attributes_agree_with_predictions(iris):
         counts = np.bincount(partition.best_set[rows], minlength=len(partition.focal_sets))
         np.testing.assert_allclose(node.set_shares, counts / len(rows))
         sets = FocalSets.full(3).membership
-        expected = mistakes(sets, partition.focal_sets.membership, 0.4) @ partition.masses[rows].sum(axis=0)
+        expected = mistakes(sets, partition.focal_sets.membership, 0.4) @ partition.masses[
+            rows
+        ].sum(axis=0)
         ours = np.zeros(3, dtype=bool)
         ours[list(node.answer)] = True
         chosen = np.flatnonzero((sets == ours).all(axis=1))[0]
@@ -216,7 +244,9 @@ def test_attributes_agree_with_predictions(iris):
         assert expected[chosen] <= expected[candidates].min() + 1e-6
         total += expected[chosen]
     assert total / 150 == pytest.approx(tree.mistakes_by_leaves_[-1])
-    assert tree.fidelity_ == pytest.approx(overlaps(answers, own).mean()) == tree.score(X, partition)
+    assert (
+        tree.fidelity_ == pytest.approx(overlaps(answers, own).mean()) == tree.score(X, partition)
+    )
     assert tree.scores_["same_set"] == pytest.approx((answers == own).all(axis=1).mean())
     assert tree.scores_["same_label"] == pytest.approx((tree.predict(X) == partition.labels).mean())
     assert tree.scores_["distance"] == pytest.approx(masses.distance(partition).mean())
@@ -312,11 +342,15 @@ def test_kinds_of_partitions(iris, tmp_path):
     assert CautiousTree(4).fit(X, model).export_text() == expected
     assert CautiousTree(4).fit(X, MassFunctions(partition)).export_text() == expected
     write_partition(partition, tmp_path / "flowers.npz")
-    assert CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text() == expected
+    assert (
+        CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text() == expected
+    )
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
     assert CautiousTree().fit(X, pipeline).fidelity_ > 0.9
     assert CautiousTree().fit(X, partition.labels).fidelity_ > 0.9
-    assert make_pipeline(StandardScaler(), CautiousTree(4)).fit(X, partition).predict(X).shape == (150,)
+    assert make_pipeline(StandardScaler(), CautiousTree(4)).fit(X, partition).predict(X).shape == (
+        150,
+    )
 
 
 def test_rows_are_matched_by_name(iris):
@@ -352,7 +386,12 @@ def test_numbers_of_clusters(n_clusters):
 
 
 @pytest.mark.parametrize(
-    "X", [np.zeros((20, 2)), np.full((20, 1), np.nan), pd.DataFrame({"id": [f"n{i}" for i in range(20)]})]
+    "X",
+    [
+        np.zeros((20, 2)),
+        np.full((20, 1), np.nan),
+        pd.DataFrame({"id": [f"n{i}" for i in range(20)]}),
+    ],
 )
 def test_uninformative_columns(X):
     tree = CautiousTree(min_samples_leaf=2).fit(X, np.tile([0, 1], 10))
@@ -361,7 +400,12 @@ def test_uninformative_columns(X):
 
 
 def test_one_object_and_outliers_only():
-    assert CautiousTree().fit([[1.0]], [7]).export_text().endswith("cluster 7: 1 object, fidelity 1.00")
+    assert (
+        CautiousTree()
+        .fit([[1.0]], [7])
+        .export_text()
+        .endswith("cluster 7: 1 object, fidelity 1.00")
+    )
     outliers = CredalPartition(np.eye(4)[np.zeros(5, dtype=int)], FocalSets.full(2))
     tree = CautiousTree().fit(np.arange(5.0)[:, None], outliers)
     assert (tree.fidelity_, tree.leaves_[0].answer) == (1, ())
@@ -373,7 +417,8 @@ def test_scikit_learn_checks():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("max_leaves", 0), ("caution", 1.5), ("max_depth", 0), ("min_samples_leaf", 0.7)]
+    ("name", "value"),
+    [("max_leaves", 0), ("caution", 1.5), ("max_depth", 0), ("min_samples_leaf", 0.7)],
 )
 def test_invalid_parameters(name, value):
     with pytest.raises(InvalidInputError, match=f"^{name} must"):
@@ -407,9 +452,15 @@ def test_invalid_column_types(mixed):
 
 @pytest.mark.parametrize("start", [2**53, 2**60, -(2**62), 2**63])
 def test_integers_beyond_float_precision(start, tmp_path):
-    y, names = np.repeat([0, 1, 2], 10), [start + k for k in range(30)]
+    y = np.repeat([0, 1, 2], 10)
+    names = [start + k for k in range(30)]
     some = pd.array([*names[:-1], None], dtype="UInt64" if start > 2**62 else "Int64")
-    for X in (pd.DataFrame({"id": names}), pl.DataFrame({"id": names}), pd.DataFrame({"id": some}), np.c_[names]):
+    for X in (
+        pd.DataFrame({"id": names}),
+        pl.DataFrame({"id": names}),
+        pd.DataFrame({"id": some}),
+        np.c_[names],
+    ):
         tree = CautiousTree(3).fit(X, y)
         assert tree.fidelity_ == tree.score(X, y) == 1
         assert f"{start + 9} < " in tree.to_frame()["rule"].iloc[1]
@@ -418,7 +469,8 @@ def test_integers_beyond_float_precision(start, tmp_path):
 
 
 def test_thresholds_are_printed_exactly():
-    y, X = np.repeat([0, 1, 2], 10), 1e9 + np.arange(30.0)[:, None] / 1000
+    y = np.repeat([0, 1, 2], 10)
+    X = 1e9 + np.arange(30.0)[:, None] / 1000
     table = CautiousTree(3).fit(X, y).to_frame()
     low, high = (float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1]))
     assert X[9] <= low < X[10] < X[19] <= high < X[20]

@@ -42,7 +42,10 @@ NAMES = ["height", "weight"]
 def most_doubtful(model):
     """Return the position of the object with the largest doubt that is not an outlier."""
     partition = getattr(model, "credal_partition_", None)
-    doubt = np.zeros(np.size(model.labels_)) if partition is None else doubt_scores(partition)
+    if partition is None:
+        doubt = np.zeros(np.size(model.labels_))
+    else:
+        doubt = doubt_scores(partition)
     return int(np.where(doubt > 1, -1, doubt).argmax())
 
 
@@ -52,7 +55,9 @@ def center(values):
 
 def actual_and_expected(explanation, totals):
     """Return the centered evidence for the candidates, and that from the totals of all clusters."""
-    return explanation.explained + explanation.base, center([totals[k] for k in explanation.clusters])
+    return explanation.explained + explanation.base, center(
+        [totals[k] for k in explanation.clusters]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +65,7 @@ def ecm():
     return ECM(3, random_state=0).fit(POINTS)
 
 
-# ---- every clusterer ------------------------------------------------------------------------------------------------
+# ---- every clusterer -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
@@ -88,12 +93,16 @@ def test_largest_evidence_agrees_with_the_label(subject):
     some = np.arange(0, labels.size, 7)
     agree = []
     for i in some:
-        why = explain_object(model, subject.data, int(i), clusters=range(model.n_clusters_), changes=False)
+        why = explain_object(
+            model, subject.data, int(i), clusters=range(model.n_clusters_), changes=False
+        )
         agree.append(why.clusters[int(np.argmax(why.evidence))] == labels[i])
     assert np.mean(agree) >= 0.85
 
 
-@pytest.mark.parametrize("subject", [s for s in SUBJECTS if hasattr(s.estimator, "predict_mass")], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if hasattr(s.estimator, "predict_mass")], ids=str
+)
 def test_changes_make_the_object_certain(subject):
     model = subject.fitted()
     i = most_doubtful(model)
@@ -111,7 +120,9 @@ def test_changes_make_the_object_certain(subject):
             row[d] = after
         masses = model.predict_mass(row[None].astype(subject.data.dtype))
         assert masses.lower(change.cluster).tolist() == [0]
-        assert change.cluster != model.credal_partition_.labels[i] or not len(why.masses.lower(change.cluster))
+        assert change.cluster != model.credal_partition_.labels[i] or not len(
+            why.masses.lower(change.cluster)
+        )
 
 
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if s.takes_tables], ids=str)
@@ -130,7 +141,10 @@ def test_tables_with_names_and_new_objects(subject):
 
 
 def takes_dissimilarities(subject):
-    return "metric" in subject.parameters and get_tags(subject.make(metric="precomputed")).input_tags.pairwise
+    return (
+        "metric" in subject.parameters
+        and get_tags(subject.make(metric="precomputed")).input_tags.pairwise
+    )
 
 
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if takes_dissimilarities(s)], ids=str)
@@ -151,7 +165,7 @@ def test_dissimilarities_are_explained_by_objects(subject):
     assert new.by == "objects"
 
 
-# ---- what the methods compute, by loops -----------------------------------------------------------------------------
+# ---- what the methods compute, by loops ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
@@ -162,7 +176,10 @@ def test_squared_distances_to_centers(method, metric):
     why = explain_object(model, X, 11, clusters=[0, 1, 2], changes=False)
     for k, cluster in enumerate(why.clusters):
         gap = X[11] - model.cluster_centers_[cluster]
-        S = np.eye(2) if metric == "euclidean" else model.metric_matrices_[cluster]
+        if metric == "euclidean":
+            S = np.eye(2)
+        else:
+            S = model.metric_matrices_[cluster]
         for d in range(2):  # a term of two attributes goes to both in equal parts
             share = sum(gap[d] * gap[e] * (S[d, e] + S[e, d]) / 2 for e in range(2))
             assert why.parts[d, k] == pytest.approx(-share)
@@ -182,7 +199,8 @@ def test_recm_shifted_dissimilarities():
     D = cdist(POINTS, POINTS, "cityblock") ** 2
     model = RECM(3, metric="precomputed", correction="shift", square=False, random_state=0).fit(D)
     why = explain_object(model, D, 11, clusters=[0, 1, 2])
-    P, shifted = model._model.means.weights, D + model._model.means.shift * (1 - np.eye(60))
+    P = model._model.means.weights
+    shifted = D + model._model.means.shift * (1 - np.eye(60))
     totals = [-(P[k] @ shifted[11] - P[k] @ shifted @ P[k] / 2) for k in range(3)]
     np.testing.assert_allclose(*actual_and_expected(why, totals), rtol=1e-6)
 
@@ -192,7 +210,10 @@ def test_egmm_log_densities(covariance):
     model = EGMM(3, covariance=covariance, random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
     for k, cluster in enumerate(why.clusters):
-        matrix = model.covariance_ if covariance == "tied" else model.covariance_[cluster]
+        if covariance == "tied":
+            matrix = model.covariance_
+        else:
+            matrix = model.covariance_[cluster]
         density = multivariate_normal(model.means_[cluster], matrix).logpdf(POINTS[11])
         assert why.evidence[k] == pytest.approx(density + np.log(model.weights_[cluster]))
         gap = POINTS[11] - model.means_[cluster]
@@ -206,7 +227,9 @@ def test_bootclus_mean_log_densities():
     for k, cluster in enumerate(why.clusters):
         logs = [
             np.log(fits.proportions[b, cluster])
-            + multivariate_normal(fits.means[b, cluster], fits.covariances[b, cluster]).logpdf(POINTS[11])
+            + multivariate_normal(fits.means[b, cluster], fits.covariances[b, cluster]).logpdf(
+                POINTS[11]
+            )
             for b in range(5)
         ]
         assert why.evidence[k] == pytest.approx(np.mean(logs))
@@ -222,8 +245,12 @@ def test_dissimilarities_to_medoids(method, metric):
     np.testing.assert_allclose(ratio, ratio[0])
     for k, cluster in enumerate(why.clusters):
         gap = np.abs(POINTS[11] - POINTS[model.medoid_indices_[cluster]])
-        terms = {"euclidean": gap**2, "cityblock": gap, "chebyshev": _losses_of_maximum(gap)}[metric]
-        np.testing.assert_allclose(why.parts[:, k], why.evidence[k] * terms / terms.sum(), atol=1e-12)
+        terms = {"euclidean": gap**2, "cityblock": gap, "chebyshev": _losses_of_maximum(gap)}[
+            metric
+        ]
+        np.testing.assert_allclose(
+            why.parts[:, k], why.evidence[k] * terms / terms.sum(), atol=1e-12
+        )
 
 
 def _losses_of_maximum(gap):
@@ -234,11 +261,13 @@ def _losses_of_maximum(gap):
 def test_evclus_similarity_to_members():
     model = EVCLUS(3, random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
-    D, n = cdist(POINTS, POINTS), len(POINTS)
+    D = cdist(POINTS, POINTS)
+    n = len(POINTS)
     nearest = np.sort(D + np.diag(np.full(n, np.inf)), axis=1)
     scales = nearest[:, round(np.sqrt(n)) - 1]
     rate = -np.log(0.05) / 1.5**2
-    totals, members = [], model.labels_.copy()
+    totals = []
+    members = model.labels_.copy()
     for k in range(3):
         others = [j for j in range(n) if members[j] == k and j != 11]
         alike = [np.exp(-rate * D[11, j] ** 2 / (scales[11] * scales[j])) for j in others]
@@ -254,11 +283,17 @@ def test_evclus_similarity_to_members():
 def test_evclus_misfit_of_conflicts():
     model = EVCLUS(3, focal_sets="full", random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
-    D, gamma = cdist(POINTS, POINTS)[11], -np.log(0.05) / model.d0_**2
-    contour, totals = model.credal_partition_.contour, []
+    D = cdist(POINTS, POINTS)[11]
+    gamma = -np.log(0.05) / model.d0_**2
+    contour = model.credal_partition_.contour
+    totals = []
     others = [j for j in range(len(POINTS)) if j != 11]
     for k in range(3):
-        totals.append(-np.mean([((1 - np.exp(-gamma * D[j] ** 2)) - (1 - contour[j, k])) ** 2 for j in others]))
+        totals.append(
+            -np.mean(
+                [((1 - np.exp(-gamma * D[j] ** 2)) - (1 - contour[j, k])) ** 2 for j in others]
+            )
+        )
     np.testing.assert_allclose(*actual_and_expected(why, totals), atol=1e-6)
 
 
@@ -278,17 +313,23 @@ def test_eknnclus_neighbors():
 def test_nnevclus_integrated_gradients():
     model = NNEVCLUS(3, network=5, max_iter=30, random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, changes=False)
-    places = [POINTS[[j for j in model.credal_partition_.lower(k) if j != 11]].mean(axis=0) for k in why.clusters]
+    places = [
+        POINTS[[j for j in model.credal_partition_.lower(k) if j != 11]].mean(axis=0)
+        for k in why.clusters
+    ]
     middle = np.mean(places, axis=0)
     plausible = model.predict_mass(np.array([middle, POINTS[11]])).contour[:, list(why.clusters)]
     np.testing.assert_allclose(why.parts.sum(axis=0), plausible[1] - plausible[0], atol=1e-6)
     np.testing.assert_allclose(why.evidence, plausible[1], atol=1e-6)
     # The integral of the gradient, approximated by many small differences.
-    steps, h = (np.arange(2000) + 0.5) / 2000, 1e-5
+    steps = (np.arange(2000) + 0.5) / 2000
+    h = 1e-5
     move = POINTS[11] - middle
     for d in range(2):
         up, down = (middle + steps[:, None] * move + sign * h * np.eye(2)[d] for sign in (1, -1))
-        slope = (model.predict_mass(up).contour - model.predict_mass(down).contour)[:, list(why.clusters)] / (2 * h)
+        slope = (model.predict_mass(up).contour - model.predict_mass(down).contour)[
+            :, list(why.clusters)
+        ] / (2 * h)
         np.testing.assert_allclose(why.parts[d], slope.mean(axis=0) * move[d], atol=5e-3)
 
 
@@ -298,7 +339,9 @@ def test_catecm_differing_categories():
     why = explain_object(model, X, 11, clusters=[0, 1, 2], changes=False)
     for k, cluster in enumerate(why.clusters):
         center = model.cluster_centers_[cluster]
-        assert why.parts[:, k].tolist() == [-float(a != b) for a, b in zip(X[11], center, strict=True)]
+        assert why.parts[:, k].tolist() == [
+            -float(a != b) for a, b in zip(X[11], center, strict=True)
+        ]
 
 
 def test_wecmdd_weighted_candidates():
@@ -321,14 +364,15 @@ def test_secm_pixel():
     model = SECM(3, random_state=0).fit(IMAGE)
     by_place, by_number = (explain_object(model, IMAGE, i) for i in ((2, 3), 2 * 10 + 3))
     np.testing.assert_array_equal(by_place.parts, by_number.parts)
-    np.testing.assert_allclose(by_place.base, 0, atol=1e-9)  # the spread is the same for all clusters
+    # the spread is the same for all clusters
+    np.testing.assert_allclose(by_place.base, 0, atol=1e-9)
     new = explain_object(model, IMAGE, [2.0])
     assert new.masses.labels[0] == model.predict(np.full((3, 3), 2.0))[1, 1]
     with pytest.raises(ValueError, match="a pixel of an image of shape \\(8, 10\\)"):
         explain_object(model, IMAGE, (8, 0))
 
 
-# ---- partitions, tables, other data ---------------------------------------------------------------------------------
+# ---- partitions, tables, other data --------------------------------------------------------------
 
 
 def test_partition_from_file(ecm, tmp_path):
@@ -354,7 +398,8 @@ def test_partition_from_file(ecm, tmp_path):
 
 def test_labels_and_other_libraries():
     model = KMeans(3, n_init=1, random_state=0).fit(POINTS)
-    why, plain = explain_object(model, POINTS, 11), explain_object(model.labels_, POINTS, 11)
+    why = explain_object(model, POINTS, 11)
+    plain = explain_object(model.labels_, POINTS, 11)
     np.testing.assert_array_equal(why.contributions, plain.contributions)
     assert why.masses.labels[0] == why.clusters[0]
 
@@ -389,7 +434,9 @@ def test_polars_lists_and_single_precision(ecm):
         model = ECM(3, random_state=0).fit(X)
         why = explain_object(model, X, 11)
         np.testing.assert_allclose(why.contributions, expected.contributions, rtol=1e-3)
-        assert [change.cluster for change in why.changes] == [change.cluster for change in expected.changes]
+        assert [change.cluster for change in why.changes] == [
+            change.cluster for change in expected.changes
+        ]
     assert explain_object(ECM(3, random_state=0).fit(frame), frame, 11).attributes == tuple(NAMES)
 
 
@@ -398,7 +445,9 @@ def test_mixed_tables():
         color=np.where(POINTS[:, 0] > 3, "red", "blue"), tall=POINTS[:, 1] > 3
     )
     table.loc[5, "weight"] = np.nan
-    model = EVCLUS(3, metric="gower", random_state=0).fit(table[["color", "height", "tall", "weight"]])
+    model = EVCLUS(3, metric="gower", random_state=0).fit(
+        table[["color", "height", "tall", "weight"]]
+    )
     X = table[["color", "height", "tall", "weight"]]
     why = explain_object(model, X, 5)
     assert why.attributes == ("color", "height", "tall", "weight")
@@ -412,24 +461,32 @@ def test_mixed_tables():
 
 
 def test_columns_of_any_type(ecm):
-    numbers, kinds = pd.array([1, 2, None, 4] * 15, dtype="Int64"), pd.Categorical(["a", "b"] * 30)
+    numbers = pd.array([1, 2, None, 4] * 15, dtype="Int64")
+    kinds = pd.Categorical(["a", "b"] * 30)
     table = pd.DataFrame({"number": numbers, "x": POINTS[:, 0], "kind": kinds})
     why = explain_object(ecm.credal_partition_, table, 2)
     assert why.contributions[0].tolist() == [0.0, 0.0]
     for k, cluster in enumerate(why.clusters):
         members = [j for j in ecm.credal_partition_.lower(cluster) if j != 2]
-        assert why.parts[2, k] == pytest.approx(-np.mean([table["kind"][j] != "a" for j in members]))
+        assert why.parts[2, k] == pytest.approx(
+            -np.mean([table["kind"][j] != "a" for j in members])
+        )
 
 
 def test_landmarks_and_sparse_dissimilarities():
     D = cdist(POINTS, POINTS)
-    model = EVCLUS(3, metric="precomputed", sampling="landmarks", n_landmarks=20, random_state=0).fit(D)
+    model = EVCLUS(
+        3, metric="precomputed", sampling="landmarks", n_landmarks=20, random_state=0
+    ).fit(D)
     why = explain_object(model, D, D[7, model.landmark_indices_] + 0.01)
     assert {one.position for one in why.compared} <= set(model.landmark_indices_)
     assert {one.position for one in why.exemplars} <= set(model.landmark_indices_)
     kept = np.triu(np.random.default_rng(0).random(D.shape) < 0.5, 1)
     stored = sparse.csr_matrix(np.where(kept | kept.T, D, 0))
-    for method in (EVCLUS(3, metric="precomputed", random_state=0), EKNNClus(metric="precomputed", random_state=0)):
+    for method in (
+        EVCLUS(3, metric="precomputed", random_state=0),
+        EKNNClus(metric="precomputed", random_state=0),
+    ):
         why = explain_object(method.fit(stored), stored, 7)
         assert why.by == "objects"
         assert set(map(int, why.attributes)) <= set(stored[7].indices)
@@ -448,7 +505,9 @@ def test_images_and_torch_network():
     images[:15] += 2
     images[15:30, :, :2] -= 2
     layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(5)
-    model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(images)
+    model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(
+        images
+    )
     why = explain_object(model, images, 3)
     assert why.contributions.shape == (16, 2)
     np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
@@ -462,7 +521,9 @@ def test_objects_outside_the_fit(ecm):
     assert all(str(one.name).endswith("of the fit") for one in few.compared)
 
 
-@pytest.mark.parametrize("method", [EVCLUS(3, random_state=0), EKNNClus(random_state=0), MECM(3, random_state=0)])
+@pytest.mark.parametrize(
+    "method", [EVCLUS(3, random_state=0), EKNNClus(random_state=0), MECM(3, random_state=0)]
+)
 def test_subset_of_the_fit_by_name(method):
     table = pd.DataFrame(POINTS, index=[f"o{i}" for i in range(len(POINTS))])
     table.columns = table.columns.astype(str)
@@ -496,17 +557,34 @@ def test_missing_attributes_contribute_nothing(ecm):
     assert "unknown" in why.plot().ax_.get_yticklabels()[-2].get_text()
 
 
-# ---- text ----------------------------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
 def test_text_for_ambiguous_certain_and_outlier():
-    X = np.array([[0.0, 0.0], [0.2, 0.1], [0.1, 0.0], [4.0, 0.0], [4.1, 0.2], [4.2, 0.1], [2.0, 0.1], [2.0, 90.0]])
+    X = np.array(
+        [
+            [0.0, 0.0],
+            [0.2, 0.1],
+            [0.1, 0.0],
+            [4.0, 0.0],
+            [4.1, 0.2],
+            [4.2, 0.1],
+            [2.0, 0.1],
+            [2.0, 90.0],
+        ]
+    )
     masses = [[0, 1, 0, 0]] * 3 + [[0, 0, 1, 0]] * 3 + [[0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]]
     partition = CredalPartition(masses, FocalSets.full(2))
     text = explain_object(partition, X, 6, feature_names=NAMES).to_text()
-    assert text.startswith("Object 6 is ambiguous between clusters 0 and 1 (mass 0.80 on the two together).")
+    assert text.startswith(
+        "Object 6 is ambiguous between clusters 0 and 1 (mass 0.80 on the two together)."
+    )
     assert "The nearest certain object of cluster 0 is 1 and of cluster 1 is 3." in text
-    assert explain_object(partition, X, 0).to_text().startswith("Object 0 is in cluster 0 (mass 1.00).")
+    assert (
+        explain_object(partition, X, 0)
+        .to_text()
+        .startswith("Object 0 is in cluster 0 (mass 1.00).")
+    )
     text = explain_object(partition, X, 7, feature_names=NAMES).to_text()
     assert "is an outlier (mass 0.90 on the empty set)" in text
     assert "It is far even from the nearest cluster, mainly in weight (90)." in text
@@ -524,7 +602,9 @@ def test_text_describes_the_change(ecm):
 
 def test_duplicate_attribute_names(ecm):
     i = most_doubtful(ecm)
-    named, plain = (explain_object(ecm, POINTS, i, feature_names=names) for names in (["a", "a"], NAMES))
+    named, plain = (
+        explain_object(ecm, POINTS, i, feature_names=names) for names in (["a", "a"], NAMES)
+    )
     assert [change.after for change in named.changes] == [change.after for change in plain.changes]
 
 
@@ -538,7 +618,9 @@ def test_cluster_names(ecm):
 
 def test_html_lists_the_strongest_attributes():
     p = 30
-    X = np.repeat([np.zeros(p), np.arange(p, dtype=float)], 4, axis=0) + np.random.default_rng(0).normal(size=(8, p))
+    X = np.repeat([np.zeros(p), np.arange(p, dtype=float)], 4, axis=0) + np.random.default_rng(
+        0
+    ).normal(size=(8, p))
     names = [f"<b>{d}" for d in range(p)]
     why = explain_object(CredalPartition.from_hard([0] * 4 + [1] * 4), X, 0, feature_names=names)
     page = why._repr_html_()
@@ -550,7 +632,7 @@ def test_html_lists_the_strongest_attributes():
     assert sorted(shown) == sorted(np.argsort(-strength)[:20].tolist())
 
 
-# ---- the edges ------------------------------------------------------------------------------------------------------
+# ---- the edges -----------------------------------------------------------------------------------
 
 
 def test_one_object_and_one_cluster():
@@ -566,10 +648,12 @@ def test_constant_attributes_and_duplicate_rows():
     X = np.repeat(np.column_stack([POINTS, np.full(60, 7.0)]), 2, axis=0)
     why = explain_object(ECM(3, random_state=0).fit(X), X, 22)
     assert why.contributions[2] == pytest.approx(0, abs=1e-9)
-    assert not any("attribute 2" in change.attributes for change in why.changes if change.towards is None)
-    assert explain_object(EVCLUS(3, random_state=0).fit(X).credal_partition_, X, 22).contributions[2] == pytest.approx(
-        0
+    assert not any(
+        "attribute 2" in change.attributes for change in why.changes if change.towards is None
     )
+    assert explain_object(EVCLUS(3, random_state=0).fit(X).credal_partition_, X, 22).contributions[
+        2
+    ] == pytest.approx(0)
 
 
 def test_clusters_without_objects():
@@ -600,7 +684,12 @@ def test_invalid_cells(ecm, cell):
     ("name", "value"),
     [
         *(("clusters", [7]), ("clusters", []), ("clusters", [1, 1])),
-        *(("feature_names", ["a"]), ("n_exemplars", 0), ("metric", "cosine"), ("attributes", POINTS)),
+        *(
+            ("feature_names", ["a"]),
+            ("n_exemplars", 0),
+            ("metric", "cosine"),
+            ("attributes", POINTS),
+        ),
     ],
 )
 def test_invalid_arguments(ecm, name, value):
@@ -626,7 +715,7 @@ def test_invalid_estimators_and_tables(ecm):
         explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
 
 
-# ---- the plot ----------------------------------------------------------------------------------------------------
+# ---- the plot ------------------------------------------------------------------------------------
 
 
 def test_plotted_bars(ecm):

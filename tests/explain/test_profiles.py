@@ -43,7 +43,9 @@ def mixed(iris):
 
 def random_partition(n, c, seed=0, sharpness=0.1):
     family = FocalSets.full(c)
-    return CredalPartition(np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n), family)
+    return CredalPartition(
+        np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n), family
+    )
 
 
 def column(result, statistic, label):
@@ -51,7 +53,7 @@ def column(result, statistic, label):
     return result.statistics[statistic][:, place]
 
 
-# ---- groups ---------------------------------------------------------------------------------------------------------
+# ---- groups --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
@@ -60,7 +62,9 @@ def test_groups_follow_the_decision_rule(rule):
     answers = partition.assignment(rule, keep_outliers=False)
     groups = find_groups(partition, rule)
     assert [group.clusters for group in groups[:4]] == [(0,), (1,), (2,), (3,)]
-    np.testing.assert_array_equal(np.sort(np.concatenate([group.rows for group in groups])), np.arange(200))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([group.rows for group in groups])), np.arange(200)
+    )
     for group in groups:
         expected = np.zeros(4, dtype=bool)
         expected[list(group.clusters)] = True
@@ -76,7 +80,9 @@ def test_group_names(iris):
     named = CredalPartition(partition, frame=["round", "small", "large"])
     expected = ["round", "small", "large", "between round and large", "outliers"]
     assert profile(named, X).to_frame().index.tolist() == expected
-    many = CredalPartition.from_rough(np.eye(12, dtype=bool)[np.arange(20) % 12] | (np.arange(20) > 15)[:, None])
+    many = CredalPartition.from_rough(
+        np.eye(12, dtype=bool)[np.arange(20) % 12] | (np.arange(20) > 15)[:, None]
+    )
     names = profile(many, np.arange(20.0)[:, None]).to_frame().index
     assert names[-1] == "between all 12 clusters"
     assert names.is_unique
@@ -91,7 +97,9 @@ def test_typical_objects_have_the_largest_mass(iris):
         typical = [names.index(name) for name in group.typical]
         assert len(typical) == min(4, len(group))
         assert mass[typical].min() >= np.sort(mass[group.rows])[-len(typical)] - 1e-6
-    sure = profile(np.repeat([0, 1], 5), np.array([0, 1, 2, 3, 9, 9, 5, 6, 7, 8.0])[:, None], n_typical=1)
+    sure = profile(
+        np.repeat([0, 1], 5), np.array([0, 1, 2, 3, 9, 9, 5, 6, 7, 8.0])[:, None], n_typical=1
+    )
     assert [group.typical for group in sure.groups] == [[3], [8]]  # nearest to the mean
 
 
@@ -108,15 +116,17 @@ def test_group_weights():
     np.testing.assert_array_equal(possible[3:], certain[3:])
 
 
-# ---- statistics -----------------------------------------------------------------------------------------------------
+# ---- statistics ----------------------------------------------------------------------------------
 
 
 def naive(x, w):
     """Return the statistics of one group by loops over objects."""
     present = ~np.isnan(x)
-    x, w = x[present], w[present]
+    x = x[present]
+    w = w[present]
     rest = 1 - w
-    mean, other = (w @ x) / w.sum(), (rest @ x) / rest.sum()
+    mean = (w @ x) / w.sum()
+    other = (rest @ x) / rest.sum()
     variance = w @ (x - mean) ** 2 / (w.sum() - 1)
     rest_variance = rest @ (x - other) ** 2 / (rest.sum() - 1)
     pooled = (variance * (w.sum() - 1) + rest_variance * (rest.sum() - 1)) / (len(x) - 2)
@@ -150,7 +160,8 @@ def test_statistics_agree_with_loops(weights):
 
 def test_quartiles_agree_with_numpy():
     rng = np.random.default_rng(2)
-    partition, X = random_partition(80, 3), np.round(rng.normal(size=(80, 1)), 1)
+    partition = random_partition(80, 3)
+    X = np.round(rng.normal(size=(80, 1)), 1)
     result = profile(partition, X)
     for g, group in enumerate(result.groups):
         if len(group):
@@ -190,12 +201,16 @@ def test_dates(mixed):
         assert abs(means.iloc[g] - table["picked"].iloc[group.rows].mean()) < pd.Timedelta("1s")
     assert "picked: 2020-03-2" in result.to_text()
     aware = table[["picked"]].apply(lambda c: c.dt.tz_localize("Asia/Tokyo"))
-    np.testing.assert_allclose(profile(partition, aware).statistics["mean"], result.statistics["mean"])
+    np.testing.assert_allclose(
+        profile(partition, aware).statistics["mean"], result.statistics["mean"]
+    )
 
 
 def test_rare_categories_are_merged(iris):
     _, partition = iris
-    table = pd.DataFrame({"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")})
+    table = pd.DataFrame(
+        {"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")}
+    )
     result = profile(partition, table, max_categories=4)
     labels = [feature.label for feature in result.features]
     assert labels[4:] == ["word = a", "word = b", "word = c", "word = other (4)"]
@@ -204,7 +219,7 @@ def test_rare_categories_are_merged(iris):
     np.testing.assert_allclose(total, 1)
 
 
-# ---- tests ----------------------------------------------------------------------------------------------------------
+# ---- tests ---------------------------------------------------------------------------------------
 
 
 def test_p_values_agree_with_scipy(mixed):
@@ -219,7 +234,10 @@ def test_p_values_agree_with_scipy(mixed):
         known = table["coin"].notna().to_numpy()
         counts = pd.crosstab(inside[known], table["coin"][known] == "heads").to_numpy()
         expected = stats.chi2_contingency(counts, correction=False)
-        p = expected.pvalue if expected.expected_freq.min() >= 5 else stats.fisher_exact(counts).pvalue
+        if expected.expected_freq.min() >= 5:
+            p = expected.pvalue
+        else:
+            p = stats.fisher_exact(counts).pvalue
         assert column(result, "p", "coin = heads")[g] == pytest.approx(p)
 
 
@@ -256,7 +274,7 @@ def test_p_values_are_adjusted(iris, correction):
     assert (result.attributes["p_adjusted"] >= result.attributes["p"]).all()
 
 
-# ---- discriminating features ----------------------------------------------------------------------------------------
+# ---- discriminating features ---------------------------------------------------------------------
 
 
 def test_best_threshold_agrees_with_loops():
@@ -264,10 +282,13 @@ def test_best_threshold_agrees_with_loops():
     X = np.round(rng.normal(size=(40, 1)) + np.repeat([0, 1], [15, 25])[:, None], 1)
     labels = np.repeat(["low", "high"], [15, 25])
     row = profile(labels, X).discriminating_features("low", "high").iloc[0]
-    a, b = X[:15, 0], X[15:, 0]
+    a = X[:15, 0]
+    b = X[15:, 0]
     best = max(abs((a <= t).mean() - (b <= t).mean()) for t in X[:, 0])
     assert row["separation"] == pytest.approx(best)
-    assert abs((a <= row["threshold"]).mean() - (b <= row["threshold"]).mean()) == pytest.approx(best)
+    assert abs((a <= row["threshold"]).mean() - (b <= row["threshold"]).mean()) == pytest.approx(
+        best
+    )
     assert row["separation"] == pytest.approx(stats.ks_2samp(a, b).statistic)
     assert row["delta"] == pytest.approx(np.sign(a[:, None] - b).mean())
     assert row["p"] == pytest.approx(stats.mannwhitneyu(a, b, method="asymptotic").pvalue)
@@ -278,7 +299,10 @@ def test_discriminating_features(mixed):
     table, partition = mixed
     result = profile(partition, table).discriminating_features(0, 1)
     assert result["separation"].dropna().is_monotonic_decreasing
-    assert result.loc["petal length (cm)", "rule"] == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
+    assert (
+        result.loc["petal length (cm)", "rule"]
+        == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
+    )
     assert result.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
     assert result.index[-1] == "coin"
     mirrored = profile(partition, table).discriminating_features(1, 0)
@@ -303,10 +327,17 @@ def test_empty_cluster():
     assert "cluster 1: no certain object, 1 more possible" in result.to_text()
     with pytest.raises(ValueError, match="'cluster 1'"):
         result.discriminating_features(0, 1)
-    assert len(rank_attributes([result.features[0].attribute], result.groups[0], result.groups[2], "bh")) == 1
+    assert (
+        len(
+            rank_attributes(
+                [result.features[0].attribute], result.groups[0], result.groups[2], "bh"
+            )
+        )
+        == 1
+    )
 
 
-# ---- which columns were clustered -----------------------------------------------------------------------------------
+# ---- which columns were clustered ----------------------------------------------------------------
 
 
 def test_clustered_columns(iris):
@@ -315,8 +346,12 @@ def test_clustered_columns(iris):
     model = ECM(3, random_state=0).fit(X)
     assert profile(model, table).attributes["clustered"].tolist() == [True] * 4 + [False]
     assert profile(model.credal_partition_, table).attributes["clustered"].tolist() == [None] * 5
-    assert profile(partition, table, clustered=["other"]).attributes["clustered"].tolist() == [False] * 4 + [True]
-    assert profile(partition, table, clustered=False).attributes["clustered"].tolist() == [False] * 5
+    assert profile(partition, table, clustered=["other"]).attributes["clustered"].tolist() == [
+        False
+    ] * 4 + [True]
+    assert (
+        profile(partition, table, clustered=False).attributes["clustered"].tolist() == [False] * 5
+    )
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
     assert profile(pipeline, table).attributes["clustered"].tolist() == [True] * 4 + [False]
 
@@ -328,7 +363,7 @@ def test_note_on_double_dipping(iris):
     assert "p-values of" not in profile(partition, X, clustered=False).to_text()
 
 
-# ---- tables, text, files -------------------------------------------------------------------------------------------
+# ---- tables, text, files -------------------------------------------------------------------------
 
 
 def test_to_frame(mixed):
@@ -340,7 +375,9 @@ def test_to_frame(mixed):
     assert list(wide.columns[3:]) == [feature.label for feature in result.features]
     assert len(result.comparisons) == 5 * len(result.features)
     row = result.comparisons.query("group == 'cluster 1' and category == 'setosa'")
-    assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
+    assert row["mean"].item() == pytest.approx(
+        wide.loc["cluster 1", "species = setosa"] + row["rest"].item()
+    )
     with pytest.raises(ValueError, match="^statistic must"):
         result.to_frame("mode")
 
@@ -349,7 +386,10 @@ def test_to_text(iris):
     X, partition = iris
     text = profile(partition, X).to_text()
     assert "cluster 1: 50 objects; typical: " in text
-    assert "petal length (cm): 1.462 ± 0.17, rest 4.906 ± 0.83; lower in 100% of pairs (p < 0.001)" in text
+    assert (
+        "petal length (cm): 1.462 ± 0.17, rest 4.906 ± 0.83; lower in 100% of pairs (p < 0.001)"
+        in text
+    )
     assert "narrower range" in text
     assert repr(profile(partition, X)) == text
     assert len(profile(partition, X).to_text(1).splitlines()) < len(text.splitlines())
@@ -359,8 +399,12 @@ def test_to_text(iris):
 
 def test_html_escapes_names(iris):
     X, partition = iris
-    evil = CredalPartition(partition, frame=["<script>", "b", "c"], index=[f"<i>{i}" for i in range(150)])
-    page = profile(evil, X.rename(columns={"petal length (cm)": "<b>&"}).set_axis(evil.index)).to_html()
+    evil = CredalPartition(
+        partition, frame=["<script>", "b", "c"], index=[f"<i>{i}" for i in range(150)]
+    )
+    page = profile(
+        evil, X.rename(columns={"petal length (cm)": "<b>&"}).set_axis(evil.index)
+    ).to_html()
     assert "<script>" not in page
     assert "<i>" not in page
     assert "<b>" not in page
@@ -371,7 +415,9 @@ def test_html_escapes_names(iris):
 
 def test_html_has_at_most_twenty_groups_and_features():
     labels = np.arange(100) % 25
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 30)), columns=[f"c{d}" for d in range(30)])
+    X = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(100, 30)), columns=[f"c{d}" for d in range(30)]
+    )
     X["c7"] += 100 * labels
     page = profile(labels, X).to_html()
     assert page.count("<tr>") == 1 + 20
@@ -386,7 +432,8 @@ def test_rows_are_matched_by_name(iris, tmp_path):
     names = [f"flower {i}" for i in range(150)]
     write_partition(CredalPartition(partition, index=names), tmp_path / "flowers.csv")
     shuffled = X.set_axis(names).sample(frac=1, random_state=0)
-    result, expected = profile(read_partition(tmp_path / "flowers.csv"), shuffled), profile(partition, X)
+    result = profile(read_partition(tmp_path / "flowers.csv"), shuffled)
+    expected = profile(partition, X)
     for name, values in expected.statistics.items():
         np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
     assert [names.index(name) for name in result.groups[0].typical] == expected.groups[0].typical
@@ -414,11 +461,22 @@ def test_polars_lists_and_series(mixed):
         (np.full((6, 1), np.nan), [0, 1, 0, 1, 0, 1]),
         (np.arange(6.0)[:, None], [3] * 6),
         ([[5.0]], [1]),
-        (np.arange(6.0)[:, None], CredalPartition(np.eye(4)[np.zeros(6, dtype=int)], FocalSets.full(2))),
+        (
+            np.arange(6.0)[:, None],
+            CredalPartition(np.eye(4)[np.zeros(6, dtype=int)], FocalSets.full(2)),
+        ),
         (np.arange(6.0)[:, None] * 1e300, [0, 1, 0, 1, 0, 1]),
         (pd.DataFrame({"a": [None] * 6, "b": [True, None] * 3}), [0, 1, 0, 1, 0, 0]),
     ],
-    ids=["constant", "nothing", "one cluster", "one object", "only outliers", "huge", "empty cells"],
+    ids=[
+        "constant",
+        "nothing",
+        "one cluster",
+        "one object",
+        "only outliers",
+        "huge",
+        "empty cells",
+    ],
 )
 def test_degenerate_data(X, partition):
     with warnings.catch_warnings():
@@ -434,7 +492,13 @@ def test_degenerate_data(X, partition):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("weights", "all"), ("rule", "x"), ("clustered", ["z"]), ("clustered", 3), ("n_typical", -1)),
+        *(
+            ("weights", "all"),
+            ("rule", "x"),
+            ("clustered", ["z"]),
+            ("clustered", 3),
+            ("n_typical", -1),
+        ),
         *(("max_categories", 1), ("correction", "holm"), ("X", [[0.0]]), ("X", np.zeros((0, 2)))),
     ],
 )

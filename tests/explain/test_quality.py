@@ -10,7 +10,14 @@ from sklearn.preprocessing import StandardScaler
 from dempster import io
 from dempster._errors import InvalidInputError
 from dempster.cluster import ECM
-from dempster.explain import credal_silhouette, doubt_scores, quality, retention_curve, set_scores, stability
+from dempster.explain import (
+    credal_silhouette,
+    doubt_scores,
+    quality,
+    retention_curve,
+    set_scores,
+    stability,
+)
 
 X, y = make_blobs(120, 2, centers=[[0, 0], [3, 0], [0, 9]], random_state=0)
 MODEL = ECM(3, random_state=0)
@@ -20,7 +27,8 @@ PARTITION = MODEL.fit(X).credal_partition_
 def test_measures():
     resamples = stability(MODEL, X, 3, random_state=0)
     result = quality(PARTITION, X, y, stability=resamples, random_state=0)
-    silhouette, scores = credal_silhouette(PARTITION, X), set_scores(PARTITION, y)
+    silhouette = credal_silhouette(PARTITION, X)
+    scores = set_scores(PARTITION, y)
     assert result["silhouette"] == silhouette.mean
     assert result["silhouette_certain"] == silhouette.certain_mean
     assert result["silhouette_weighted"] == silhouette.weighted_mean
@@ -32,7 +40,8 @@ def test_measures():
 
 def test_baselines():
     table = quality(PARTITION, X, y, random_state=0).to_frame()
-    alone, shuffled = table["labels alone"], table["shuffled"]
+    alone = table["labels alone"]
+    shuffled = table["shuffled"]
     assert alone["silhouette"] == pytest.approx(silhouette_score(X, PARTITION.labels))
     assert alone["ari"] == pytest.approx(adjusted_rand_score(y, PARTITION.labels))
     assert (alone["size"], alone["nonspecificity"], alone["outliers"]) == (1, 0, 0)
@@ -66,7 +75,8 @@ def test_hard_labels_and_few_objects():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("stability", 0.5), ("y", y[:3]), ("X", X[:3]), ("partition", PARTITION[:0])]
+    ("name", "value"),
+    [("stability", 0.5), ("y", y[:3]), ("X", X[:3]), ("partition", PARTITION[:0])],
 )
 def test_invalid_arguments(name, value):
     with pytest.raises(InvalidInputError, match=f"^{name} must"):
@@ -74,12 +84,19 @@ def test_invalid_arguments(name, value):
 
 
 @pytest.mark.parametrize(
-    "measure", [doubt_scores, lambda p: credal_silhouette(p, X).values, lambda p: retention_curve(p, y).quality]
+    "measure",
+    [
+        doubt_scores,
+        lambda p: credal_silhouette(p, X).values,
+        lambda p: retention_curve(p, y).quality,
+    ],
 )
 def test_fitted_estimators_instead_of_partitions(measure):
     model = ECM(3, random_state=0).fit(X)
     np.testing.assert_array_equal(measure(model), measure(model.credal_partition_))
-    np.testing.assert_array_equal(measure(make_pipeline(model).fit(X)), measure(model.credal_partition_))
+    np.testing.assert_array_equal(
+        measure(make_pipeline(model).fit(X)), measure(model.credal_partition_)
+    )
     with pytest.raises(ValueError, match="not fitted"):
         measure(ECM(3))
     with pytest.raises(TypeError, match="^partition must"):

@@ -35,7 +35,9 @@ def test_doubt_of_outliers():
 
 def test_doubt_of_labels_and_of_one_cluster():
     assert doubt_scores([0, 1, -1, 1]).tolist() == [0, 0, 2, 0]
-    assert doubt_scores(CredalPartition([[1.0], [1.0]], FocalSets.from_sets(1, [[0]]))).tolist() == [0, 0]
+    assert doubt_scores(
+        CredalPartition([[1.0], [1.0]], FocalSets.from_sets(1, [[0]]))
+    ).tolist() == [0, 0]
 
 
 def test_curve_agrees_with_loops(touching):
@@ -48,13 +50,17 @@ def test_curve_agrees_with_loops(touching):
         assert quality == pytest.approx(adjusted_rand_score(y[kept], partition.labels[kept]))
     assert curve.at(0.5) > curve.at(1) + 0.05
     assert curve.at(0.9) == pytest.approx((curve.at(0.8) + curve.at(1)) / 2)
-    assert curve.area == pytest.approx(0.3 * (curve.at(0.5) + curve.at(0.8)) + 0.2 * (curve.at(0.8) + curve.at(1)))
+    assert curve.area == pytest.approx(
+        0.3 * (curve.at(0.5) + curve.at(0.8)) + 0.2 * (curve.at(0.8) + curve.at(1))
+    )
 
 
 def test_accuracy_after_matching_all_objects():
     labels = np.array([2, 2, 2, 0, 0, 1])
     y = np.array(["a", "a", "b", "b", "b", "c"])
-    curve = retention_curve(labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy")
+    curve = retention_curve(
+        labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy"
+    )
     assert curve.quality.tolist() == [1, 5 / 6]
     none = retention_curve([0, 0, 0], [0, 1, 2], shares=[1], quality="accuracy")
     assert none.quality == pytest.approx(1 / 3)

@@ -50,7 +50,10 @@ def test_scores_agree_with_loops(rule):
             held += 1
             u65 += 1.6 / len(classes) - 0.6 / len(classes) ** 2
     assert scores.u65 == pytest.approx(u65 / 200)
-    assert (scores.held, scores.size) == (pytest.approx(held / answered), pytest.approx(size / answered))
+    assert (scores.held, scores.size) == (
+        pytest.approx(held / answered),
+        pytest.approx(size / answered),
+    )
     assert len(set(scores.class_of.values())) == 4
 
 
@@ -63,7 +66,8 @@ def test_hard_partition():
 
 
 def test_more_clusters_than_classes():
-    sets, y = [(0,), (1,), (0, 1), (2,), (1, 2)], list("aaabb")
+    sets = [(0,), (1,), (0, 1), (2,), (1, 2)]
+    y = list("aaabb")
     most = set_scores(rough(sets, 3), y)
     assert most.class_of == {0: "a", 1: "a", 2: "b"} or most.class_of[0] == "a"
     assert most.size < 1.5  # {0, 1} is one class
@@ -83,7 +87,9 @@ def test_noise():
     scores = set_scores(partition, [0, 1, -1, -1], noise=-1)
     assert scores.u65 == pytest.approx(3 / 4)
     assert scores.accuracy == 0.5
-    assert set_scores(partition, ["a", "b", "-", "b"], noise="-").u80 == pytest.approx((3 + 0.8) / 4)
+    assert set_scores(partition, ["a", "b", "-", "b"], noise="-").u80 == pytest.approx(
+        (3 + 0.8) / 4
+    )
 
 
 def test_degenerate_partitions():
@@ -101,7 +107,12 @@ def test_names_and_text():
     y = pd.Series(["b", "a", "a"], index=["z", "x", "y"])
     scores = set_scores(partition, y)
     assert scores.accuracy == 1
-    assert list(scores.to_frame().columns) == ["partition", "labels alone", "all classes", "largest class"]
+    assert list(scores.to_frame().columns) == [
+        "partition",
+        "labels alone",
+        "all classes",
+        "largest class",
+    ]
     assert "u = a, v = b" in str(scores)
     assert repr(scores).startswith("SetScores(held=1.000")
 
@@ -110,7 +121,11 @@ def test_names_and_text():
     ("name", "value"),
     [
         *(("y", [0, 1]), ("y", [0, 1, np.nan, 1]), ("y", ["a", None, "b", "b"])),
-        *(("y", np.array(["a", 1, "b", 2], dtype=object)), ("rule", "belief"), ("matching", "best")),
+        *(
+            ("y", np.array(["a", 1, "b", 2], dtype=object)),
+            ("rule", "belief"),
+            ("matching", "best"),
+        ),
     ],
 )
 def test_invalid_arguments(name, value):

@@ -36,7 +36,10 @@ def loop_silhouettes(partition, D):
                 b = min(rivals)
                 parts = [(b - near[k]) / max(b, near[k]) if k in near else 0 for k in members]
                 value += mass * sum(parts) / len(members)
-        out[i] = value / known if known else 0
+        if known:
+            out[i] = value / known
+        else:
+            out[i] = 0
     return out
 
 
@@ -45,14 +48,23 @@ def test_hard_partitions_agree_with_scikit_learn(metric):
     result = credal_silhouette(y, X, metric=metric)
     np.testing.assert_allclose(result.values, silhouette_samples(X, y, metric=metric), atol=1e-7)
     np.testing.assert_array_equal(result.values, result.label_values)
-    assert result.mean == result.certain_mean == result.label_mean == pytest.approx(result.weighted_mean)
+    assert (
+        result.mean
+        == result.certain_mean
+        == result.label_mean
+        == pytest.approx(result.weighted_mean)
+    )
     alone = np.where(np.arange(90) == 3, 9, y)  # a cluster of one object
-    np.testing.assert_allclose(credal_silhouette(alone, X).values, silhouette_samples(X, alone), atol=1e-7)
+    np.testing.assert_allclose(
+        credal_silhouette(alone, X).values, silhouette_samples(X, alone), atol=1e-7
+    )
 
 
 def test_soft_partitions_agree_with_loops():
     result = credal_silhouette(SOFT, X)
-    np.testing.assert_allclose(result.values, loop_silhouettes(SOFT, pairwise_distances(X)), atol=1e-9)
+    np.testing.assert_allclose(
+        result.values, loop_silhouettes(SOFT, pairwise_distances(X)), atol=1e-9
+    )
     sizes = np.array([len(list(SOFT.focal_sets)[j]) for j in SOFT.best_set])
     np.testing.assert_array_equal(result.sizes, sizes)
     assert result.mean == pytest.approx(result.values[sizes > 0].mean())
@@ -66,7 +78,9 @@ def test_blocks_and_dissimilarities(monkeypatch):
     monkeypatch.setattr("dempster.explain.silhouette.MAX_BLOCK_CELLS", 700)
     np.testing.assert_allclose(credal_silhouette(SOFT, X).values, whole, atol=1e-12)
     D = pairwise_distances(X)
-    np.testing.assert_allclose(credal_silhouette(SOFT, D, metric="precomputed").values, whole, atol=1e-9)
+    np.testing.assert_allclose(
+        credal_silhouette(SOFT, D, metric="precomputed").values, whole, atol=1e-9
+    )
 
 
 def test_ambiguous_object():
@@ -74,17 +88,26 @@ def test_ambiguous_object():
     sets = [(0,), (0,), (0, 1), (1,), (1,), (2,), (2,)]
     ambiguous = CredalPartition.from_rough([[k in s for k in range(3)] for s in sets])
     hard = CredalPartition.from_hard([0, 0, 0, 1, 1, 2, 2])
-    assert credal_silhouette(ambiguous, points).values[2] > 0.9 > 0.1 > credal_silhouette(hard, points).values[2]
+    assert (
+        credal_silhouette(ambiguous, points).values[2]
+        > 0.9
+        > 0.1
+        > credal_silhouette(hard, points).values[2]
+    )
     sets[0] = (0, 1)  # although it is clearly in cluster 0
     undue = CredalPartition.from_rough([[k in s for k in range(3)] for s in sets])
     points[5:] -= 45
-    assert credal_silhouette(undue, points).values[0] < credal_silhouette(ambiguous, points).values[0]
+    assert (
+        credal_silhouette(undue, points).values[0] < credal_silhouette(ambiguous, points).values[0]
+    )
 
 
 def test_samples():
     many, _ = make_blobs(3000, 2, centers=5, random_state=1)
     partition = ECM(5, n_init=1, random_state=0).fit(many).credal_partition_
-    whole, some = (credal_silhouette(partition, many, sample_size=s, random_state=0) for s in (None, 600))
+    whole, some = (
+        credal_silhouette(partition, many, sample_size=s, random_state=0) for s in (None, 600)
+    )
     assert (len(whole), len(some)) == (3000, 600)
     assert some.is_sampled
     assert not whole.is_sampled
@@ -132,7 +155,8 @@ def test_nothing_to_compare():
     assert "-" in result.to_text()
     empty = CredalPartition([[1.0, 0], [0, 1.0], [1.0, 0]], FocalSets.from_sets(3, [(0,), (2,)]))
     np.testing.assert_allclose(
-        credal_silhouette(empty, [[0.0], [5], [1]]).values, silhouette_samples([[0.0], [5], [1]], [0, 2, 0])
+        credal_silhouette(empty, [[0.0], [5], [1]]).values,
+        silhouette_samples([[0.0], [5], [1]], [0, 2, 0]),
     )
     assert credal_silhouette([0], [[1.0]]).values.tolist() == [0]
 

@@ -31,7 +31,9 @@ class Recorder(ClusterMixin, BaseEstimator):
         self.init = init
 
     def fit(self, X, y=None, sample_weight=None, constraints=None, dissimilarities=None, depth=3):
-        Recorder.seen.append((np.asarray(X), y, sample_weight, constraints, dissimilarities, depth, self.init))
+        Recorder.seen.append(
+            (np.asarray(X), y, sample_weight, constraints, dissimilarities, depth, self.init)
+        )
         where = 1.2 * np.random.RandomState(self.random_state).rand() + 0.9
         flip = np.random.RandomState(self.random_state).rand() < 0.5
         self.labels_ = ((np.asarray(X)[:, 0] > where) ^ flip).astype(int)
@@ -46,8 +48,10 @@ def test_counts_agree_with_loops(monkeypatch):
     assert len(fits) == 6
     place = {value: i for i, value in enumerate(points[:, 0])}
     reference = result.partition.labels
-    kept, drawn = np.zeros(40), np.zeros(40)
-    together, both = np.zeros(len(result.pairs)), np.zeros(len(result.pairs))
+    kept = np.zeros(40)
+    drawn = np.zeros(40)
+    together = np.zeros(len(result.pairs))
+    both = np.zeros(len(result.pairs))
     seeds = [np.random.default_rng(np.random.SeedSequence([3, b])) for b in range(6)]
     for b, (sample, *_) in enumerate(fits):
         rows = np.array([place[value] for value in sample[:, 0]])
@@ -60,7 +64,9 @@ def test_counts_agree_with_loops(monkeypatch):
         for k in range(2):
             own = set(np.flatnonzero(reference[rows] == k))
             theirs = [set(np.flatnonzero(labels == m)) for m in range(2)]
-            assert result.jaccard[b, k] == pytest.approx(max(len(own & t) / len(own | t) for t in theirs))
+            assert result.jaccard[b, k] == pytest.approx(
+                max(len(own & t) / len(own | t) for t in theirs)
+            )
         where = dict(zip(rows, labels, strict=True))
         for p, (i, j) in enumerate(result.pairs):
             if i in where and j in where:
@@ -153,10 +159,15 @@ def test_tables_pipelines_and_other_methods():
     assert result.to_frame().index[0] == "o0"
     assert list(result.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
     assert len(stability(KMeans(3, n_init=1), pl.DataFrame(X), 2, random_state=0)) == 60
-    assert len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0)) == 60
+    assert (
+        len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0))
+        == 60
+    )
     noise = stability(DBSCAN(1.0), X, 3, random_state=0)
     assert noise.jaccard.shape == (3, noise.partition.n_clusters)
-    same, again = (stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0) for _ in range(2))
+    same, again = (
+        stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0) for _ in range(2)
+    )
     np.testing.assert_array_equal(same.objects, again.objects)
 
 
@@ -182,7 +193,13 @@ def test_text():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("n_resamples", 1), ("fraction", 0), ("fraction", 1.5), ("n_pairs", 0), ("random_state", "a")),
+        *(
+            ("n_resamples", 1),
+            ("fraction", 0),
+            ("fraction", 1.5),
+            ("n_pairs", 0),
+            ("random_state", "a"),
+        ),
         *(("estimator", "ECM"), ("estimator", StandardScaler()), ("X", X[:1])),
         ("X", np.where(np.arange(60)[:, None] == 5, np.nan, X)),
     ],

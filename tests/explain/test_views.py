@@ -10,7 +10,14 @@ from sklearn.pipeline import make_pipeline
 from dempster import CredalPartition
 from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, EVCLUS, WMVEC
-from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, quality, stability
+from dempster.explain import (
+    CautiousTree,
+    credal_silhouette,
+    explain_object,
+    profile,
+    quality,
+    stability,
+)
 
 rng = np.random.default_rng(0)
 KIND = np.arange(60) % 3
@@ -22,10 +29,15 @@ WHOLE = np.hstack(LIST)
 OBJECTS = [f"object {i}" for i in range(60)]
 FRAMES = {
     "shape": pd.DataFrame(SHAPE, columns=["length", "width"], index=OBJECTS),
-    "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[::-1],  # in another order
+    # in another order
+    "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[::-1],
 }
 MATRICES = [cdist(SHAPE, SHAPE), cdist(COLOR, COLOR, "cityblock")]
-NAMES = ("shape: attribute 1", "shape: attribute 2", *(f"color: attribute {d}" for d in range(1, 4)))
+NAMES = (
+    "shape: attribute 1",
+    "shape: attribute 2",
+    *(f"color: attribute {d}" for d in range(1, 4)),
+)
 
 
 def make(**settings):
@@ -53,12 +65,18 @@ def loop_squares(model, X, i, cluster):
     return out
 
 
-# ---- explain_object ------------------------------------------------------------------------------------------------
+# ---- explain_object ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("X", "views"),
-    [(LIST, None), (DICT, None), (WHOLE, None), (WHOLE, "attributes"), (WHOLE, ["a", "b", "a", "b", "b"])],
+    [
+        (LIST, None),
+        (DICT, None),
+        (WHOLE, None),
+        (WHOLE, "attributes"),
+        (WHOLE, ["a", "b", "a", "b", "b"]),
+    ],
     ids=["list", "dict", "table", "attributes", "columns"],
 )
 def test_squared_distances_agree_with_loops(X, views):
@@ -77,12 +95,16 @@ def test_attribute_names(model):
     assert explain_object(model, DICT, 3, changes=False).attributes == NAMES
     turned = {"color": COLOR, "shape": SHAPE}
     np.testing.assert_array_equal(
-        explain_object(model, turned, 3, changes=False).parts, explain_object(model, DICT, 3, changes=False).parts
+        explain_object(model, turned, 3, changes=False).parts,
+        explain_object(model, DICT, 3, changes=False).parts,
     )
     assert explain_object(model, turned, 3, changes=False).attributes == NAMES
     plain = make().fit(LIST)
     assert explain_object(plain, LIST, 3, changes=False).attributes[0] == "view 0: attribute 1"
-    tables = [pl.DataFrame(SHAPE, schema=["length", "width"]), FRAMES["color"][::-1].reset_index(drop=True)]
+    tables = [
+        pl.DataFrame(SHAPE, schema=["length", "width"]),
+        FRAMES["color"][::-1].reset_index(drop=True),
+    ]
     named = explain_object(make().fit(tables), tables, 3, changes=False)
     assert named.attributes == ("length", "width", "red", "green", "blue")
     own = explain_object(model, DICT, 3, feature_names=list("abcde"), changes=False)
@@ -91,7 +113,9 @@ def test_attribute_names(model):
 
 def test_objects_by_name(model):
     fitted = make().fit(FRAMES)
-    why, plain = (explain_object(m, X, i) for m, X, i in ((fitted, FRAMES, "object 7"), (model, DICT, 7)))
+    why, plain = (
+        explain_object(m, X, i) for m, X, i in ((fitted, FRAMES, "object 7"), (model, DICT, 7))
+    )
     assert why.name == "object 7"
     assert why.attributes[-1] == "color: blue"
     np.testing.assert_allclose(why.contributions, plain.contributions)
@@ -110,7 +134,10 @@ def test_exemplars_are_nearest_by_the_metric_of_the_method(model):
         assert near.distance == pytest.approx(np.sqrt(sum(apart)))
         certain = [j for j in model.credal_partition_.lower(near.cluster) if j != 7]
         every = [
-            sum(w * ((T[7] - T[j]) ** 2).sum() / u**2 for w, T, u in zip(model.view_weights_, LIST, unit, strict=True))
+            sum(
+                w * ((T[7] - T[j]) ** 2).sum() / u**2
+                for w, T, u in zip(model.view_weights_, LIST, unit, strict=True)
+            )
             for j in certain
         ]
         assert certain[int(np.argmin(every))] == near.position
@@ -127,7 +154,8 @@ def test_exemplars_are_nearest_by_the_metric_of_the_method(model):
     ids=["a row a view", "by name", "one row", "by attribute"],
 )
 def test_new_objects(model, new):
-    why, plain = explain_object(model, DICT, new, changes=False), explain_object(model, DICT, 7, changes=False)
+    why = explain_object(model, DICT, new, changes=False)
+    plain = explain_object(model, DICT, 7, changes=False)
     assert why.name is None
     np.testing.assert_allclose(why.contributions, plain.contributions)
     np.testing.assert_allclose(why.masses.masses, plain.masses.masses)
@@ -135,21 +163,31 @@ def test_new_objects(model, new):
 
 def test_new_rows_by_column_name():
     fitted = make().fit(FRAMES)
-    row = {"shape": FRAMES["shape"].loc["object 7"].iloc[::-1], "color": FRAMES["color"].loc[["object 7"]]}
+    row = {
+        "shape": FRAMES["shape"].loc["object 7"].iloc[::-1],
+        "color": FRAMES["color"].loc[["object 7"]],
+    }
     row["color"] = row["color"][["blue", "red", "green"]]
     why = explain_object(fitted, FRAMES, row, changes=False)
-    np.testing.assert_allclose(why.parts, explain_object(fitted, FRAMES, "object 7", changes=False).parts)
+    np.testing.assert_allclose(
+        why.parts, explain_object(fitted, FRAMES, "object 7", changes=False).parts
+    )
     moved = {"shape": SHAPE[7] + 0.1, "color": COLOR[7]}
     expected = fitted.predict_mass(
         {name: pd.DataFrame([cells], columns=FRAMES[name].columns) for name, cells in moved.items()}
     )
-    np.testing.assert_allclose(explain_object(fitted, FRAMES, moved, changes=False).masses.masses, expected.masses)
+    np.testing.assert_allclose(
+        explain_object(fitted, FRAMES, moved, changes=False).masses.masses, expected.masses
+    )
 
 
 @pytest.mark.parametrize("X", [LIST, FRAMES], ids=["arrays", "frames"])
 def test_changes_make_the_object_certain(X):
     fitted = make().fit(X)
-    i = int(fitted.credal_partition_.ambiguous[0]) if len(fitted.credal_partition_.ambiguous) else 0
+    if len(fitted.credal_partition_.ambiguous):
+        i = int(fitted.credal_partition_.ambiguous[0])
+    else:
+        i = 0
     why = explain_object(fitted, X, OBJECTS[i] if X is FRAMES else i)
     assert why.changes
     for change in why.changes:
@@ -164,7 +202,9 @@ def test_medoids_agree_with_loops(of_matrices):
     why = explain_object(of_matrices, MATRICES, 7, clusters=[0, 1, 2])
     assert (why.by, why.values, why.changes) == ("objects", None, ())
     dispersions = [(D**2).mean() / 2 for D in MATRICES]
-    totals = of_matrices._model.evidence(of_matrices._read([D[7:8] for D in MATRICES], reset=False), -1).total
+    totals = of_matrices._model.evidence(
+        of_matrices._read([D[7:8] for D in MATRICES], reset=False), -1
+    ).total
     for cluster in why.clusters:
         total = 0.0
         for v, D in enumerate(MATRICES):
@@ -178,7 +218,9 @@ def test_medoids_agree_with_loops(of_matrices):
         row += w * D[7] ** 2 / s
     for near in why.exemplars:
         assert near.distance == pytest.approx(np.sqrt(row[near.position]))
-    beside = explain_object(of_matrices, MATRICES, 7, attributes=SHAPE, feature_names=["length", "width"])
+    beside = explain_object(
+        of_matrices, MATRICES, 7, attributes=SHAPE, feature_names=["length", "width"]
+    )
     assert beside.attributes == ("length", "width")
     np.testing.assert_allclose(beside.contributions.sum(axis=0), beside.explained, atol=1e-9)
 
@@ -189,7 +231,8 @@ def test_matrices_with_names_and_new_objects(of_matrices):
         "color": pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[::-1, ::-1],
     }
     fitted = make(metric="precomputed").fit(named)
-    why, plain = explain_object(fitted, named, "object 7"), explain_object(of_matrices, MATRICES, 7)
+    why = explain_object(fitted, named, "object 7")
+    plain = explain_object(of_matrices, MATRICES, 7)
     assert why.name == "object 7"
     assert all(" in shape" in name or " in color" in name for name in why.attributes)
     np.testing.assert_allclose(why.contributions, plain.contributions)
@@ -213,7 +256,7 @@ def test_partition(model):
     assert new.name is None
 
 
-# ---- joined views ---------------------------------------------------------------------------------------------------
+# ---- joined views --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("X", [LIST, DICT, FRAMES], ids=["list", "dict", "frames"])
@@ -226,22 +269,30 @@ def test_profiles_and_trees_of_views(X):
     for name, values in plain.statistics.items():
         np.testing.assert_allclose(views.statistics[name], values)
     tree = CautiousTree(max_leaves=3).fit(X, fitted)
-    again = CautiousTree(max_leaves=3).fit(WHOLE, CredalPartition(fitted.credal_partition_.masses, fitted.focal_sets_))
+    again = CautiousTree(max_leaves=3).fit(
+        WHOLE, CredalPartition(fitted.credal_partition_.masses, fitted.focal_sets_)
+    )
     assert tree.fidelity_ == again.fidelity_ == pytest.approx(tree.score(X, fitted))
     np.testing.assert_array_equal(tree.predict(X), again.predict(WHOLE))
     np.testing.assert_allclose(tree.predict_mass(X).masses, again.predict_mass(WHOLE).masses)
 
 
 @pytest.mark.parametrize(
-    "X", [LIST, DICT, FRAMES, [SHAPE.tolist(), COLOR.tolist()]], ids=["list", "dict", "frames", "lists"]
+    "X",
+    [LIST, DICT, FRAMES, [SHAPE.tolist(), COLOR.tolist()]],
+    ids=["list", "dict", "frames", "lists"],
 )
 def test_silhouettes_and_quality_of_views(model, X):
     partition = model.credal_partition_
     whole = credal_silhouette(partition, WHOLE)
     np.testing.assert_allclose(credal_silhouette(partition, X).values, whole.values)
-    matrices = [cdist(T, T) for T in LIST]  # of Euclidean distances, the distances of all attributes
-    np.testing.assert_allclose(credal_silhouette(partition, matrices, metric="precomputed").values, whole.values)
-    views, plain = quality(partition, X, KIND, random_state=0), quality(partition, WHOLE, KIND, random_state=0)
+    # of Euclidean distances, the distances of all attributes
+    matrices = [cdist(T, T) for T in LIST]
+    np.testing.assert_allclose(
+        credal_silhouette(partition, matrices, metric="precomputed").values, whole.values
+    )
+    views = quality(partition, X, KIND, random_state=0)
+    plain = quality(partition, WHOLE, KIND, random_state=0)
     assert views.to_frame().equals(plain.to_frame())
 
 
@@ -249,8 +300,13 @@ def test_stability_samples_every_view():
     plain = stability(make(), LIST, 4, random_state=0)
     assert plain.clusters.min() > 0.8
     for X in (DICT, FRAMES):
-        np.testing.assert_array_equal(stability(make(), X, 4, random_state=0).jaccard, plain.jaccard)
-    assert stability(make(), FRAMES, 2, bootstrap=True, random_state=0).partition.index.tolist() == OBJECTS
+        np.testing.assert_array_equal(
+            stability(make(), X, 4, random_state=0).jaccard, plain.jaccard
+        )
+    assert (
+        stability(make(), FRAMES, 2, bootstrap=True, random_state=0).partition.index.tolist()
+        == OBJECTS
+    )
     inside = stability(make_pipeline(make()), LIST, 4, random_state=0)
     np.testing.assert_array_equal(inside.jaccard, plain.jaccard)
 
@@ -266,7 +322,7 @@ def test_stability_samples_every_matrix():
     np.testing.assert_array_equal(again.jaccard, plain.jaccard)
 
 
-# ---- errors ---------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_dissimilarities_instead_of_attributes(of_matrices):

@@ -37,7 +37,9 @@ def blank(anndata):
 
 @pytest.fixture
 def clustered(blank):
-    model = cells.cluster(blank, n_clusters=3, key_added="ev", method=ECM, focal_sets="pairs", n_init=1)
+    model = cells.cluster(
+        blank, n_clusters=3, key_added="ev", method=ECM, focal_sets="pairs", n_init=1
+    )
     return blank, model
 
 
@@ -53,7 +55,11 @@ def test_stored_result(clustered):
     np.testing.assert_array_equal(adata.obsm["ev_mass"], partition.masses)
     about = adata.uns["ev"]
     assert list(about["sets"]) == list(adata.obsm["ev_mass"].columns)
-    assert (about["method"], about["use_rep"], about["parameters"]["random_state"]) == ("ECM", "X", 0)
+    assert (about["method"], about["use_rep"], about["parameters"]["random_state"]) == (
+        "ECM",
+        "X",
+        0,
+    )
 
 
 def test_default_method_selects_the_number(blank):
@@ -81,7 +87,9 @@ def test_file_parts_and_concatenation(clustered, anndata, tmp_path):
     order = np.random.default_rng(0).permutation(150)
     joined = anndata.concat([again[order[:60]].copy(), again[order[60:]].copy()])
     expected = cells.get_partition(adata, "ev")
-    np.testing.assert_allclose(cells.get_partition(joined, "ev").masses, expected.masses[order], atol=1e-6)
+    np.testing.assert_allclose(
+        cells.get_partition(joined, "ev").masses, expected.masses[order], atol=1e-6
+    )
     assert list(joined.obs["ev_set"]) == list(adata.obs["ev_set"].iloc[order])
     assert list(cells.get_partition(again[5:9], "ev").index) == list(adata.obs_names[5:9])
     other = again.copy()
@@ -124,8 +132,12 @@ def graph(blank):
 
 
 def shortest_paths(graph):
-    """Return the lengths of the shortest paths by the algorithm of Floyd and Warshall; stored zeros are edges."""
-    edges, D = graph.tocoo(), np.full(graph.shape, np.inf)
+    """Return the lengths of the shortest paths by the algorithm of Floyd and Warshall.
+
+    Stored zeros are edges.
+    """
+    edges = graph.tocoo()
+    D = np.full(graph.shape, np.inf)
     D[edges.row, edges.col] = edges.data
     D = np.minimum(D, D.T)
     np.fill_diagonal(D, 0)
@@ -148,7 +160,9 @@ def test_graph_of_neighbors(graph, tmp_path, anndata):
     model = cells.cluster(graph, **options)
     D = cells._path_lengths(graph, "neighbors", 0)[0]
     expected = EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)
-    np.testing.assert_allclose(graph.obsm["dempster_mass"], expected.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        graph.obsm["dempster_mass"], expected.credal_partition_.masses, atol=1e-6
+    )
     np.testing.assert_array_equal(graph.obs["dempster"].astype(int), model.labels_)
     assert graph.uns["dempster"]["neighbors_key"] == "neighbors"
     graph.write_h5ad(tmp_path / "cells.h5ad")
@@ -168,7 +182,9 @@ def test_graph_of_many_cells_uses_some_of_them(graph, monkeypatch):
 
 
 def test_wrong_graph(graph):
-    with pytest.raises(ValueError, match="neighbors_key must be a key of adata.uns, got 'other'; call scanpy"):
+    with pytest.raises(
+        ValueError, match="neighbors_key must be a key of adata.uns, got 'other'; call scanpy"
+    ):
         cells.cluster(graph, neighbors_key="other")
     with pytest.raises(ValueError, match="method must be a class that accepts dissimilarities"):
         cells.cluster(graph, neighbors_key="neighbors", method=ECM)

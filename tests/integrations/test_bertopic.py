@@ -43,9 +43,13 @@ def test_topics_of_documents():
     from bertopic.backend import BaseEmbedder
     from bertopic.dimensionality import BaseDimensionalityReduction
 
-    texts = [inspect.getdoc(getattr(m, name)) for m in (stats, signal, optimize) for name in m.__all__]
+    texts = [
+        inspect.getdoc(getattr(m, name)) for m in (stats, signal, optimize) for name in m.__all__
+    ]
     documents = [text for text in texts if text and len(text) > 300][:300]
-    pipeline = make_pipeline(TfidfVectorizer(stop_words="english"), TruncatedSVD(5, random_state=0), Normalizer())
+    pipeline = make_pipeline(
+        TfidfVectorizer(stop_words="english"), TruncatedSVD(5, random_state=0), Normalizer()
+    )
     pipeline.fit(documents)
 
     class Embedder(BaseEmbedder):
@@ -68,11 +72,17 @@ def test_topics_of_documents():
     # BERTopic sorts the topics by their numbers of documents.
     sets = find_topics(model)
     topic_of = dict(zip(model.hdbscan_model.labels_, topics, strict=True))
-    expected = [tuple(sorted(topic_of[k] for k in np.flatnonzero(row))) for row in partition.assignment()]
+    expected = [
+        tuple(sorted(topic_of[k] for k in np.flatnonzero(row))) for row in partition.assignment()
+    ]
     assert sets == expected
     assert any(len(topics) > 1 for topics in sets)
     new = documents[::-7]
-    assert find_topics(model, new) == find_topics(model, embeddings=pipeline.transform(new)) == sets[::-7]
+    assert (
+        find_topics(model, new)
+        == find_topics(model, embeddings=pipeline.transform(new))
+        == sets[::-7]
+    )
     assert model.transform(new)[0] == topics[::-7]
 
     model.reduce_topics(documents, nr_topics=2)

@@ -35,7 +35,10 @@ def test_every_function_of_r_is_listed_once():
 @pytest.mark.parametrize("name", sorted({name for _, ours in rows() for name in ours}))
 def test_listed_names_exist(name):
     first, *rest = name.split(".")
-    thing = getattr(dempster, first) if first[0].isupper() else importlib.import_module(f"dempster.{first}")
+    if first[0].isupper():
+        thing = getattr(dempster, first)
+    else:
+        thing = importlib.import_module(f"dempster.{first}")
     for part in rest:
         if not hasattr(thing, part):
             thing = importlib.import_module(f"{thing.__name__}.{part}")

@@ -24,7 +24,7 @@ def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-# ---- atomic writes --------------------------------------------------------------------------------------------------
+# ---- atomic writes -------------------------------------------------------------------------------
 
 
 def test_file_appears_when_the_block_ends(tmp_path):
@@ -38,11 +38,16 @@ def test_file_appears_when_the_block_ends(tmp_path):
     assert names_in(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit, OSError(errno.ENOSPC, "full")])
+@pytest.mark.parametrize(
+    "failure", [ValueError, KeyboardInterrupt, SystemExit, OSError(errno.ENOSPC, "full")]
+)
 def test_failure_leaves_the_folder_unchanged(tmp_path, failure):
     (tmp_path / "a.txt").write_text("old")
     kinds = (ValueError, KeyboardInterrupt, SystemExit, OSError)
-    with pytest.raises(kinds), atomic_writes([tmp_path / "a.txt", tmp_path / "b.txt"]) as (first, second):  # noqa: PT012
+    with (  # noqa: PT012
+        pytest.raises(kinds),
+        atomic_writes([tmp_path / "a.txt", tmp_path / "b.txt"]) as (first, second),
+    ):
         first.write_text("half")
         second.write_text("half")
         raise failure
@@ -70,7 +75,8 @@ def test_failing_rename_restores_the_other_files(tmp_path, monkeypatch, failure,
     """The second of three renames fails, before or just after it took place."""
     (tmp_path / "a").write_text("old a")
     (tmp_path / "b").write_text("old b")
-    replace, targets = os.replace, [tmp_path / name for name in "abc"]
+    replace = os.replace
+    targets = [tmp_path / name for name in "abc"]
 
     def failing(source, target):
         if target == targets[1] and not failed:
@@ -107,7 +113,9 @@ def test_several_files_appear_together(tmp_path):
 
 
 def test_permissions_and_links_are_kept(tmp_path):
-    plain, private, link = tmp_path / "plain", tmp_path / "private", tmp_path / "link"
+    plain = tmp_path / "plain"
+    private = tmp_path / "private"
+    link = tmp_path / "link"
     private.touch(mode=0o600)
     link.symlink_to(private)
     mask = os.umask(0o022)
@@ -128,9 +136,15 @@ def test_targets_that_cannot_be_replaced(tmp_path):
         pass
     with pytest.raises(OSError, match="not a regular file"), atomic_write("/dev/null"):
         pass
-    with pytest.raises(FileNotFoundError, match=r"nowhere/a\.txt"), atomic_write(tmp_path / "nowhere" / "a.txt"):
+    with (
+        pytest.raises(FileNotFoundError, match=r"nowhere/a\.txt"),
+        atomic_write(tmp_path / "nowhere" / "a.txt"),
+    ):
         pass
-    with pytest.raises(ValueError, match="different files"), atomic_writes([tmp_path / "a", tmp_path / "." / "a"]):
+    with (
+        pytest.raises(ValueError, match="different files"),
+        atomic_writes([tmp_path / "a", tmp_path / "." / "a"]),
+    ):
         pass
     assert names_in(tmp_path) == []
 
@@ -148,10 +162,14 @@ def test_missing_package(tmp_path, monkeypatch):
             use(path)
 
 
-# ---- names of sets --------------------------------------------------------------------------------------------------
+# ---- names of sets -------------------------------------------------------------------------------
 
 NAMES = st.one_of(
-    st.text(max_size=6), st.integers(), st.floats(allow_nan=False), st.booleans(), st.sampled_from("∅Ω{},")
+    st.text(max_size=6),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.sampled_from("∅Ω{},"),
 )
 
 
@@ -169,7 +187,9 @@ def test_headings_round_trip(data):
     row = st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)).map(tuple)
     family = FocalSets(np.array(data.draw(st.lists(row, min_size=1, max_size=6, unique=True))))
     headings, further = encode_headings(family, frame)
-    where, found, names = decode_headings(["object", *headings, *([] if further is None else [further])])
+    where, found, names = decode_headings(
+        ["object", *headings, *([] if further is None else [further])]
+    )
     assert where == list(range(1, len(family) + 1))
     assert found == family
     assert names == tuple(frame)
@@ -181,24 +201,29 @@ def test_usual_headings():
     assert encode_headings(family, range(3)) == (family.names(), None)
 
 
-@pytest.mark.parametrize("headings", [["a", "b"], ["∅", "Ω"], ["{0}", "{}"], ["{0}", "{0}"], ["{a}", "frame={b,c}"]])
+@pytest.mark.parametrize(
+    "headings", [["a", "b"], ["∅", "Ω"], ["{0}", "{}"], ["{0}", "{0}"], ["{a}", "frame={b,c}"]]
+)
 def test_invalid_headings(headings):
     with pytest.raises(ValueError):
         decode_headings(headings)
 
 
 def test_names_that_cannot_be_written(tmp_path):
-    partition = CredalPartition([[1, 0]], FocalSets.simple(2, empty=False, omega=False), frame=[("a",), ("b",)])
+    partition = CredalPartition(
+        [[1, 0]], FocalSets.simple(2, empty=False, omega=False), frame=[("a",), ("b",)]
+    )
     with pytest.raises(TypeError, match="cluster names"):
         write_partition(partition, tmp_path / "p.csv")
     assert names_in(tmp_path) == []
 
 
-# ---- partitions -----------------------------------------------------------------------------------------------------
+# ---- partitions ----------------------------------------------------------------------------------
 
 
 def random_partition(n=25, family=None, dtype=float, seed=0, **keywords):
-    family = FocalSets.pairs(3) if family is None else family
+    if family is None:
+        family = FocalSets.pairs(3)
     masses = np.random.default_rng(seed).dirichlet(np.full(len(family), 0.3), n).astype(dtype)
     return CredalPartition(masses, family, **keywords)
 
@@ -239,7 +264,9 @@ def test_round_trip_of_sets(tmp_path, suffix, family):
 def test_conformal_sets(tmp_path, suffix):
     path = tmp_path / f"p.{suffix}"
     partition = CredalPartition(
-        random_partition(3, FocalSets.full(3)), frame=["=a", "b", 3], index=pd.Index(list("xyz"), name="conformal_set")
+        random_partition(3, FocalSets.full(3)),
+        frame=["=a", "b", 3],
+        index=pd.Index(list("xyz"), name="conformal_set"),
     )
     sets = np.array([[True, False, False], [True, False, True], [False, False, False]])
     write_partition(partition, path, sets=sets)
@@ -247,11 +274,21 @@ def test_conformal_sets(tmp_path, suffix):
     if suffix == "npz":
         np.testing.assert_array_equal(np.load(path)["sets"], sets)
     else:
-        read = {"csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t"), "parquet": pd.read_parquet}[suffix]
-        first = "=a" if suffix == "parquet" else "'=a"  # A spreadsheet must not evaluate text.
+        read = {
+            "csv": pd.read_csv,
+            "tsv": partial(pd.read_csv, sep="\t"),
+            "parquet": pd.read_parquet,
+        }[suffix]
+        # A spreadsheet must not evaluate text.
+        if suffix == "parquet":
+            first = "=a"
+        else:
+            first = "'=a"
         assert read(path)["conformal_set"].tolist() == [first, f"{first}|3", "∅"]
     for wrong in (sets[:2], sets[:, :2], sets.astype(int), "0|3"):
-        with pytest.raises(ValueError, match=r"^sets must be a Boolean array of shape \(3, 3\), got"):
+        with pytest.raises(
+            ValueError, match=r"^sets must be a Boolean array of shape \(3, 3\), got"
+        ):
             write_partition(partition, path, sets=wrong)
 
 
@@ -275,7 +312,9 @@ def test_round_trip_of_the_index(tmp_path, suffix, index):
     write_partition(partition, tmp_path / f"p.{suffix}")
     read = read_partition(tmp_path / f"p.{suffix}")
     assert_same(read, partition)
-    assert [isinstance(name, str) for name in read.index] == [isinstance(name, str) for name in index]
+    assert [isinstance(name, str) for name in read.index] == [
+        isinstance(name, str) for name in index
+    ]
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -287,7 +326,14 @@ def test_round_trip_of_the_name_of_the_index_and_of_dates(tmp_path, suffix):
     assert pd.to_datetime(read.index).equals(partition.index)
 
 
-FRAMES = [("a", "b", "c"), (3, 1, 2), ("1", "2", "3"), ("a,b", "{c}", 'd"'), ("∅", "Ω", ""), (0.5, True, "True")]
+FRAMES = [
+    ("a", "b", "c"),
+    (3, 1, 2),
+    ("1", "2", "3"),
+    ("a,b", "{c}", 'd"'),
+    ("∅", "Ω", ""),
+    (0.5, True, "True"),
+]
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -319,7 +365,11 @@ def test_single_precision(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", ["parquet", "npz"])
 def test_round_trip_of_metadata(tmp_path, suffix):
-    metadata = {"method": "ECM", "objective": np.float64(1.5), "parameters": {"focal_sets": FocalSets.simple(2)}}
+    metadata = {
+        "method": "ECM",
+        "objective": np.float64(1.5),
+        "parameters": {"focal_sets": FocalSets.simple(2)},
+    }
     write_partition(random_partition(metadata=metadata), tmp_path / f"p.{suffix}")
     kept = read_partition(tmp_path / f"p.{suffix}").metadata
     assert kept["method"] == "ECM"
@@ -344,10 +394,19 @@ def test_content_of_a_table(tmp_path, suffix):
 
 def test_table_saved_by_a_spreadsheet(tmp_path):
     """Semicolons, decimal commas, a byte order mark, no quotation marks and another column."""
-    partition = CredalPartition([[0, 0.25, 0.75, 0], [0.5, 0, 0, 0.5]], FocalSets.full(2), index=["x", "y"])
+    partition = CredalPartition(
+        [[0, 0.25, 0.75, 0], [0.5, 0, 0, 0.5]], FocalSets.full(2), index=["x", "y"]
+    )
     write_partition(partition, tmp_path / "p.csv")
     table = pd.read_csv(tmp_path / "p.csv").assign(remark=["good", "bad"])
-    table.to_csv(tmp_path / "q.csv", sep=";", decimal=",", index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    table.to_csv(
+        tmp_path / "q.csv",
+        sep=";",
+        decimal=",",
+        index=False,
+        encoding="utf-8-sig",
+        lineterminator="\r\n",
+    )
     assert_same(read_partition(tmp_path / "q.csv"), partition)
 
 
@@ -392,7 +451,9 @@ def test_invalid_arguments(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
+)
 def test_partition_is_written_atomically(tmp_path, monkeypatch, suffix, failure):
     path = tmp_path / f"p.{suffix}"
     first = random_partition(seed=1)
@@ -401,7 +462,11 @@ def test_partition_is_written_atomically(tmp_path, monkeypatch, suffix, failure)
     def fail(*args, **keywords):
         raise failure
 
-    for owner, name in ((pd.DataFrame, "to_csv"), (pd.DataFrame, "to_parquet"), (np, "savez_compressed")):
+    for owner, name in (
+        (pd.DataFrame, "to_csv"),
+        (pd.DataFrame, "to_parquet"),
+        (np, "savez_compressed"),
+    ):
         monkeypatch.setattr(owner, name, fail)
     with pytest.raises(type(failure)):
         write_partition(random_partition(seed=2), path)

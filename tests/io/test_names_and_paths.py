@@ -12,7 +12,14 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster.apps.recipe import Recipe, read_image, read_labels
 from dempster.constraints import Constraints, read_constraints, write_constraints
-from dempster.io import read_dissimilarities, read_partition, read_r, read_table, write_partition, write_r
+from dempster.io import (
+    read_dissimilarities,
+    read_partition,
+    read_r,
+    read_table,
+    write_partition,
+    write_r,
+)
 from dempster.persistence import describe, load, save
 from tests.limits import limited, refused_or_sensible
 
@@ -30,10 +37,15 @@ NAMES = [
 def test_partitions_with_unusual_names(kind, tmp_path):
     path = tmp_path / f"partition.{kind}"
     for names in NAMES:
-        frames = [(0, 1)] if not isinstance(names[0], str) or len(names[0]) > 100 else [(0, 1), tuple(names)]
+        if not isinstance(names[0], str) or len(names[0]) > 100:
+            frames = [(0, 1)]
+        else:
+            frames = [(0, 1), tuple(names)]
         frames += [("a\rb", "c")]
         for frame in frames:
-            partition = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), names, frame=frame)
+            partition = CredalPartition(
+                [[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), names, frame=frame
+            )
             write_partition(partition, path)
             again = read_partition(path)
             assert list(again.index) == names
@@ -51,14 +63,18 @@ def test_names_that_cannot_be_encoded(kind, tmp_path):
 
 def test_clusters_with_equal_names_in_r(tmp_path):
     with pytest.raises(ValueError, match="^frame "):
-        write_r(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds")
+        write_r(
+            CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds"
+        )
 
 
 def test_formulas_are_escaped(tmp_path):
     names = ["=1+1", "+1", "-x", "@y", "\tz"]
     masses = np.eye(2)[[0, 1, 0, 1, 0]]
     frame = ("=cmd", "@other")
-    partition = CredalPartition(masses, FocalSets.simple(2, empty=False, omega=False), names, frame=frame)
+    partition = CredalPartition(
+        masses, FocalSets.simple(2, empty=False, omega=False), names, frame=frame
+    )
     write_partition(partition, tmp_path / "partition.csv")
     for row in pd.read_csv(tmp_path / "partition.csv", dtype=str, header=None).to_numpy().ravel():
         assert str(row)[0] not in "=+-@\t\r"
@@ -69,10 +85,14 @@ def test_archives_are_checked_before_they_are_read(tmp_path):
     path = tmp_path / "partition.npz"
     write_partition(partition, path)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))  # not needed, so not read
+        # not needed, so not read
+        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))
     assert read_partition(path).n_clusters == 2
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in (("membership", FocalSets.full(2).membership), ("frame", np.array(["0", "1"]))):
+        for name, array in (
+            ("membership", FocalSets.full(2).membership),
+            ("frame", np.array(["0", "1"])),
+        ):
             archive.writestr(f"{name}.npy", _npy(array))
         archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
     with limited(), pytest.raises(ValueError, match="masses .* do not match sets"):
@@ -111,14 +131,19 @@ def test_pairs_with_blanks(tmp_path):
 def test_names_of_columns_with_blanks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(" n , a ,b\nr,1,2\ns,3,4\nt,5,9\n")
-    assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {"a": {"r": 1, "s": 3, "t": 5}}
+    assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {
+        "a": {"r": 1, "s": 3, "t": 5}
+    }
     found = Recipe(path, method="ecm", clusters=2, index=" n ").run()
     assert list(found.partition.index) == ["r", "s", "t"]
 
 
 @pytest.mark.parametrize("header", ["", "object,other,answer\n"])
 def test_pairs_and_labels_without_header(header, tmp_path):
-    for objects, pairs in ((OBJECTS, "007,NA,same\nTrue,x y,different\n"), (None, "0,1,1\n4,5,0\n")):
+    for objects, pairs in (
+        (OBJECTS, "007,NA,same\nTrue,x y,different\n"),
+        (None, "0,1,1\n4,5,0\n"),
+    ):
         (tmp_path / "pairs.csv").write_text(header + pairs)
         found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
         assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[4, 5]])
@@ -160,7 +185,9 @@ def test_names_must_be_unique(tmp_path):
 PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int]
 
 
-@pytest.mark.parametrize("read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__
+)
 def test_invalid_paths_to_read(read):
     for path in PATHS:
         with pytest.raises((TypeError, ValueError), match="^path must"):
@@ -177,7 +204,8 @@ def test_invalid_paths_to_write(write):
 def test_damaged_r_files(tmp_path):
     path = tmp_path / "partition.rds"
     write_r(CredalPartition([[0, 1, 0, 0], [0, 0.5, 0.5, 0]], FocalSets.full(2), ["a", "b"]), path)
-    raw, rng = gzip.decompress(path.read_bytes()), np.random.default_rng(0)
+    raw = gzip.decompress(path.read_bytes())
+    rng = np.random.default_rng(0)
     for _ in range(200):
         data = bytearray(raw)
         for place in rng.integers(0, len(data), 3):
@@ -197,7 +225,9 @@ def _npy(array):
 
 
 def test_control_characters_are_escaped():
-    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\x1b[31mred\x07"], frame=("\x1b]0;x\x07", "b"))
+    partition = CredalPartition(
+        [[0, 1, 0, 0]], FocalSets.full(2), ["\x1b[31mred\x07"], frame=("\x1b]0;x\x07", "b")
+    )
     for text in (repr(partition), str(partition.summary())):
         assert text.replace("\n", "").isprintable()
 
@@ -209,7 +239,17 @@ def test_names_of_rows_are_text(text, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "read", [load, describe, read_r, read_partition, read_table, read_dissimilarities, read_image, read_constraints]
+    "read",
+    [
+        load,
+        describe,
+        read_r,
+        read_partition,
+        read_table,
+        read_dissimilarities,
+        read_image,
+        read_constraints,
+    ],
 )
 def test_pipes_and_devices_are_not_opened(read, tmp_path):
     suffix = {"load": "dempster", "describe": "dempster", "read_r": "rds", "read_image": "npy"}.get(

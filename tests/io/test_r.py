@@ -14,8 +14,8 @@ from dempster import CredalPartition, FocalSets
 from dempster.io import read_r, write_r
 from dempster.io.r import RValue, read_rds, write_rds
 
-# saveRDS(list(mass = matrix(c(0, 0.5, 1, 0.5), 2, dimnames = list(c("a", "\u00e9"), NULL)), F = matrix(c(0L, 1L), 2,
-# dimnames = list(NULL, "x"))), file, compress = FALSE)
+# saveRDS(list(mass = matrix(c(0, 0.5, 1, 0.5), 2, dimnames = list(c("a", "\u00e9"), NULL)), F =
+# matrix(c(0L, 1L), 2, dimnames = list(NULL, "x"))), file, compress = FALSE)
 R_FILE = b"".join(
     [
         b"X\n",
@@ -25,16 +25,25 @@ R_FILE = b"".join(
         bytes.fromhex("00000402 00000001 00040009 00000003")
         + b"dim"
         + bytes.fromhex("0000000d 00000002 00000002 00000002"),
-        bytes.fromhex("00000402 00000001 00040009 00000008") + b"dimnames" + bytes.fromhex("00000013 00000002"),
+        bytes.fromhex("00000402 00000001 00040009 00000008")
+        + b"dimnames"
+        + bytes.fromhex("00000013 00000002"),
         bytes.fromhex("00000010 00000002 00040009 00000001") + b"a",
         bytes.fromhex("00008009 00000002") + "é".encode(),
         bytes.fromhex("000000fe 000000fe"),  # no column names; end of the attributes
         bytes.fromhex("0000020d 00000002 00000000 00000001"),
-        bytes.fromhex("00000402 000001ff 0000000d 00000002 00000002 00000001"),  # reference to "dim"
-        bytes.fromhex("00000402 000002ff 00000013 00000002 000000fe 00000010 00000001 00040009 00000001") + b"x",
+        # reference to "dim"
+        bytes.fromhex("00000402 000001ff 0000000d 00000002 00000002 00000001"),
+        bytes.fromhex(
+            "00000402 000002ff 00000013 00000002 000000fe 00000010 00000001 00040009 00000001"
+        )
+        + b"x",
         bytes.fromhex("000000fe"),
         bytes.fromhex("00000402 00000001 00040009 00000005") + b"names",
-        bytes.fromhex("00000010 00000002 00040009 00000004") + b"mass" + bytes.fromhex("00040009 00000001") + b"F",
+        bytes.fromhex("00000010 00000002 00040009 00000004")
+        + b"mass"
+        + bytes.fromhex("00040009 00000001")
+        + b"F",
         bytes.fromhex("000000fe"),
     ]
 )
@@ -91,14 +100,32 @@ def test_components_equal_those_of_evclust(path):
             write_r(CredalPartition(wanted["mass"], FocalSets(wanted["F"] == 1)), path)
             found = read_rds(path)
             assert found.texts("class") == ["credpart"]
-            for name in ("conf", "mass.n", "pl", "pl.n", "bel", "bel.n", "p", "betp", "betp.n", "N"):
+            for name in (
+                "conf",
+                "mass.n",
+                "pl",
+                "pl.n",
+                "bel",
+                "bel.n",
+                "p",
+                "betp",
+                "betp.n",
+                "N",
+            ):
                 value = found.get(name).matrix().reshape(wanted[name.replace(".", "_")].shape)
-                np.testing.assert_allclose(value, wanted[name.replace(".", "_")], rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(
+                    value, wanted[name.replace(".", "_")], rtol=1e-9, atol=1e-12
+                )
             clear = {name: wanted[f"{name}_tied"] == 0 for name in ("y_pl", "y_bel", "Y")}
             for name, untied in (("y.pl", clear["y_pl"]), ("y.bel", clear["y_bel"])):
-                assert (found.get(name).values[untied] - 1).tolist() == wanted[name.replace(".", "_")][untied].tolist()
+                assert (found.get(name).values[untied] - 1).tolist() == wanted[
+                    name.replace(".", "_")
+                ][untied].tolist()
             assert found.get("Y").matrix()[clear["Y"]].tolist() == wanted["Y"][clear["Y"]].tolist()
-            assert found.get("Ynd").matrix()[clear["y_bel"]].tolist() == wanted["Ynd"][clear["y_bel"]].tolist()
+            assert (
+                found.get("Ynd").matrix()[clear["y_bel"]].tolist()
+                == wanted["Ynd"][clear["y_bel"]].tolist()
+            )
             for k, members in enumerate(found.get("upper.approx").values):
                 expected = np.flatnonzero(wanted["upper_approx"][:, k])
                 assert set(members.values - 1) ^ set(expected) <= set(np.flatnonzero(~clear["Y"]))
@@ -106,7 +133,9 @@ def test_components_equal_those_of_evclust(path):
 
 def test_agreement_with_rdata(path):
     rdata = pytest.importorskip("rdata")
-    write_r(CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2), ["u", "ö"]), path)
+    write_r(
+        CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2), ["u", "ö"]), path
+    )
     with pytest.warns(UserWarning, match="credpart"):
         theirs = rdata.read_rds(path)
     assert np.asarray(theirs["mass"]).tolist() == [[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]]
@@ -130,9 +159,14 @@ def assert_rejected(path):
 def test_files_without_a_partition(path):
     write_rds(RValue(np.arange(3.0)), path)
     assert_rejected(path)
-    write_rds(RValue([RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}), path)
+    write_rds(
+        RValue([RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}), path
+    )
     assert_rejected(path)
-    write_rds(RValue([RValue(np.ones(2)), RValue(np.full(1, 2.0))], {"names": RValue(["mass", "F"])}), path)
+    write_rds(
+        RValue([RValue(np.ones(2)), RValue(np.full(1, 2.0))], {"names": RValue(["mass", "F"])}),
+        path,
+    )
     assert_rejected(path)
     for data in (b"", b"A\n2\n", b"RDX3\nX\n"):
         path.write_bytes(data)

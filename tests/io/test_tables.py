@@ -12,7 +12,7 @@ import pytest
 from dempster.io import dialect, read_dissimilarities, read_partition, read_table
 from tests.limits import limited, refused_or_sensible
 
-# ---- text files -----------------------------------------------------------------------------------------------------
+# ---- text files ----------------------------------------------------------------------------------
 
 TEXTS = {
     "comma": "name,a,b\nx,1.5,2\ny,3.25,4\n",
@@ -45,7 +45,9 @@ def test_text_formats(tmp_path, text, suffix):
     assert table["b"].tolist() == [2, 4]
 
 
-@pytest.mark.parametrize(("text", "rows"), [("1,2\n3,4\n", [[1, 2], [3, 4]]), ("1,5;2\n3;4,5\n", [[1.5, 2], [3, 4.5]])])
+@pytest.mark.parametrize(
+    ("text", "rows"), [("1,2\n3,4\n", [[1, 2], [3, 4]]), ("1,5;2\n3;4,5\n", [[1.5, 2], [3, 4.5]])]
+)
 def test_table_without_header(tmp_path, text, rows):
     path = tmp_path / "t.csv"
     path.write_text(text)
@@ -67,7 +69,9 @@ def test_all_formats_contain_the_same_table(tmp_path):
     table.to_feather(tmp_path / "t.feather")
     np.save(tmp_path / "t.npy", values)
     for name in ("t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.npy"):
-        pd.testing.assert_frame_equal(read_table(tmp_path / name), table, check_exact=True, obj=name)
+        pd.testing.assert_frame_equal(
+            read_table(tmp_path / name), table, check_exact=True, obj=name
+        )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -124,7 +128,14 @@ def test_invalid_files(tmp_path, name, content, match):
 
 
 @pytest.mark.parametrize(
-    "array", [np.arange(3.0), np.zeros((2, 2, 2)), np.array([["a", "b"]]), np.array([[1j]]), np.array([[True]])]
+    "array",
+    [
+        np.arange(3.0),
+        np.zeros((2, 2, 2)),
+        np.array([["a", "b"]]),
+        np.array([[1j]]),
+        np.array([[True]]),
+    ],
 )
 def test_invalid_arrays(tmp_path, array):
     np.save(tmp_path / "t.npy", array)
@@ -136,7 +147,9 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
     np.save(tmp_path / "t.npy", np.array([[{}, 1]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="cannot read t.npy"):
         read_table(tmp_path / "t.npy")
-    np.savez(tmp_path / "p.npz", masses=np.array([{}], dtype=object), membership=[[True]], frame=["0"])
+    np.savez(
+        tmp_path / "p.npz", masses=np.array([{}], dtype=object), membership=[[True]], frame=["0"]
+    )
     with pytest.raises(ValueError, match="cannot read p.npz"):
         read_partition(tmp_path / "p.npz")
 
@@ -156,7 +169,10 @@ TABLES = {
     "missing word first": ("NA,1.5\n1,2\n3,4", {"x1": [None, 1, 3], "x2": [1.5, 2, 4]}),
     "thousands in tabs": ("a\tb\n1,234\t5\n2,345\t6", "decimal"),
     "decimals in tabs": ("a\tb\n1,5\t5\n2,25\t6", {"a": [1.5, 2.25], "b": [5, 6]}),
-    "semicolon in a text column": ("a,b,c\n1,x;y,2\n2,x;z,3", {"a": [1, 2], "b": ["x;y", "x;z"], "c": [2, 3]}),
+    "semicolon in a text column": (
+        "a,b,c\n1,x;y,2\n2,x;z,3",
+        {"a": [1, 2], "b": ["x;y", "x;z"], "c": [2, 3]},
+    ),
     "bar in a text column": ("a,b\n1,x|y\n2,x|z", {"a": [1, 2], "b": ["x|y", "x|z"]}),
     "tab in a text column": ("a,b\n1,x\ty\n2,x\tz", {"a": [1, 2], "b": ["x\ty", "x\tz"]}),
     "blanks and decimal commas": ("1,5 2,5\n3,5 4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
@@ -171,7 +187,10 @@ TABLES = {
     "prices first": ("$5,-$6\n$7,$8", {"x1": [5, 7], "x2": [-6, 8]}),
     "shares first": ("5 %|6 %\n7 %|8 %", {"x1": [5, 7], "x2": [6, 8]}),
     "thousands first": ("1,168.5;2\n376.5;3", {"x1": [1168.5, 376.5], "x2": [2, 3]}),
-    "prices under names of two words": ("x y|b\n1,5 €|2 €\n2,5 €|3 €", {"x y": [1.5, 2.5], "b": [2, 3]}),
+    "prices under names of two words": (
+        "x y|b\n1,5 €|2 €\n2,5 €|3 €",
+        {"x y": [1.5, 2.5], "b": [2, 3]},
+    ),
     "names and a price first": ("rose,$5\ntulip,$6", "header"),
     "one column of thousands": ("a\n198,465.5\n-163,958.7", {"a": [198465.5, -163958.7]}),
     "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
@@ -185,26 +204,50 @@ TABLES = {
     ),
     "quoted powers of ten": ('"a"\n"9,177e-01"\n"1,25e+00"', {"a": [0.9177, 1.25]}),
     "quoted thousands": ('a,b\n"3,500",1\n"1,250",2', {"a": [3500, 1250]}),
-    "quoted commas beside points": ('a,b\n"3,5",1.5\n"4,5",2', {"a": ["3,5", "4,5"], "b": [1.5, 2]}),
+    "quoted commas beside points": (
+        'a,b\n"3,5",1.5\n"4,5",2',
+        {"a": ["3,5", "4,5"], "b": [1.5, 2]},
+    ),
     "prices without a name": ("19,99\n4,99\n24,50", "decimal"),
     "zeros without a name": ("862000,0\n-288,0\n69,0", "decimal"),
     "powers of ten without a name": ("-5,52E+01\n1,50E+00", "decimal"),
     "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
     "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
-    "names of rows and a delimiter at the end": ("a;b;\nr1;3;4;\nr2;5;6;", {"a": [3, 5], "b": [4, 6]}),
-    "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "names of rows and a delimiter at the end": (
+        "a;b;\nr1;3;4;\nr2;5;6;",
+        {"a": [3, 5], "b": [4, 6]},
+    ),
+    "carriage returns, an empty line and a corner": (
+        "\r,a,b\rr1,1,2\r\rr2,3,4\r",
+        {"a": [1, 3], "b": [2, 4]},
+    ),
     "a cell more, and no names of rows": ("Temp. °C\na;b\na;b\na;c", "delimiter"),
     "names of rows under a name with blanks": ("t [s]\nr1; 2.5\nr2; 3.5", {"t [s]": [2.5, 3.5]}),
     "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
-    "zeros and three decimals": ("a;b\n0;458.211\n548.731;0\n12.500;1.250", {"a": [0, 548.731, 12.5]}),
+    "zeros and three decimals": (
+        "a;b\n0;458.211\n548.731;0\n12.500;1.250",
+        {"a": [0, 548.731, 12.5]},
+    ),
     "two whole numbers or a fraction": ("1,5\n", "decimal"),
     "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
-    "names of rows between blanks, decimal commas": ("y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5", "' '"),
+    "names of rows between blanks, decimal commas": (
+        "y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5",
+        "' '",
+    ),
     "names of rows or commas": ("a\nr1 10,93\nr2 11,5", "delimiter=' '"),
     "units that occur again": ("a\n3 kg\n3 kg", {"a": ["3 kg", "3 kg"]}),
-    "words under a quoted name": ('"a b"\ndark green\nred wine', {"a b": ["dark green", "red wine"]}),
-    "names of rows between tabs": ('"a b"\t"c"\nr1\t1\tx\nr2\t2\ty', {"a b": [1, 2], "c": ["x", "y"]}),
-    "names of rows and empty cells between tabs": ("a\tc\nr1\t\t5.5\nr2\t\t6.5", {"a": [None, None], "c": [5.5, 6.5]}),
+    "words under a quoted name": (
+        '"a b"\ndark green\nred wine',
+        {"a b": ["dark green", "red wine"]},
+    ),
+    "names of rows between tabs": (
+        '"a b"\t"c"\nr1\t1\tx\nr2\t2\ty',
+        {"a b": [1, 2], "c": ["x", "y"]},
+    ),
+    "names of rows and empty cells between tabs": (
+        "a\tc\nr1\t\t5.5\nr2\t\t6.5",
+        {"a": [None, None], "c": [5.5, 6.5]},
+    ),
     "one line with a number sign": ("#1\n", {}),
     "remarks over blanks": ("% written by hand\n% x y\n1.5 2.5\n3.5 4.5", UNREADABLE),
     "a title and empty cells": ("My data,,\n,,\na,b,c\n1,2,3\n4,5,6", UNREADABLE),
@@ -213,13 +256,25 @@ TABLES = {
     "single quotation marks around names": ("'a'\t'b'\n1\t2\n3\t4", {"'a'": [1, 3], "'b'": [2, 4]}),
     "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
     "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', UNREADABLE),
-    "names with blanks above columns between more": ("sample id   value\nA1          1.5\nA2          2.5", UNREADABLE),
-    "names with blanks and prices": ("Temp. °C;b\n98.88 €;?\n-33.09 €;M", {"Temp. °C": [98.88, -33.09]}),
+    "names with blanks above columns between more": (
+        "sample id   value\nA1          1.5\nA2          2.5",
+        UNREADABLE,
+    ),
+    "names with blanks and prices": (
+        "Temp. °C;b\n98.88 €;?\n-33.09 €;M",
+        {"Temp. °C": [98.88, -33.09]},
+    ),
     "prices under a name of two words": ("t [s]\n22 €\n4 €", {"t [s]": [22, 4]}),
     "JSON": ('{"a":1,"b":2}\n{"a":3,"b":4}', UNREADABLE),
     "HTML": ("<html><body>\n<table>\n<tr><td>1</td></tr>", UNREADABLE),
-    "names of rows as in R, between blanks": ('"a" "b"\n"x" 1.5 2\n"y" 3.25 4', {"a": [1.5, 3.25], "b": [2, 4]}),
-    "quoted names with delimiters": ('name,a\n"Smith, Ann",1\n"Jones; Bob",2', {"name": ["Smith, Ann", "Jones; Bob"]}),
+    "names of rows as in R, between blanks": (
+        '"a" "b"\n"x" 1.5 2\n"y" 3.25 4',
+        {"a": [1.5, 3.25], "b": [2, 4]},
+    ),
+    "quoted names with delimiters": (
+        'name,a\n"Smith, Ann",1\n"Jones; Bob",2',
+        {"name": ["Smith, Ann", "Jones; Bob"]},
+    ),
     "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
     "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
     "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
@@ -232,8 +287,14 @@ TABLES = {
     "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
     "a delimiter in the name alone": ("rate|x\n1\n2", UNREADABLE),
     "line ends between blanks": ('"a" "b"\n"x\ny" 2\n"z" 3', {"b": [2, 3]}),
-    "words of programs for missing": ("a;b\n#NULL!;1,5\n3;#NV\n4;#DIV/0!", {"a": [None, 3, 4], "b": [1.5, None, None]}),
-    "thousands between blanks of typographers": ("a;b\n1\u202f234,5 %;x\n12,5 %;y", {"a": [1234.5, 12.5]}),
+    "words of programs for missing": (
+        "a;b\n#NULL!;1,5\n3;#NV\n4;#DIV/0!",
+        {"a": [None, 3, 4], "b": [1.5, None, None]},
+    ),
+    "thousands between blanks of typographers": (
+        "a;b\n1\u202f234,5 %;x\n12,5 %;y",
+        {"a": [1234.5, 12.5]},
+    ),
     "two commas": ("a\tb\n1,234,567\tx\n234,567\ty", {"a": [1234567, 234567]}),
     "two points": ("a;b\n1.234.567;x\n2.345.678;y", {"a": [1234567, 2345678]}),
     "two points or one": ("a;b\n1.234.567;x\n345.678;y", "decimal"),
@@ -241,7 +302,10 @@ TABLES = {
         "a;b;last, first\n0,5;x;u\n1,5;y;v",
         {"a": [0.5, 1.5], "b": ["x", "y"], "last, first": ["u", "v"]},
     ),
-    "one object between blanks": ('a "b c" d\n-1,5 1/2/20 2/2/20', {"a": [-1.5], "b c": ["1/2/20"]}),
+    "one object between blanks": (
+        'a "b c" d\n-1,5 1/2/20 2/2/20',
+        {"a": [-1.5], "b c": ["1/2/20"]},
+    ),
     "one object between tabs": ("a b\tc\n5\t3 kg", {"a b": [5], "c": ["3 kg"]}),
     "a number sign in a name": ("#id|b\n|x\n2|y", {"#id": [None, 2], "b": ["x", "y"]}),
     "a title": ("My data\n\na,b,c\n1,2,3\n4,5,6", UNREADABLE),
@@ -249,9 +313,15 @@ TABLES = {
     "a title over numbers": ("My data\n1.5,2.5\n4,5", UNREADABLE),
     "a remark over numbers": ("# 12 objects\n1,2.5\n4,5", UNREADABLE),
     "a remark over blanks": ("# x y\n1 234\n5 678", UNREADABLE),
-    "numbers of columns and rows as pandas writes them": (",0,1\n0,1.5,2\n1,3,4", {"0": [1.5, 3], "1": [2, 4]}),
+    "numbers of columns and rows as pandas writes them": (
+        ",0,1\n0,1.5,2\n1,3,4",
+        {"0": [1.5, 3], "1": [2, 4]},
+    ),
     "years beside an empty corner": (",2019,2020\nA,1.5,2\nB,3,4", "header=True"),
-    "an object that begins with an empty cell": (",1.5,2\n3,4,5", {"x1": [None, 3], "x2": [1.5, 4], "x3": [2, 5]}),
+    "an object that begins with an empty cell": (
+        ",1.5,2\n3,4,5",
+        {"x1": [None, 3], "x2": [1.5, 4], "x3": [2, 5]},
+    ),
     "a remark": ("a,b\n1,2\n# as told; later\n3,4", UNREADABLE),
     "a rule": ("a,b\n1,2\n--------\n3,4", UNREADABLE),
     "a cell more in one line": ("a b c\n1 2 3\n1 2 3 4\n5 6 7", UNREADABLE),
@@ -271,7 +341,9 @@ def test_table_layouts(which, tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode())
     if isinstance(expected, str):
-        refused_or_sensible(lambda: read_table(path), lambda table: None if not expected else 1 / 0, expected)
+        refused_or_sensible(
+            lambda: read_table(path), lambda table: None if not expected else 1 / 0, expected
+        )
         return
     table = read_table(path)
     for name, values in expected.items():
@@ -286,7 +358,11 @@ def test_table_layouts(which, tmp_path):
         ("a\tb\n1,234\t5", {"decimal": ","}, {"a": [1.234], "b": [5]}),
         ("19,99\n4,99\n24,50", {"decimal": ","}, {"x1": [19.99, 4.99, 24.5]}),
         ("19,99\n4,99\n24,50", {"delimiter": ","}, {"x1": [19, 4, 24], "x2": [99, 99, 50]}),
-        ("a;b\n1.234;1\n999;2\n2.345;3", {"decimal": ","}, {"a": [1234, 999, 2345], "b": [1, 2, 3]}),
+        (
+            "a;b\n1.234;1\n999;2\n2.345;3",
+            {"decimal": ","},
+            {"a": [1234, 999, 2345], "b": [1, 2, 3]},
+        ),
         ('"a","b"\n"1,5","2,5"', {"decimal": ","}, {"a": [1.5], "b": [2.5]}),
         ('a,b\n"1,5",1.234\n"2,5",3.456', {"decimal": ","}, {"a": [1.5, 2.5], "b": [1234, 3456]}),
         ("a^b\n1^2\n3^4", {"delimiter": "^"}, {"a": [1, 3], "b": [2, 4]}),
@@ -321,7 +397,9 @@ SUSPECTS = {
 @pytest.mark.parametrize("which", SUSPECTS)
 def test_warning_about_text_that_looks_like_numbers(which, tmp_path):
     cells, suspect = SUSPECTS[which]
-    (tmp_path / "table.csv").write_text("a,b\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    (tmp_path / "table.csv").write_text(
+        "a,b\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells))
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_table(tmp_path / "table.csv")
@@ -363,9 +441,15 @@ def test_encoding_is_not_confused(raw, name, tmp_path):
 SHEETS = {
     "no names": ([[1.5, 2], [3, 4]], {"x1": [1.5, 3], "x2": [2, 4]}),
     "years as names": ([["a", 2019], [3, 4]], "header=True"),
-    "numbers of columns and rows": ([[None, 0, 1], [0, 5.5, 6], [1, 7, 8]], {"0": [5.5, 7], "1": [6, 8]}),
+    "numbers of columns and rows": (
+        [[None, 0, 1], [0, 5.5, 6], [1, 7, 8]],
+        {"0": [5.5, 7], "1": [6, 8]},
+    ),
     "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
-    "titles": ([["My data", None], [None, None], ["in m", None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
+    "titles": (
+        [["My data", None], [None, None], ["in m", None], ["a", "b"], [1, 2]],
+        {"a": [1], "b": [2]},
+    ),
     "a single number in the first row": ([[3, None], [1, 2]], {"x1": [3, 1]}),
     "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
     "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
@@ -409,7 +493,9 @@ def test_cells_that_mean_missing_values(suffix, tmp_path):
     path = tmp_path / f"t.{suffix}"
     table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
     found = read_table(path, na_values=["-999", "none seen"])
-    np.testing.assert_array_equal(found.isna(), [[False] * 3, [True, True, False], [False, False, True]])
+    np.testing.assert_array_equal(
+        found.isna(), [[False] * 3, [True, True, False], [False, False, True]]
+    )
     assert found["a"].dtype.kind == "f"
 
 
@@ -453,13 +539,21 @@ def test_row_names_of_other_formats(tmp_path):
     pytest.importorskip("openpyxl")
     pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)
     assert list(read_table(tmp_path / "table.xlsx", index_col="id").index) == ["007", "010"]
-    pd.DataFrame({"x": [1, 2]}, index=pd.Index(["007", "010"], name="id")).to_parquet(tmp_path / "table.parquet")
+    pd.DataFrame({"x": [1, 2]}, index=pd.Index(["007", "010"], name="id")).to_parquet(
+        tmp_path / "table.parquet"
+    )
     assert list(read_table(tmp_path / "table.parquet", index_col="id").index) == ["007", "010"]
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"delimiter": ",,"}, {"delimiter": 5}, {"decimal": "x"}, {"header": "yes"}, {"delimiter": ",", "decimal": ","}],
+    [
+        {"delimiter": ",,"},
+        {"delimiter": 5},
+        {"decimal": "x"},
+        {"header": "yes"},
+        {"delimiter": ",", "decimal": ","},
+    ],
 )
 def test_invalid_options(options, tmp_path):
     (tmp_path / "table.csv").write_text("a,b\n1,2")
@@ -485,7 +579,9 @@ def test_decompression_bomb(tmp_path):
 
 def test_compressed_sheets_must_not_fill_the_memory(tmp_path):
     pytest.importorskip("openpyxl")
-    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+    with zipfile.ZipFile(
+        tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED, compresslevel=1
+    ) as file:
         file.writestr("[Content_Types].xml", bytes(150 << 20))
     with pytest.raises(ValueError, match=r"bomb\.xlsx: .* are implausible"):
         read_table(tmp_path / "bomb.xlsx")
@@ -512,7 +608,9 @@ def test_lines_are_limited(tmp_path, monkeypatch):
     ],
 )
 def test_numbers_with_units_and_separators(tmp_path, cells, values, description):
-    (tmp_path / "t.csv").write_text("name,x\n" + "".join(f"n{i},{cell}\n" for i, cell in enumerate(cells)))
+    (tmp_path / "t.csv").write_text(
+        "name,x\n" + "".join(f"n{i},{cell}\n" for i, cell in enumerate(cells))
+    )
     table = read_table(tmp_path / "t.csv")
     np.testing.assert_array_equal(table["x"], values)
     assert description in table.attrs["converted"]["x"]
@@ -543,7 +641,8 @@ def test_decimal_commas_and_points_for_thousands(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "name"), [("utf-8", None), ("utf-8-sig", None), ("utf-16", "UTF-16"), ("cp1252", "Windows-1252")]
+    ("encoding", "name"),
+    [("utf-8", None), ("utf-8-sig", None), ("utf-16", "UTF-16"), ("cp1252", "Windows-1252")],
 )
 @pytest.mark.parametrize("packed", [False, True])
 def test_encodings(tmp_path, encoding, name, packed):
@@ -670,7 +769,8 @@ def write_matlab(path, **variables):
     from scipy.io import savemat
     from scipy.io.matlab import MatlabObject
 
-    if "dataset" in variables:  # an object of PRTools, which MATLAB saves like a structure with a class name
+    # an object of PRTools, which MATLAB saves like a structure with a class name
+    if "dataset" in variables:
         data, classes = variables["dataset"]
         fields = np.empty((1, 1), dtype=[("data", object), ("nlab", object), ("name", object)])
         fields[0, 0] = (np.array(data, dtype=float), np.array(classes)[:, None], "towns")
@@ -691,7 +791,10 @@ def test_matlab_files(variables, tmp_path):
     write_matlab(tmp_path / "d.mat", **variables)
     found = read_dissimilarities(tmp_path / "d.mat")
     np.testing.assert_array_equal(found, _THREE)
-    expected = [1, 2, 2] if {"labels", "dataset"} & set(variables) else None
+    if {"labels", "dataset"} & set(variables):
+        expected = [1, 2, 2]
+    else:
+        expected = None
     classes = found.attrs.get("classes")
     assert (None if classes is None else classes.tolist()) == expected
 

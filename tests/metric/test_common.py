@@ -12,7 +12,15 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.constraints import Constraints
 from dempster.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
 
-CHECKED = [PCCA(max_pairs=300), KPCCA(max_pairs=300, n_init=1), FDA(), KFDA(), LFDA(), MMC(), DMLEig()]
+CHECKED = [
+    PCCA(max_pairs=300),
+    KPCCA(max_pairs=300, n_init=1),
+    FDA(),
+    KFDA(),
+    LFDA(),
+    MMC(),
+    DMLEig(),
+]
 VARIANTS = [
     PCCA(init="random", regularization=0.1, max_pairs=300),
     KPCCA(kernel="precomputed", max_pairs=300, n_init=1),
@@ -23,7 +31,9 @@ VARIANTS = [
 
 def expected_failures(estimator):
     if isinstance(estimator, KPCCA) and estimator.kernel == "precomputed":
-        return {"check_positive_only_tag_during_fit": "centered kernel values are not positive semidefinite"}
+        return {
+            "check_positive_only_tag_during_fit": "centered kernel values are not positive semidefinite"
+        }
     return {}
 
 
@@ -40,7 +50,12 @@ def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)
 
 
-FROM_PAIRS = [PCCA(random_state=0), KPCCA(random_state=0), MMC(random_state=0), DMLEig(random_state=0)]
+FROM_PAIRS = [
+    PCCA(random_state=0),
+    KPCCA(random_state=0),
+    MMC(random_state=0),
+    DMLEig(random_state=0),
+]
 FROM_LABELS = [FDA(), KFDA(), LFDA()]
 LEARNERS = FROM_PAIRS + FROM_LABELS
 LINEAR = [e for e in LEARNERS if not isinstance(e, KPCCA | KFDA)]
@@ -68,16 +83,21 @@ def pairs(iris):
 def fitted(learner, iris, pairs):
     X, known, _ = iris
     learner = clone(learner)
-    return learner.fit(X, constraints=pairs) if type(learner) in map(type, FROM_PAIRS) else learner.fit(X, known)
+    if type(learner) in map(type, FROM_PAIRS):
+        return learner.fit(X, constraints=pairs)
+    return learner.fit(X, known)
 
 
-# ---- results --------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 @named(LEARNERS)
 def test_fit_transform_equals_transform(learner, iris, pairs):
     X, known, _ = iris
-    supervision = {"constraints": pairs} if type(learner) in map(type, FROM_PAIRS) else {"y": known}
+    if type(learner) in map(type, FROM_PAIRS):
+        supervision = {"constraints": pairs}
+    else:
+        supervision = {"y": known}
     Z = clone(learner).fit_transform(X, **supervision)
     model = fitted(learner, iris, pairs)
     np.testing.assert_array_equal(Z, model.transform(X))
@@ -107,7 +127,8 @@ def test_objective_and_history(learner, iris, pairs):
 
 @named(LEARNERS)
 def test_same_seed_same_result(learner, iris, pairs):
-    first, second = fitted(learner, iris, pairs), fitted(learner, iris, pairs)
+    first = fitted(learner, iris, pairs)
+    second = fitted(learner, iris, pairs)
     np.testing.assert_array_equal(first.components_, second.components_)
 
 
@@ -123,14 +144,17 @@ def test_classes_are_better_separated(learner, iris, pairs):
     assert ratio(fitted(learner, iris, pairs).transform(X)) > 1.2 * ratio(X)
 
 
-# ---- invariances ----------------------------------------------------------------------------------------------------
+# ---- invariances ---------------------------------------------------------------------------------
 
 
 @named(FROM_PAIRS)
 def test_order_and_direction_of_pairs_do_not_matter(learner, iris, pairs):
     rng = np.random.default_rng(1)
-    shuffled = Constraints(rng.permutation(pairs.must_link)[:, ::-1], rng.permutation(pairs.cannot_link)[:, ::-1])
-    model, other = fitted(learner, iris, pairs), fitted(learner, iris, shuffled)
+    shuffled = Constraints(
+        rng.permutation(pairs.must_link)[:, ::-1], rng.permutation(pairs.cannot_link)[:, ::-1]
+    )
+    model = fitted(learner, iris, pairs)
+    other = fitted(learner, iris, shuffled)
     np.testing.assert_array_equal(model.components_, other.components_)
 
 
@@ -154,11 +178,14 @@ def test_unlabeled_objects_do_not_matter(learner, iris):
     if "init" in learner.get_params():
         learner.set_params(init="random", n_init=1)  # so do principal directions
     labelled = known >= 0
-    with_all, without = clone(learner).fit(X, known), clone(learner).fit(X[labelled], known[labelled])
+    with_all = clone(learner).fit(X, known)
+    without = clone(learner).fit(X[labelled], known[labelled])
     if isinstance(learner, PCCA):  # random starts are combinations of all objects
         assert with_all.objective_ == pytest.approx(without.objective_, rel=1e-3)
     else:
-        np.testing.assert_allclose(with_all.transform(X), without.transform(X), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(
+            with_all.transform(X), without.transform(X), rtol=1e-8, atol=1e-10
+        )
 
 
 @named(LEARNERS)
@@ -193,7 +220,7 @@ def test_pairs_are_drawn_beyond_max_pairs(learner, iris, monkeypatch):
     assert not np.array_equal(first, learner.set_params(random_state=1).fit(X, known).components_)
 
 
-# ---- tables and precision -------------------------------------------------------------------------------------------
+# ---- tables and precision ------------------------------------------------------------------------
 
 
 @named(LEARNERS)
@@ -216,10 +243,14 @@ def test_tables(learner, iris, pairs):
 def test_single_precision_is_kept(learner, iris, pairs):
     X, known, y = iris
     double = fitted(learner, iris, pairs).transform(X)
-    single = fitted(learner, (X.astype(np.float32), known, y), pairs).transform(X.astype(np.float32))
+    single = fitted(learner, (X.astype(np.float32), known, y), pairs).transform(
+        X.astype(np.float32)
+    )
     assert single.dtype == np.float32
     # Features are determined up to a rotation, and a flat minimum only approximately.
-    np.testing.assert_allclose(distances(single), distances(double), atol=0.02 * distances(double).max())
+    np.testing.assert_allclose(
+        distances(single), distances(double), atol=0.02 * distances(double).max()
+    )
 
 
 def distances(Z):
@@ -232,7 +263,7 @@ def test_in_a_pipeline(iris):
     assert Z.shape == (150, 2)
 
 
-# ---- invalid input --------------------------------------------------------------------------------------------------
+# ---- invalid input -------------------------------------------------------------------------------
 
 X4 = np.array([[0.0, 0.0], [0.1, 1.0], [1.0, 0.2], [1.1, 0.9]])
 Y4 = np.array([0, 0, 1, 1])
@@ -246,7 +277,8 @@ def test_no_supervision(learner):
 
 @named(FROM_PAIRS)
 def test_invalid_constraints(learner):
-    learner, pairs = clone(learner), Constraints([(0, 1)], [(1, 2)])
+    learner = clone(learner)
+    pairs = Constraints([(0, 1)], [(1, 2)])
     for invalid in (
         Constraints(),
         [(0, 1)],
@@ -312,12 +344,16 @@ def test_too_many_components(learner):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_constant_column_has_no_weight(learner):
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(40, 2)) + np.repeat([[0, 0], [4, 0]], 20, axis=0), np.full(40, 3.0)])
+    X = np.column_stack(
+        [rng.normal(size=(40, 2)) + np.repeat([[0, 0], [4, 0]], 20, axis=0), np.full(40, 3.0)]
+    )
     y = np.repeat([0, 1], 20)
     model = clone(learner).fit(X, y)
     if isinstance(learner, KPCCA | KFDA):
         plain = clone(learner).fit(X[:, :2], y)
-        np.testing.assert_allclose(model.transform(X), plain.transform(X[:, :2]), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            model.transform(X), plain.transform(X[:, :2]), rtol=1e-5, atol=1e-6
+        )
     else:
         np.testing.assert_allclose(model.components_[:, 2], 0, atol=1e-9)
 

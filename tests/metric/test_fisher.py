@@ -19,9 +19,11 @@ def wine():
 
 
 def scatters(X, y):
-    within, between = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1],) * 2)
+    within = np.zeros((X.shape[1],) * 2)
+    between = np.zeros((X.shape[1],) * 2)
     for k in np.unique(y):
-        deviation, shift = X[y == k] - X[y == k].mean(0), X[y == k].mean(0) - X.mean(0)
+        deviation = X[y == k] - X[y == k].mean(0)
+        shift = X[y == k].mean(0) - X.mean(0)
         within += deviation.T @ deviation
         between += (y == k).sum() * np.outer(shift, shift)
     return within, between
@@ -32,7 +34,7 @@ def assert_collinear(a, b):
         np.testing.assert_allclose(abs(np.corrcoef(u, v)[0, 1]), 1, atol=1e-6)
 
 
-# ---- FDA ------------------------------------------------------------------------------------------------------------
+# ---- FDA -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ridge", [0, 1e-3, 0.5])
@@ -50,7 +52,8 @@ def test_fda_solves_the_generalized_eigenproblem(wine, ridge):
 
 def test_fda_without_ridge_is_linear_discriminant_analysis(wine):
     X, y = wine
-    ours, theirs = FDA(regularization=0).fit(X, y), LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    ours = FDA(regularization=0).fit(X, y)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     assert_collinear(ours.transform(X), theirs.transform(X))
 
 
@@ -58,7 +61,11 @@ def test_shrinkage_of_scikit_learn_is_different(wine):
     """Shrinkage of LinearDiscriminantAnalysis also changes the scatter between classes."""
     X, y = wine
     ridge = 0.5
-    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge / (1 + ridge)).fit(X, y).transform(X)
+    theirs = (
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge / (1 + ridge))
+        .fit(X, y)
+        .transform(X)
+    )
     ours = FDA(regularization=ridge).fit_transform(X, y)
     assert abs(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1]) < 1 - 1e-6
 
@@ -79,11 +86,14 @@ def test_fda_of_fewer_objects_than_attributes():
 def test_features_that_separate_by_chance_are_bounded():
     """With two objects per class, the scatter within classes vanishes in most directions."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(6, 30)), np.repeat([0, 1, 2], 2)
+    X = rng.normal(size=(6, 30))
+    y = np.repeat([0, 1, 2], 2)
     Z = FDA(regularization=1e-9).fit_transform(X, y)
     within, _ = scatters(X, y)
     bound = 6 * 100 / (1e-9 * np.trace(within) / 30)
-    assert (FDA(regularization=1e-9).fit(X, y).components_ ** 2).sum(axis=1).max() <= bound * (1 + 1e-6)
+    assert (FDA(regularization=1e-9).fit(X, y).components_ ** 2).sum(axis=1).max() <= bound * (
+        1 + 1e-6
+    )
     assert np.isfinite(Z).all()
 
 
@@ -118,16 +128,18 @@ def test_maximum_number_of_features(learner, wine):
         learner(3).fit(*wine)
 
 
-# ---- KFDA -----------------------------------------------------------------------------------------------------------
+# ---- KFDA ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 0.1])
 def test_kfda_solves_the_generalized_eigenproblem(wine, ridge):
     X, y = wine
-    X, y = X[::3], y[::3]
+    X = X[::3]
+    y = y[::3]
     n = len(y)
     K = rbf_kernel(X, gamma=0.05)
-    N, M = np.zeros((n, n)), np.zeros((n, n))
+    N = np.zeros((n, n))
+    M = np.zeros((n, n))
     for k in range(3):
         columns = K[:, y == k]
         count = columns.shape[1]
@@ -140,7 +152,9 @@ def test_kfda_solves_the_generalized_eigenproblem(wine, ridge):
     np.testing.assert_allclose(model.eigenvalues_, expected[:2], rtol=1e-6)
     assert expected[2] < 1e-8 * expected[0]
     A = model.components_.T
-    np.testing.assert_allclose(M @ A, regular @ A * model.eigenvalues_, rtol=1e-5, atol=1e-8 * np.abs(M @ A).max())
+    np.testing.assert_allclose(
+        M @ A, regular @ A * model.eigenvalues_, rtol=1e-5, atol=1e-8 * np.abs(M @ A).max()
+    )
     np.testing.assert_allclose(np.diag(A.T @ N @ A), n)
 
 
@@ -160,7 +174,7 @@ def test_kfda_uses_labeled_objects_only(wine):
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
 
 
-# ---- LFDA -----------------------------------------------------------------------------------------------------------
+# ---- LFDA ----------------------------------------------------------------------------------------
 
 
 def encode_classes(y):
@@ -170,12 +184,15 @@ def encode_classes(y):
 
 def test_local_scatters_equal_their_definition():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(25, 3)), np.repeat([0, 1, 2], [12, 9, 4])
-    n, scale = len(X), np.empty(len(X))
+    X = rng.normal(size=(25, 3))
+    y = np.repeat([0, 1, 2], [12, 9, 4])
+    n = len(X)
+    scale = np.empty(len(X))
     for i in range(n):
         same = [np.linalg.norm(X[i] - X[j]) for j in range(n) if y[j] == y[i] and j != i]
         scale[i] = sorted(same)[min(5, len(same)) - 1]
-    within, between = np.zeros((3, 3)), np.zeros((3, 3))
+    within = np.zeros((3, 3))
+    between = np.zeros((3, 3))
     for i in range(n):
         for j in range(n):
             outer = np.outer(X[i] - X[j], X[i] - X[j]) / 2
@@ -213,7 +230,9 @@ def test_lfda_solves_the_generalized_eigenproblem(wine):
     np.testing.assert_allclose(between @ V, regular @ V * plain.eigenvalues_, atol=1e-6)
     np.testing.assert_allclose(np.diag(V.T @ within @ V), len(X))
     weighted = LFDA(embedding="weighted").fit(X, y)
-    np.testing.assert_allclose(weighted.components_, plain.components_ * np.sqrt(plain.eigenvalues_)[:, None])
+    np.testing.assert_allclose(
+        weighted.components_, plain.components_ * np.sqrt(plain.eigenvalues_)[:, None]
+    )
     orthonormal = LFDA(5, embedding="orthonormalized").fit(X, y).components_
     np.testing.assert_allclose(orthonormal @ orthonormal.T, np.eye(5), atol=1e-9)
     span = np.linalg.lstsq(orthonormal.T, plain.components_[:5].T, rcond=None)[1]

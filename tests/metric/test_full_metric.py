@@ -24,20 +24,31 @@ def squared(U, A):
     return np.einsum("ni,ij,nj->n", U, A, U)
 
 
-# ---- gradients ------------------------------------------------------------------------------------------------------
+# ---- gradients -----------------------------------------------------------------------------------
 
 
 def test_gradients_against_differences():
     rng = np.random.default_rng(0)
-    U, V = rng.normal(size=(12, 4)), rng.normal(size=(4, 4))
-    B, b = V @ V.T, rng.uniform(0.1, 1, 4)
+    U = rng.normal(size=(12, 4))
+    V = rng.normal(size=(4, 4))
+    B = V @ V.T
+    b = rng.uniform(0.1, 1, 4)
     distances = partial(full_metric.sum_of_distances, U)
     weighted = partial(full_metric.sum_of_diagonal_distances, U**2)
-    for function, point in ((distances, B), (partial(full_metric.smoothed_minimum, U, 0.3), B), (weighted, b)):
+    for function, point in (
+        (distances, B),
+        (partial(full_metric.smoothed_minimum, U, 0.3), B),
+        (weighted, b),
+    ):
         _, gradient = function(point)
-        numeric = approx_fprime(point.ravel(), lambda v, f=function, s=point.shape: f(v.reshape(s))[0], 1e-7)
+        numeric = approx_fprime(
+            point.ravel(), lambda v, f=function, s=point.shape: f(v.reshape(s))[0], 1e-7
+        )
         np.testing.assert_allclose(gradient.ravel(), numeric, rtol=1e-4, atol=1e-4)
-        factor = V if point.ndim == 2 else b
+        if point.ndim == 2:
+            factor = V
+        else:
+            factor = b
         objective = full_metric._FactorObjective(function, factor)
         slope = objective.evaluate(factor)[1]
         numeric = approx_fprime(
@@ -46,7 +57,7 @@ def test_gradients_against_differences():
         np.testing.assert_allclose(slope.ravel(), numeric, rtol=1e-4, atol=1e-4)
 
 
-# ---- MMC ------------------------------------------------------------------------------------------------------------
+# ---- MMC -----------------------------------------------------------------------------------------
 
 
 def test_mmc_is_feasible_and_optimal(problem):
@@ -70,7 +81,9 @@ def test_mmc_is_feasible_and_optimal(problem):
 def test_mmc_components_give_the_metric(problem):
     X, known, *_ = problem
     model = MMC().fit(X, constraints=known)
-    np.testing.assert_allclose(model.components_.T @ model.components_, model.metric_matrix_, atol=1e-10)
+    np.testing.assert_allclose(
+        model.components_.T @ model.components_, model.metric_matrix_, atol=1e-10
+    )
     two = MMC(2).fit(X, constraints=known)
     np.testing.assert_allclose(two.components_, model.components_[:2])
     lengths = (model.components_**2).sum(axis=1)
@@ -90,7 +103,10 @@ def test_mmc_diagonal_is_the_published_variant(problem):
     weights = np.diag(A) / 2
     scale = weights.max()
     best = minimize(
-        lambda v: published(scale * v), np.full(len(weights), 0.5), bounds=[(1e-12, None)] * len(weights), tol=1e-14
+        lambda v: published(scale * v),
+        np.full(len(weights), 0.5),
+        bounds=[(1e-12, None)] * len(weights),
+        tol=1e-14,
     )
     assert published(weights) <= best.fun + 1e-4
     assert MMC(tol=1e-4).fit(X, constraints=known).objective_ >= model.objective_ * (1 - 1e-4)
@@ -104,7 +120,7 @@ def test_mmc_of_one_cannot_link():
     np.testing.assert_allclose(A, np.outer([2, 1, 2], [2, 1, 2]) / 9, atol=1e-5)
 
 
-# ---- DMLEig ---------------------------------------------------------------------------------------------------------
+# ---- DMLEig --------------------------------------------------------------------------------------
 
 
 def test_dml_eig_is_feasible_and_optimal(problem):
@@ -114,8 +130,13 @@ def test_dml_eig_is_feasible_and_optimal(problem):
     assert model.converged_
     assert squared(must, A).sum() == pytest.approx(1, abs=1e-4)
     smallest = squared(cannot, A).min()
-    assert model.objective_ <= smallest <= model.objective_ + model.smoothing_ * np.log(len(cannot)) + 1e-12
-    # Weak duality: for any weights p, max_A min_n u'Au <= largest generalized eigenvalue of sum p u u'.
+    assert (
+        model.objective_
+        <= smallest
+        <= model.objective_ + model.smoothing_ * np.log(len(cannot)) + 1e-12
+    )
+    # Weak duality: for any weights p, max_A min_n u'Au <= largest generalized eigenvalue of sum p u
+    # u'.
     p = np.exp(-(squared(cannot, A) - smallest) / model.smoothing_)
     root = np.linalg.inv(np.linalg.cholesky(must.T @ must))
     bound = np.linalg.eigvalsh(root @ ((cannot.T * (p / p.sum())) @ cannot) @ root.T)[-1]
@@ -137,7 +158,8 @@ def test_dml_eig_shares_its_weight():
 def test_less_smoothing_is_nearer_the_minimum(problem):
     X, known, _, cannot = problem
     smallest = [
-        squared(cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_).min() for s in (1, 1e-1, 1e-3)
+        squared(cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_).min()
+        for s in (1, 1e-1, 1e-3)
     ]
     assert max(smallest[:2]) < smallest[2]
 
@@ -152,7 +174,7 @@ def test_cannot_links_of_identical_objects():
     assert np.isfinite(MMC().fit(X, constraints=known).components_).all()
 
 
-# ---- both -----------------------------------------------------------------------------------------------------------
+# ---- both ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", [MMC(), MMC(diagonal=True), DMLEig()])
@@ -194,4 +216,7 @@ def test_more_features_than_objects(learner, monkeypatch):
         every = learner(random_state=0).fit(X, y)
     size = np.abs(every.metric_matrix_).max()
     np.testing.assert_allclose(few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size)
-    assert learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y).components_.shape == (2, 2400)
+    assert learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y).components_.shape == (
+        2,
+        2400,
+    )

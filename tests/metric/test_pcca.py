@@ -28,7 +28,7 @@ def naive_loss(X, must, cannot, L, beta):
     return total
 
 
-# ---- against the R package ------------------------------------------------------------------------------------------
+# ---- against the R package -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["pcca_glass_d2", "pcca_iris_d1"])
@@ -42,14 +42,18 @@ class TestReferencePCCA:
 
     def test_from_the_same_start(self, reference, name):
         case = reference(name)
-        model = PCCA(case.parameters["d1"], init=case["L0"]).fit(case["x"], constraints=constraints(case))
+        model = PCCA(case.parameters["d1"], init=case["L0"]).fit(
+            case["x"], constraints=constraints(case)
+        )
         assert model.history_[0] == pytest.approx(case["loss_trace"][0], rel=1e-9)
         assert model.objective_ <= case["loss"]
         assert model.converged_
 
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
-        model = PCCA(case.parameters["d1"], random_state=0).fit(case["x"], constraints=constraints(case))
+        model = PCCA(case.parameters["d1"], random_state=0).fit(
+            case["x"], constraints=constraints(case)
+        )
         assert model.objective_ <= case["loss"]
 
 
@@ -64,7 +68,9 @@ class TestReferenceKPCCA:
     @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
     def test_from_the_same_start(self, reference, name, kernel):
         case = reference(name)
-        model = KPCCA(case.parameters["d1"], kernel=kernel, gamma=case.parameters["sigma"], init=case["A0"])
+        model = KPCCA(
+            case.parameters["d1"], kernel=kernel, gamma=case.parameters["sigma"], init=case["A0"]
+        )
         model.fit(case["x"] if kernel == "rbf" else case["K"], constraints=constraints(case))
         case.assert_equal("loss0", model.history_[0])
         assert model.objective_ <= case["loss"]
@@ -79,19 +85,23 @@ def constraints(case):
     return Constraints(case["ML"], case["CL"])
 
 
-# ---- the loss -------------------------------------------------------------------------------------------------------
+# ---- the loss ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
 def test_loss_and_gradient(beta, penalty):
     rng = np.random.default_rng(3)
-    X, L = rng.normal(size=(20, 4)), rng.normal(size=(2, 4)) / 2
-    must, cannot = rng.integers(0, 20, (12, 2)), rng.integers(0, 20, (15, 2))
+    X = rng.normal(size=(20, 4))
+    L = rng.normal(size=(2, 4)) / 2
+    must = rng.integers(0, 20, (12, 2))
+    cannot = rng.integers(0, 20, (15, 2))
     loss = PairLoss(X, pairs_of(must, cannot), beta, penalty)
     value, gradient = loss.value_and_gradient(L)
     assert value == pytest.approx(naive_loss(X, must, cannot, L, beta) + penalty * (L**2).sum())
-    numeric = approx_fprime(L.ravel(), lambda v: loss.value_and_gradient(v.reshape(L.shape))[0], 1e-7)
+    numeric = approx_fprime(
+        L.ravel(), lambda v: loss.value_and_gradient(v.reshape(L.shape))[0], 1e-7
+    )
     np.testing.assert_allclose(gradient.ravel(), numeric, rtol=1e-4, atol=1e-4)
 
 
@@ -106,17 +116,24 @@ def test_loss_of_huge_distances_does_not_overflow():
 def test_minimum_is_stationary():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    known = Constraints.from_labels((X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int), 80, random_state=0)
+    known = Constraints.from_labels(
+        (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int), 80, random_state=0
+    )
     model = PCCA(2, tol=0, random_state=0).fit(X, constraints=known)
-    _, gradient = PairLoss(X, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(model.components_)
+    _, gradient = PairLoss(X, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(
+        model.components_
+    )
     assert np.abs(gradient).max() < 1e-3
 
 
 def test_more_starts_are_never_worse():
     rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(60, 6)), rng.integers(0, 3, 60)
+    X = rng.normal(size=(60, 6))
+    y = rng.integers(0, 3, 60)
     known = Constraints.from_labels(y, 60, random_state=0)
-    one, many = (PCCA(1, n_init=n, random_state=0).fit(X, constraints=known).objective_ for n in (1, 8))
+    one, many = (
+        PCCA(1, n_init=n, random_state=0).fit(X, constraints=known).objective_ for n in (1, 8)
+    )
     assert many <= one
 
 
@@ -125,13 +142,15 @@ def test_init_array():
     known = Constraints.from_labels(X[:, 0] > 0, 30, random_state=0)
     start = np.array([[1.0, 0.5, 0.0]])
     model = PCCA(1, init=start).fit(X, constraints=known)
-    assert model.history_[0] == pytest.approx(naive_loss(X, known.must_link, known.cannot_link, start, 1.0))
+    assert model.history_[0] == pytest.approx(
+        naive_loss(X, known.must_link, known.cannot_link, start, 1.0)
+    )
     for invalid in (start.T, np.zeros((1, 3)), np.array([[np.nan, 0, 1]])):
         with pytest.raises(InvalidInputError, match=r"^init\b"):
             PCCA(1, init=invalid).fit(X, constraints=known)
 
 
-# ---- degenerate pairs -----------------------------------------------------------------------------------------------
+# ---- degenerate pairs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", [PCCA, KPCCA])
@@ -152,13 +171,15 @@ def test_regularization_shrinks_the_map():
     X, y = make_circles(100, random_state=0)
     known = Constraints.from_labels(y, 50, random_state=0)
     norms = [
-        np.linalg.norm(PCCA(2, regularization=weight, random_state=0).fit(X, constraints=known).components_)
+        np.linalg.norm(
+            PCCA(2, regularization=weight, random_state=0).fit(X, constraints=known).components_
+        )
         for weight in (0, 1, 100)
     ]
     assert norms[0] > norms[1] > norms[2]
 
 
-# ---- the kernel version ---------------------------------------------------------------------------------------------
+# ---- the kernel version --------------------------------------------------------------------------
 
 
 def best_threshold(z, y):
@@ -177,7 +198,8 @@ def test_example_5_circles_from_pairs(gamma, seed):
     known = Constraints.from_labels(y, 50, random_state=seed)
     Z = KPCCA(n_components=1, gamma=gamma, random_state=seed).fit_transform(X, constraints=known)
     assert best_threshold(Z[:, 0], y) >= 0.98
-    assert best_threshold(PCCA(n_components=1).fit_transform(X, constraints=known)[:, 0], y) < 0.5  # no line does
+    # no line does
+    assert best_threshold(PCCA(n_components=1).fit_transform(X, constraints=known)[:, 0], y) < 0.5
 
 
 @pytest.mark.parametrize("gamma", [0.3, "auto"])
@@ -204,7 +226,9 @@ def test_kpcca_is_pcca_in_the_feature_space():
     linear = PCCA(2, tol=1e-4, n_init=1).fit(R, y[labelled])
     assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-6)
     np.testing.assert_allclose(
-        pairwise_distances(kernel.transform(X[labelled])), pairwise_distances(linear.transform(R)), atol=1e-4
+        pairwise_distances(kernel.transform(X[labelled])),
+        pairwise_distances(linear.transform(R)),
+        atol=1e-4,
     )
 
 
@@ -227,7 +251,9 @@ def test_features_are_sums_over_the_constrained_objects():
     A[:, used] = model.components_
     K = rbf_kernel(X, gamma=0.3)
     np.testing.assert_allclose(model.transform(X), K @ A.T, atol=1e-8)
-    assert model.objective_ == pytest.approx(naive_loss(K, known.must_link, known.cannot_link, A, 1.0), rel=1e-8)
+    assert model.objective_ == pytest.approx(
+        naive_loss(K, known.must_link, known.cannot_link, A, 1.0), rel=1e-8
+    )
     new = np.random.default_rng(1).normal(size=(7, 2))
     np.testing.assert_allclose(model.transform(new), rbf_kernel(new, X, gamma=0.3) @ A.T, atol=1e-8)
 
@@ -261,7 +287,8 @@ def test_laplacian_kernel():
 
 def test_automatic_width():
     X = np.random.default_rng(0).normal(size=(800, 5))
-    assert automatic_gamma(X) == pytest.approx(1 / 5, rel=0.15)  # scikit-learn's own default for standard data
+    # scikit-learn's own default for standard data
+    assert automatic_gamma(X) == pytest.approx(1 / 5, rel=0.15)
     assert automatic_gamma(10 * X) == pytest.approx(automatic_gamma(X) / 100)
     assert automatic_gamma(np.repeat(X[:2], [9, 1], axis=0)) > 0  # most distances are zero
     assert automatic_gamma(np.ones((5, 2))) == 1
@@ -290,7 +317,11 @@ def test_pairs_help_to_cluster_iris(shared_data):
         return adjusted_rand_score(y, KMeans(3, n_init=5, random_state=0).fit_predict(Z))
 
     learned = [
-        ari(PCCA(3, random_state=s).fit_transform(X, constraints=Constraints.from_labels(y, 100, random_state=s)))
+        ari(
+            PCCA(3, random_state=s).fit_transform(
+                X, constraints=Constraints.from_labels(y, 100, random_state=s)
+            )
+        )
         for s in range(5)
     ]
     assert np.mean(learned) > 0.85 > 0.7 > ari(X)
@@ -304,5 +335,7 @@ def test_start_of_kpcca_is_kernel_pca():
     known = Constraints.from_partial_labels(y)
     ends = np.concatenate([known.must_link, known.cannot_link])
     scores /= np.median(np.abs(scores[ends[:, 0]] - scores[ends[:, 1]]))
-    start = PairLoss(scores, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(np.eye(1))[0]
+    start = PairLoss(scores, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(
+        np.eye(1)
+    )[0]
     assert model.history_[0] == pytest.approx(start, rel=1e-6)

@@ -29,11 +29,16 @@ def iris():
 
 
 def overlapping(n=300, d=3, g=3, seed=0):
-    """Draw from Gaussians of different volumes, shapes and orientations; return also random responsibilities."""
+    """Draw from Gaussians of different volumes, shapes and orientations.
+
+    Return also random responsibilities.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, g, n)
     factors = rng.normal(size=(g, d, d)) * rng.uniform(0.5, 2, (g, 1, 1))
-    X = 3 * rng.normal(size=(g, d))[labels] + np.einsum("nij,nj->ni", factors[labels], rng.normal(size=(n, d)))
+    X = 3 * rng.normal(size=(g, d))[labels] + np.einsum(
+        "nij,nj->ni", factors[labels], rng.normal(size=(n, d))
+    )
     Z = 0.7 * np.eye(g)[labels] + 0.3 * rng.dirichlet(np.ones(g), n)
     return X, Z
 
@@ -53,17 +58,20 @@ def expected_log_likelihood(covariances, sizes, scatter):
 def moments(X, Z):
     sizes = Z.sum(axis=0)
     means = Z.T @ X / sizes[:, None]
-    return sizes, np.stack([(z[:, None] * (X - m)).T @ (X - m) for z, m in zip(Z.T, means, strict=True)])
+    return sizes, np.stack(
+        [(z[:, None] * (X - m)).T @ (X - m) for z, m in zip(Z.T, means, strict=True)]
+    )
 
 
-# ---- reference values ----------------------------------------------------------------------------------------------
+# ---- reference values ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "VVE"])
 def test_estimates_of_mclust(reference, data, model):
     case = reference(f"mclust_me_{data}_g3")
-    X, k = case["x"], case.parameters["models"].index(model)
+    X = case["x"]
+    k = case.parameters["models"].index(model)
     run = fit_em(X, None, case["z0"], model, **TIGHT)
     assert run.converged
     case.assert_equal(f"{model}_pro", run.parameters.proportions)
@@ -73,14 +81,17 @@ def test_estimates_of_mclust(reference, data, model):
     assert run.log_likelihood == pytest.approx(case["loglik"][k], rel=1e-9)
     count = count_parameters(model, 3, X.shape[1])
     assert count == case["n_par"][k]
-    assert 2 * run.log_likelihood - count * np.log(len(X)) == pytest.approx(case["bic"][k], rel=1e-9)
+    assert 2 * run.log_likelihood - count * np.log(len(X)) == pytest.approx(
+        case["bic"][k], rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
 def test_vve_is_better_than_mclust(reference, data):
     """The axes of VVE in mclust ignore the volumes, so EM increases the likelihood of its result."""
     case = reference(f"mclust_me_{data}_g3")
-    X, k = case["x"], case.parameters["models"].index("VVE")
+    X = case["x"]
+    k = case.parameters["models"].index("VVE")
     theirs = GaussianParameters(case["VVE_pro"], case["VVE_mean"], case["VVE_cov"], "VVE")
     run = fit_em(X, None, theirs, "VVE", **TIGHT)
     assert run.history[0] == pytest.approx(case["loglik"][k], rel=1e-9)
@@ -91,7 +102,9 @@ def test_vve_is_better_than_mclust(reference, data):
     assert count_parameters("VVE", 3, X.shape[1]) == case["n_par"][k]
 
 
-@pytest.mark.parametrize(("model", "kind"), [("VVV", "full"), ("EEE", "tied"), ("VVI", "diag"), ("VII", "spherical")])
+@pytest.mark.parametrize(
+    ("model", "kind"), [("VVV", "full"), ("EEE", "tied"), ("VVI", "diag"), ("VII", "spherical")]
+)
 def test_agrees_with_scikit_learn(iris, model, kind):
     start = fit_em(iris, None, np.eye(3)[load_iris().target], model, max_iter=1).parameters
     precisions = np.linalg.inv(start.covariances)
@@ -126,14 +139,18 @@ def test_numbers_of_parameters():
 
 
 def test_names_of_models():
-    assert [resolve_model("E", 1), resolve_model("V", 1), resolve_model("VVV", 1)] == ["EII", "VII", "VVV"]
+    assert [resolve_model("E", 1), resolve_model("V", 1), resolve_model("VVV", 1)] == [
+        "EII",
+        "VII",
+        "VVV",
+    ]
     with pytest.raises(InvalidInputError, match=r"^model\b"):
         resolve_model("E", 2)
     with pytest.raises(InvalidInputError, match=r"^model\b"):
         resolve_model("full", 2)
 
 
-# ---- every step is a maximum within its model -----------------------------------------------------------------------
+# ---- every step is a maximum within its model ----------------------------------------------------
 
 
 def parts(covariances):
@@ -156,10 +173,14 @@ def test_constraints_hold(model, d):
     else:
         assert np.allclose(shapes, shapes[0], rtol=1e-8) == (shape == "E")
     if orientation == "I":
-        assert not np.abs(covariances - np.einsum("kii->ki", covariances)[:, :, None] * np.eye(d)).any()
+        assert not np.abs(
+            covariances - np.einsum("kii->ki", covariances)[:, :, None] * np.eye(d)
+        ).any()
     elif orientation == "E":  # Matrices with common axes commute.
         products = [covariances[0] @ S for S in covariances]
-        np.testing.assert_allclose(products, np.swapaxes(products, 1, 2), atol=1e-8 * np.abs(covariances).max() ** 2)
+        np.testing.assert_allclose(
+            products, np.swapaxes(products, 1, 2), atol=1e-8 * np.abs(covariances).max() ** 2
+        )
 
 
 def perturbed(covariances, model, scale, rng):
@@ -168,7 +189,9 @@ def perturbed(covariances, model, scale, rng):
     volume, shape, orientation = model
 
     def draws(letter, *size):
-        return rng.normal(size=(g, *size)) if letter == "V" else np.repeat(rng.normal(size=(1, *size)), g, axis=0)
+        if letter == "V":
+            return rng.normal(size=(g, *size))
+        return np.repeat(rng.normal(size=(1, *size)), g, axis=0)
 
     if model in ("EVE", "VVE"):
         mixed = np.tensordot(rng.uniform(1, 2, g), covariances, axes=1)
@@ -176,7 +199,8 @@ def perturbed(covariances, model, scale, rng):
         values = np.stack([np.diag(common.T @ S @ common) for S in covariances])
         vectors = np.repeat(common[None], g, axis=0)
     elif orientation == "I":
-        values, vectors = np.einsum("kii->ki", covariances), np.repeat(np.eye(d)[None], g, axis=0)
+        values = np.einsum("kii->ki", covariances)
+        vectors = np.repeat(np.eye(d)[None], g, axis=0)
     else:
         values, vectors = np.linalg.eigh(covariances)
     values = values * np.exp(scale * draws(volume))[:, None]
@@ -208,7 +232,9 @@ def test_nested_models_are_ordered(model):
     """A more general model has a higher expected log-likelihood."""
     X, Z = overlapping(seed=3)
     sizes, scatter = moments(X, Z)
-    value = {m: expected_log_likelihood(one_step(X, Z, m).covariances, sizes, scatter) for m in MODELS}
+    value = {
+        m: expected_log_likelihood(one_step(X, Z, m).covariances, sizes, scatter) for m in MODELS
+    }
     order = {"I": 0, "E": 1, "V": 2}
     for other in MODELS:
         if all(order[a] <= order[b] for a, b in zip(model, other, strict=True)):
@@ -226,7 +252,7 @@ def test_likelihood_never_decreases(model, seed):
     assert run.history[-1] == run.log_likelihood
 
 
-# ---- densities, weights, invariances --------------------------------------------------------------------------------
+# ---- densities, weights, invariances -------------------------------------------------------------
 
 
 @EVERY_MODEL
@@ -257,16 +283,22 @@ def test_weights_are_repetitions(model):
     weighted = fit_em(X, weights, Z, model, **settings)
     repeated = fit_em(X[rows], None, Z[rows], model, **settings)
     np.testing.assert_allclose(weighted.history, repeated.history, rtol=1e-10)
-    np.testing.assert_allclose(weighted.parameters.covariances, repeated.parameters.covariances, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(weighted.responsibilities[rows], repeated.responsibilities, atol=1e-7)
-    np.testing.assert_allclose(weighted.responsibilities.sum(axis=1), 1)  # also of rows with weight zero
+    np.testing.assert_allclose(
+        weighted.parameters.covariances, repeated.parameters.covariances, rtol=1e-7, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        weighted.responsibilities[rows], repeated.responsibilities, atol=1e-7
+    )
+    # also of rows with weight zero
+    np.testing.assert_allclose(weighted.responsibilities.sum(axis=1), 1)
 
 
 @EVERY_MODEL
 def test_permuting_objects_permutes_responsibilities(model):
     X, Z = overlapping()
     order = np.random.default_rng(0).permutation(len(X))
-    first, second = fit_em(X, None, Z, model), fit_em(X[order], None, Z[order], model)
+    first = fit_em(X, None, Z, model)
+    second = fit_em(X[order], None, Z[order], model)
     np.testing.assert_allclose(second.responsibilities, first.responsibilities[order], atol=1e-8)
     third = fit_em(X, None, Z[:, ::-1], model)
     np.testing.assert_allclose(third.responsibilities[:, ::-1], first.responsibilities, atol=1e-6)
@@ -276,10 +308,17 @@ def test_permuting_objects_permutes_responsibilities(model):
 def test_change_of_units_and_origin(model):
     X, Z = overlapping()
     settings = {"tol": 0.0, "max_iter": 15}
-    first, second = fit_em(X, None, Z, model, **settings), fit_em(1e-3 * X + 50, None, Z, model, **settings)
-    np.testing.assert_allclose(np.diff(second.history), np.diff(first.history), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(second.parameters.means, 1e-3 * first.parameters.means + 50, rtol=1e-8)
-    np.testing.assert_allclose(second.parameters.covariances, 1e-6 * first.parameters.covariances, rtol=1e-4, atol=1e-9)
+    first = fit_em(X, None, Z, model, **settings)
+    second = fit_em(1e-3 * X + 50, None, Z, model, **settings)
+    np.testing.assert_allclose(
+        np.diff(second.history), np.diff(first.history), rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        second.parameters.means, 1e-3 * first.parameters.means + 50, rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        second.parameters.covariances, 1e-6 * first.parameters.covariances, rtol=1e-4, atol=1e-9
+    )
 
 
 @EVERY_MODEL
@@ -289,17 +328,24 @@ def test_warm_start_stays_at_a_maximum(model):
     again = fit_em(X, None, run.parameters, model)
     assert again.converged
     assert again.n_iter == 2
-    np.testing.assert_allclose(again.parameters.covariances, run.parameters.covariances, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        again.parameters.covariances, run.parameters.covariances, rtol=1e-4, atol=1e-6
+    )
     # Common axes are computed from the covariances alone.
-    bare = GaussianParameters(run.parameters.proportions, run.parameters.means, run.parameters.covariances, model)
-    assert fit_em(X, None, bare, model).log_likelihood == pytest.approx(run.log_likelihood, rel=1e-9)
+    bare = GaussianParameters(
+        run.parameters.proportions, run.parameters.means, run.parameters.covariances, model
+    )
+    assert fit_em(X, None, bare, model).log_likelihood == pytest.approx(
+        run.log_likelihood, rel=1e-9
+    )
 
 
 def test_result_does_not_depend_on_memory_alignment():
     """Sums that the compiler reorders would differ in the last digit."""
     X, Z = overlapping(n=2000, d=2)
     rng = np.random.default_rng(0)
-    clutter, results = [], set()
+    clutter = []
+    results = set()
     for _ in range(60):
         clutter = [*clutter[-20:], np.empty(rng.integers(1, 5000))]
         results.add(fit_em(X, None, Z, "VVV", max_iter=3, tol=0.0).parameters.covariances.tobytes())
@@ -332,7 +378,7 @@ def test_many_dimensions():
         assert np.isfinite(run.log_likelihood)
 
 
-# ---- collapse -------------------------------------------------------------------------------------------------------
+# ---- collapse ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("EII", "EEI", "EEE", "EEV")])
@@ -349,7 +395,9 @@ def test_component_on_one_point_is_reported(model):
     rescued = fit_em(X, None, Z, model, regularization=1e-6)
     assert rescued.problem is None
     assert np.isfinite(rescued.log_likelihood)
-    assert all(np.isfinite(a).all() for a in (rescued.parameters.means, rescued.parameters.covariances))
+    assert all(
+        np.isfinite(a).all() for a in (rescued.parameters.means, rescued.parameters.covariances)
+    )
 
 
 def test_component_without_objects_is_reported():
@@ -370,9 +418,13 @@ def test_objects_in_a_plane_are_reported(model):
 def test_refits_equal_single_fits(iris, model):
     rng = np.random.default_rng(0)
     first = fit_em(iris, None, np.eye(3)[load_iris().target], model)
-    weights = np.stack([np.bincount(rng.integers(150, size=150), minlength=150) for _ in range(3)]).astype(float)
+    weights = np.stack(
+        [np.bincount(rng.integers(150, size=150), minlength=150) for _ in range(3)]
+    ).astype(float)
     settings = {"max_iter": 4, "regularization": 1e-3}
-    refits = refit_em(iris, weights, first.parameters, first.responsibilities, max_change=0.0, **settings)
+    refits = refit_em(
+        iris, weights, first.parameters, first.responsibilities, max_change=0.0, **settings
+    )
     for b, w in enumerate(weights):
         single = fit_em(iris, w, first.parameters, model, tol=0.0, **settings)
         np.testing.assert_allclose(refits.proportions[b], single.parameters.proportions)

@@ -39,7 +39,7 @@ def mixture(iris):
     return ParsimoniousGaussianMixture(3, model="VEV").fit(iris[0])
 
 
-# ---- selection ------------------------------------------------------------------------------------------------------
+# ---- selection -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
@@ -47,10 +47,14 @@ def test_bic_of_mclust(reference, data):
     """All 126 values except those of VVE, which mclust does not maximise."""
     case = reference(f"mclust_bic_{data}")
     model = ParsimoniousGaussianMixture(range(1, 10), convention="mclust").fit(case["x"])
-    assert (model.model_, model.n_components_) == (case.parameters["selected_model"], case.parameters["selected_G"])
+    assert (model.model_, model.n_components_) == (
+        case.parameters["selected_model"],
+        case.parameters["selected_G"],
+    )
     table = model.bic_table_["bic"].unstack()[case.parameters["models"]].to_numpy()
     others = [k for k, name in enumerate(MODELS) if name != "VVE"]
-    ours, theirs = table[:, others], case["BIC"][:, others]
+    ours = table[:, others]
+    theirs = case["BIC"][:, others]
     np.testing.assert_array_equal(np.isneginf(ours), np.isnan(theirs))
     fitted = np.isfinite(ours)
     np.testing.assert_allclose(ours[fitted], theirs[fitted], rtol=1e-4)
@@ -66,7 +70,10 @@ def test_bic_of_mclust(reference, data):
 
 
 def test_selection_on_faithful(reference):
-    """Sixteen rows are repeated; mclust orders their merges as a tree of slightly shifted rows does."""
+    """Sixteen rows are repeated.
+
+    Mclust orders their merges as a tree of slightly shifted rows does.
+    """
     case = reference("mclust_bic_faithful")
     X = case["x"]
     selected = ParsimoniousGaussianMixture(range(1, 10)).fit(X)
@@ -79,9 +86,11 @@ def test_selection_on_faithful(reference):
     tree = merge_tree(X + shift)
     settings = {"model": case.parameters["models"], "convention": "mclust"}
     tables = [
-        ParsimoniousGaussianMixture(g, init=tree.labels(g), **settings).fit(X).bic_table_["bic"] for g in range(1, 10)
+        ParsimoniousGaussianMixture(g, init=tree.labels(g), **settings).fit(X).bic_table_["bic"]
+        for g in range(1, 10)
     ]
-    ours, theirs = pd.concat(tables).unstack()[case.parameters["models"]].to_numpy(), case["BIC"]
+    ours = pd.concat(tables).unstack()[case.parameters["models"]].to_numpy()
+    theirs = case["BIC"]
     others = [k for k, name in enumerate(MODELS) if name != "VVE"]
     np.testing.assert_allclose(ours[:, others], theirs[:, others], rtol=1e-6)
     np.testing.assert_allclose(ours, theirs, rtol=2e-3)
@@ -96,7 +105,14 @@ def test_iris_with_three_components(iris, mixture):
 def test_problems_in_the_table(iris):
     table = ParsimoniousGaussianMixture([5, 1], model=["EVV", "VEE", "EII"]).fit(iris[0]).bic_table_
     assert list(table.index) == [(g, m) for g in (1, 5) for m in ("EII", "VEE", "EVV")]
-    assert list(table.columns) == ["bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
+    assert list(table.columns) == [
+        "bic",
+        "log_likelihood",
+        "n_parameters",
+        "n_iter",
+        "converged",
+        "problem",
+    ]
     assert not table.isna().any().any()
     failed = table[table["problem"] != ""]
     assert list(failed.index) == [(5, "VEE"), (5, "EVV")]
@@ -112,7 +128,10 @@ def test_simplest_of_equal_models():
 
 def test_number_of_components():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) + np.array([[0, 0], [0, 8], [8, 0], [8, 8]])[rng.integers(0, 4, 300)]
+    X = (
+        rng.normal(size=(300, 2))
+        + np.array([[0, 0], [0, 8], [8, 0], [8, 8]])[rng.integers(0, 4, 300)]
+    )
     for init in ("hierarchical", "ward", "k-means"):
         model = ParsimoniousGaussianMixture(range(1, 7), init=init, n_init=2, random_state=0).fit(X)
         assert (model.n_components_, model.model_) == (4, "EII")
@@ -130,7 +149,7 @@ def test_one_attribute():
     assert ParsimoniousGaussianMixture(2, model="E").fit(x).covariances_.std() == 0
 
 
-# ---- starts ---------------------------------------------------------------------------------------------------------
+# ---- starts --------------------------------------------------------------------------------------
 
 
 def test_labels_responsibilities_and_parameters_as_a_start(iris, mixture):
@@ -160,14 +179,21 @@ def test_tree_of_a_sample():
 def test_better_of_tree_and_k_means():
     """The tree of a sample is bad for clusters of very different sizes."""
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(3 * i, 0.2, (n, 2)) for i, n in enumerate([2000, 2000, 40, 40, 40])])
+    X = np.concatenate(
+        [rng.normal(3 * i, 0.2, (n, 2)) for i, n in enumerate([2000, 2000, 40, 40, 40])]
+    )
     model = ParsimoniousGaussianMixture(5, model="VVV", random_state=0).fit(X)
     truth = np.repeat(np.arange(5), [2000, 2000, 40, 40, 40])
     true = ParsimoniousGaussianMixture(5, model="VVV", init=truth).fit(X)
     assert model.log_likelihood_ == pytest.approx(true.log_likelihood_, rel=1e-4)
     assert len(model.history_) == model.n_iter_
     assert (np.diff(model.history_) > -1e-6 * abs(model.log_likelihood_)).all()
-    assert ParsimoniousGaussianMixture(5, model="VVV", random_state=0, max_iter=3, tol=1).fit(X).n_iter_ <= 3
+    assert (
+        ParsimoniousGaussianMixture(5, model="VVV", random_state=0, max_iter=3, tol=1)
+        .fit(X)
+        .n_iter_
+        <= 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +204,10 @@ def test_better_of_tree_and_k_means():
         (np.zeros(20), "150"),
         (np.ones((150, 2)) / 2, r"^n_components\b"),
         ("random", r"^init\b"),
-        (GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"), r"^init\b"),
+        (
+            GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"),
+            r"^init\b",
+        ),
     ],
 )
 def test_invalid_starts(iris, init, message):
@@ -186,7 +215,7 @@ def test_invalid_starts(iris, init, message):
         ParsimoniousGaussianMixture(3, init=init).fit(iris[0])
 
 
-# ---- weights, order, seeds ------------------------------------------------------------------------------------------
+# ---- weights, order, seeds -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("init", ["hierarchical", "ward", "k-means"])
@@ -196,10 +225,14 @@ def test_weights_are_repetitions(init):
     weights = rng.integers(0, 4, 80)
     rows = np.repeat(np.arange(80), weights)
     model = ParsimoniousGaussianMixture(range(1, 4), init=init, n_init=3, random_state=0)
-    weighted, repeated = clone(model).fit(X, sample_weight=weights), clone(model).fit(X[rows])
+    weighted = clone(model).fit(X, sample_weight=weights)
+    repeated = clone(model).fit(X[rows])
     assert (weighted.model_, weighted.n_components_) == (repeated.model_, repeated.n_components_)
     np.testing.assert_allclose(
-        weighted.bic_table_["bic"].to_numpy(), repeated.bic_table_["bic"].to_numpy(), rtol=1e-6, atol=1e-6
+        weighted.bic_table_["bic"].to_numpy(),
+        repeated.bic_table_["bic"].to_numpy(),
+        rtol=1e-6,
+        atol=1e-6,
     )
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
     assert len(weighted.labels_) == 80
@@ -208,7 +241,8 @@ def test_weights_are_repetitions(init):
 def test_permutation_of_objects(iris):
     X, _ = iris
     order = np.random.default_rng(0).permutation(len(X))
-    first, second = ParsimoniousGaussianMixture(3).fit(X), ParsimoniousGaussianMixture(3).fit(X[order])
+    first = ParsimoniousGaussianMixture(3).fit(X)
+    second = ParsimoniousGaussianMixture(3).fit(X[order])
     np.testing.assert_array_equal(second.labels_, first.labels_[order])
     np.testing.assert_allclose(second.bic_table_["bic"], first.bic_table_["bic"], rtol=1e-6)
 
@@ -221,7 +255,7 @@ def test_result_does_not_depend_on_threads(iris):
         pd.testing.assert_frame_equal(run.bic_table_, runs[0].bic_table_)
 
 
-# ---- prediction -----------------------------------------------------------------------------------------------------
+# ---- prediction ----------------------------------------------------------------------------------
 
 
 def test_predictions_agree_with_each_other(iris, mixture):
@@ -245,7 +279,9 @@ def test_sample_has_the_moments_of_the_mixture(mixture):
         assert len(mine) / len(X) == pytest.approx(mixture.weights_[k], abs=0.01)
         np.testing.assert_allclose(mine.mean(axis=0), mixture.means_[k], atol=0.02)
         np.testing.assert_allclose(np.cov(mine.T), mixture.covariances_[k], atol=0.02)
-    np.testing.assert_array_equal(mixture.sample(5, random_state=1)[0], mixture.sample(5, random_state=1)[0])
+    np.testing.assert_array_equal(
+        mixture.sample(5, random_state=1)[0], mixture.sample(5, random_state=1)[0]
+    )
     with pytest.raises(InvalidInputError, match=r"^n_samples\b"):
         mixture.sample(0)
 
@@ -261,14 +297,16 @@ def test_tables_and_single_precision(iris, mixture):
     assert single.bic_ == pytest.approx(mixture.bic_, abs=0.01)
 
 
-# ---- invalid input---------------------------------------------------------------------------------------------------
+# ---- invalid input--------------------------------------------------------------------------------
 
 
 def test_identical_rows():
     with pytest.raises(InvalidInputError, match=r"^X\b"):
         ParsimoniousGaussianMixture().fit(np.ones((20, 3)))
     with pytest.raises(InvalidInputError, match=r"^X\b"):
-        ParsimoniousGaussianMixture().fit(np.arange(12.0).reshape(6, 2), sample_weight=[0, 3, 0, 0, 0, 0])
+        ParsimoniousGaussianMixture().fit(
+            np.arange(12.0).reshape(6, 2), sample_weight=[0, 3, 0, 0, 0, 0]
+        )
 
 
 def test_more_components_than_different_objects():
@@ -276,7 +314,9 @@ def test_more_components_than_different_objects():
     with pytest.raises(InvalidInputError, match=r"^n_components\b"):
         ParsimoniousGaussianMixture(4).fit(X)
     table = ParsimoniousGaussianMixture([1, 9]).fit(X).bic_table_
-    assert table.loc[9, "problem"].str.contains("more components than the 3 different objects").all()
+    assert (
+        table.loc[9, "problem"].str.contains("more components than the 3 different objects").all()
+    )
     assert ParsimoniousGaussianMixture().fit(X).bic_table_.index.get_level_values(0).max() == 3
 
 
@@ -286,7 +326,11 @@ def test_constant_column(iris):
     assert model.model_ in ("EII", "VII")
     problems = model.bic_table_["problem"]
     assert (problems.loc[:, ["EII", "VII"]] == "").all()
-    assert problems.loc[:, [m for m in MODELS if m not in ("EII", "VII")]].str.contains("attribute 5 is constant").all()
+    assert (
+        problems.loc[:, [m for m in MODELS if m not in ("EII", "VII")]]
+        .str.contains("attribute 5 is constant")
+        .all()
+    )
     with pytest.raises(InvalidInputError, match=r"^model\b"):
         ParsimoniousGaussianMixture(3, model="VVV").fit(X)
     regular = ParsimoniousGaussianMixture(3, model="VVV", reg_covar=1e-6).fit(X)
@@ -300,7 +344,9 @@ def test_fewer_objects_than_parameters():
     model = ParsimoniousGaussianMixture(range(1, 4)).fit(X)  # simple models
     assert np.isfinite(model.bic_)
     assert np.isfinite(model.covariances_).all()
-    assert np.isfinite(ParsimoniousGaussianMixture(2, model="VVV", reg_covar=1e-3).fit(X).covariances_).all()
+    assert np.isfinite(
+        ParsimoniousGaussianMixture(2, model="VVV", reg_covar=1e-3).fit(X).covariances_
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -326,7 +372,9 @@ def test_invalid_parameters(iris, settings, message):
         ParsimoniousGaussianMixture(**settings).fit(iris[0])
 
 
-@pytest.mark.parametrize("weights", [np.zeros(150), -np.ones(150), np.ones(3), np.full(150, np.nan)])
+@pytest.mark.parametrize(
+    "weights", [np.zeros(150), -np.ones(150), np.ones(3), np.full(150, np.nan)]
+)
 def test_invalid_weights(iris, weights):
     with pytest.raises(ValueError, match="weight|NaN"):
         ParsimoniousGaussianMixture(2).fit(iris[0], sample_weight=weights)
@@ -343,7 +391,13 @@ def test_convergence_warning(iris):
 def test_fewer_rows_than_columns():
     """Every full covariance matrix is singular, so such models are not fitted."""
     X = np.repeat(np.eye(2, 120) * 20, 6, axis=0) + np.random.default_rng(0).normal(size=(12, 120))
-    problems = ParsimoniousGaussianMixture(2, random_state=0).fit(X).bic_table_["problem"].droplevel(0)
-    assert all("more objects than attributes" in problems[model] for model in MODELS if model not in DIAGONAL_MODELS)
+    problems = (
+        ParsimoniousGaussianMixture(2, random_state=0).fit(X).bic_table_["problem"].droplevel(0)
+    )
+    assert all(
+        "more objects than attributes" in problems[model]
+        for model in MODELS
+        if model not in DIAGONAL_MODELS
+    )
     assert problems["EII"] == ""
     assert ParsimoniousGaussianMixture(2, model="EEE", reg_covar=0.1).fit(X[:, :20]).converged_

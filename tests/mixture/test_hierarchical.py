@@ -45,13 +45,19 @@ def naive_labels(X, n_clusters, spherical):
 
     def cost(rows):
         W = (X[rows] - X[rows].mean(axis=0)).T @ (X[rows] - X[rows].mean(axis=0))
-        determinant = 0.0 if spherical or len(rows) <= d else np.linalg.det(W / len(rows))
+        if spherical or len(rows) <= d:
+            determinant = 0.0
+        else:
+            determinant = np.linalg.det(W / len(rows))
         return len(rows) * np.log(determinant + (np.trace(W) + alpha) / len(rows))
 
     clusters = [[i] for i in range(len(X))]
     while len(clusters) > n_clusters:
         pairs = [(i, j) for i in range(len(clusters)) for j in range(i + 1, len(clusters))]
-        rises = [cost(clusters[i] + clusters[j]) - cost(clusters[i]) - cost(clusters[j]) for i, j in pairs]
+        rises = [
+            cost(clusters[i] + clusters[j]) - cost(clusters[i]) - cost(clusters[j])
+            for i, j in pairs
+        ]
         i, j = pairs[int(np.argmin(rises))]
         clusters[i] += clusters.pop(j)
     labels = np.empty(len(X), int)

@@ -12,7 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dempster._errors import InvalidInputError
 from dempster.mixture import LatentClassModel
-from dempster.mixture.latent_class import CodedRows, LatentClassParameters, log_joint, refit_em, run_em
+from dempster.mixture.latent_class import (
+    CodedRows,
+    LatentClassParameters,
+    log_joint,
+    refit_em,
+    run_em,
+)
 from dempster.persistence import load, save
 from dempster.plot import BICDisplay
 
@@ -22,7 +28,9 @@ CHECKED = [
 ]
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
 THETA = np.full((3, 8, 3), 0.1)
-THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = 0.8
+THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = (
+    0.8
+)
 NAMES = np.array([["red", "green", "blue"], ["a", "b", "c"]] * 4)  # categories of the attributes
 
 
@@ -51,9 +59,10 @@ def model(table):
     return LatentClassModel(3, random_state=0).fit(table)
 
 
-# ---- EM -------------------------------------------------------------------------------------------------------------
+# ---- EM ------------------------------------------------------------------------------------------
 
-SMALL = np.array([[0, 2, 5], [0, 3, -1], [1, 2, 4], [1, -1, 6], [0, 2, 6], [-1, -1, -1]])  # two, two, three levels
+# two, two, three levels
+SMALL = np.array([[0, 2, 5], [0, 3, -1], [1, 2, 4], [1, -1, 6], [0, 2, 6], [-1, -1, -1]])
 OFFSETS = np.array([0, 2, 4, 7])
 
 
@@ -68,7 +77,9 @@ def naive_joint(rows, proportions, theta):
 def naive_em(rows, weights, proportions, theta, smoothing, n_iter):
     """Update the parameters of one model object by object and category by category."""
     attribute = np.repeat(np.arange(len(OFFSETS) - 1), np.diff(OFFSETS))
-    shares = np.array([sum(w for w, row in zip(weights, rows, strict=True) if c in row) + 1 for c in range(7)])
+    shares = np.array(
+        [sum(w for w, row in zip(weights, rows, strict=True) if c in row) + 1 for c in range(7)]
+    )
     shares = np.array([shares[c] / shares[attribute == attribute[c]].sum() for c in range(7)])
     for _ in range(n_iter):
         joint = naive_joint(rows, proportions, theta)
@@ -78,7 +89,9 @@ def naive_em(rows, weights, proportions, theta, smoothing, n_iter):
         for k, c in product(range(len(proportions)), range(7)):
             observed = rows[:, attribute[c]] >= 0
             has = (rows == c).any(axis=1)
-            new[k, c] = (z[has, k].sum() + smoothing * shares[c]) / (z[observed, k].sum() + smoothing)
+            new[k, c] = (z[has, k].sum() + smoothing * shares[c]) / (
+                z[observed, k].sum() + smoothing
+            )
         theta = new
     joint = naive_joint(rows, proportions, theta)
     likelihood = weights @ np.log(joint.sum(axis=1))
@@ -128,22 +141,31 @@ def test_objective_never_decreases(model):
 
 def test_refits_of_samples(table, model):
     """A sample is fitted like a table with repeated rows."""
-    codes = np.column_stack([pd.Categorical(table[name]).codes for name in table]) + model.parameters_.offsets[:-1]
-    weights = np.random.default_rng(0).multinomial(len(table), np.full(len(table), 1 / len(table)), 2).astype(float)
+    codes = (
+        np.column_stack([pd.Categorical(table[name]).codes for name in table])
+        + model.parameters_.offsets[:-1]
+    )
+    weights = (
+        np.random.default_rng(0)
+        .multinomial(len(table), np.full(len(table), 1 / len(table)), 2)
+        .astype(float)
+    )
     posterior = model.predict_proba(table)
     refits = refit_em(codes, weights, model.parameters_, posterior, max_change=1e-9, max_iter=5000)
     for b in range(2):
         sample = table.loc[table.index.repeat(weights[b].astype(int))]
         expected = LatentClassModel(3, tol=1e-12, max_iter=5000, random_state=0).fit(sample)
         assert refits.log_likelihood[b] == pytest.approx(expected.log_likelihood_, abs=1e-4)
-        fitted = LatentClassParameters(*(values[b] for values in refits.parameters), model.parameters_.offsets)
+        fitted = LatentClassParameters(
+            *(values[b] for values in refits.parameters), model.parameters_.offsets
+        )
         joint = np.exp(log_joint(fitted, codes))
         z = joint / joint.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(refits.overlaps[b], (weights[b][:, None] * posterior).T @ z)
         assert (refits.overlaps[b].argmax(axis=1) == np.arange(3)).all()
 
 
-# ---- estimation -----------------------------------------------------------------------------------------------------
+# ---- estimation ----------------------------------------------------------------------------------
 
 
 def test_one_component_has_the_shares_of_the_table(table):
@@ -159,7 +181,9 @@ def test_bic(table, model):
     density = np.zeros(len(table))
     for i, row in enumerate(codes):
         for k in range(3):
-            density[i] += model.weights_[k] * np.prod([model.probabilities_[j][k, row[j]] for j in range(8)])
+            density[i] += model.weights_[k] * np.prod(
+                [model.probabilities_[j][k, row[j]] for j in range(8)]
+            )
     np.testing.assert_allclose(model.score_samples(table), np.log(density))
     assert model.n_parameters_ == 2 + 3 * 8 * 2
     assert model.log_likelihood_ == pytest.approx(np.log(density).sum())
@@ -170,14 +194,48 @@ def test_bic(table, model):
 
 def test_published_values():
     """Seven pathologists, 118 slides (Agresti, 2002, table 13.1), fitted by poLCA (Linzer and Lewis, 2011)."""
-    counts = {"0000000": 34, "0000100": 2, "0100000": 6, "0100001": 1, "0100100": 4, "0100101": 5, "1000000": 2}
-    counts |= {"1010101": 1, "1100000": 2, "1100001": 1, "1100100": 2, "1100101": 7, "1100111": 1, "1101001": 1}
-    counts |= {"1101101": 2, "1101111": 3, "1110101": 13, "1110111": 5, "1111101": 10, "1111111": 16}
-    slides, weights = np.array([list(pattern) for pattern in counts]), list(counts.values())
-    settings = {"smoothing": 1e-7, "n_init": 20, "tol": 1e-11, "max_iter": 20_000, "random_state": 0}
+    counts = {
+        "0000000": 34,
+        "0000100": 2,
+        "0100000": 6,
+        "0100001": 1,
+        "0100100": 4,
+        "0100101": 5,
+        "1000000": 2,
+    }
+    counts |= {
+        "1010101": 1,
+        "1100000": 2,
+        "1100001": 1,
+        "1100100": 2,
+        "1100101": 7,
+        "1100111": 1,
+        "1101001": 1,
+    }
+    counts |= {
+        "1101101": 2,
+        "1101111": 3,
+        "1110101": 13,
+        "1110111": 5,
+        "1111101": 10,
+        "1111111": 16,
+    }
+    slides = np.array([list(pattern) for pattern in counts])
+    weights = list(counts.values())
+    settings = {
+        "smoothing": 1e-7,
+        "n_init": 20,
+        "tol": 1e-11,
+        "max_iter": 20_000,
+        "random_state": 0,
+    }
     model = LatentClassModel([2, 3, 4], **settings).fit(slides, sample_weight=weights)
-    np.testing.assert_allclose(model.bic_table_["log_likelihood"], [-317.2568, -293.7050, -289.2858], atol=1e-4)
-    np.testing.assert_allclose(model.bic_table_["bic"], [-706.0739, -697.1357, -726.4629], atol=1e-4)
+    np.testing.assert_allclose(
+        model.bic_table_["log_likelihood"], [-317.2568, -293.7050, -289.2858], atol=1e-4
+    )
+    np.testing.assert_allclose(
+        model.bic_table_["bic"], [-706.0739, -697.1357, -726.4629], atol=1e-4
+    )
     np.testing.assert_allclose(np.sort(model.weights_), [0.1817, 0.3736, 0.4447], atol=1e-4)
 
 
@@ -192,24 +250,33 @@ def test_known_classes_are_recovered():
         np.testing.assert_allclose(model.probabilities_[j][order], expected, atol=0.06)
     codes = [pd.Categorical(table.iloc[:, j], NAMES[j]).codes for j in range(8)]
     truth = np.log(PROPORTIONS) + sum(np.log(THETA[:, j, codes[j]].T) for j in range(8))
-    assert adjusted_rand_score(components, model.labels_) > adjusted_rand_score(components, truth.argmax(axis=1)) - 0.02
+    assert (
+        adjusted_rand_score(components, model.labels_)
+        > adjusted_rand_score(components, truth.argmax(axis=1)) - 0.02
+    )
     assert BICDisplay.from_estimator(model).best == (3, "latent class")
 
 
 def test_weights_are_repetitions(table):
     weights = np.random.default_rng(0).integers(0, 3, len(table))
     weighted = LatentClassModel(2, random_state=0).fit(table, sample_weight=weights)
-    repeated = LatentClassModel(2, random_state=0).fit(table.loc[table.index.repeat(weights)].iloc[::-1])
+    repeated = LatentClassModel(2, random_state=0).fit(
+        table.loc[table.index.repeat(weights)].iloc[::-1]
+    )
     assert weighted.log_likelihood_ == pytest.approx(repeated.log_likelihood_)
     assert weighted.bic_ == pytest.approx(repeated.bic_)
-    np.testing.assert_allclose(weighted.predict_proba(table), repeated.predict_proba(table), atol=1e-9)
+    np.testing.assert_allclose(
+        weighted.predict_proba(table), repeated.predict_proba(table), atol=1e-9
+    )
 
 
 def test_smoothing_prevents_zeros():
     table = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "y"], ["b", "z"], ["c", "z"]]
     model = LatentClassModel(1).fit(table)
     assert min(p.min() for p in model.probabilities_) > 0
-    small, large = (LatentClassModel(1, smoothing=s).fit(table).log_likelihood_ for s in (1e-6, 10.0))
+    small, large = (
+        LatentClassModel(1, smoothing=s).fit(table).log_likelihood_ for s in (1e-6, 10.0)
+    )
     assert small > large
 
 
@@ -238,14 +305,20 @@ def test_convergence_warning(table):
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("smoothing", 0.0), ("n_components", 0), ("handle_unknown", "skip"), ("n_init", 0), ("tol", -1.0)],
+    [
+        ("smoothing", 0.0),
+        ("n_components", 0),
+        ("handle_unknown", "skip"),
+        ("n_init", 0),
+        ("tol", -1.0),
+    ],
 )
 def test_invalid_parameters(table, parameter, value):
     with pytest.raises(ValueError, match=parameter):
         LatentClassModel().set_params(**{parameter: value}).fit(table)
 
 
-# ---- missing values and new objects ---------------------------------------------------------------------------------
+# ---- missing values and new objects --------------------------------------------------------------
 
 
 def test_missing_values_are_ignored(table, model):
@@ -279,7 +352,9 @@ def test_missing_values_in_fit():
 def test_unknown_categories(table, model):
     new = table.iloc[:3].copy()
     new.iloc[1, 0] = "purple"
-    with pytest.raises(ValueError, match="'question 0' that was not in fit: 'purple' in row 1.*missing values"):
+    with pytest.raises(
+        ValueError, match="'question 0' that was not in fit: 'purple' in row 1.*missing values"
+    ):
         model.predict(new)
     ignoring = LatentClassModel(3, handle_unknown="ignore", random_state=0).fit(table)
     without = new.copy()

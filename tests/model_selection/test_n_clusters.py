@@ -15,7 +15,9 @@ def ring(n_clusters, n=30, spread=0.8, seed=0):
     """Return separated clusters on a circle."""
     angle = 2 * np.pi * np.arange(n_clusters) / n_clusters
     centers = 8 * np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.repeat(centers, n, axis=0) + spread * np.random.default_rng(seed).normal(size=(n * n_clusters, 2))
+    return np.repeat(centers, n, axis=0) + spread * np.random.default_rng(seed).normal(
+        size=(n * n_clusters, 2)
+    )
 
 
 @pytest.mark.parametrize("n_clusters", [3, 4, 5])
@@ -26,7 +28,9 @@ def test_minimum_is_at_the_true_number(n_clusters):
     assert curve.n_clusters.tolist() == [2, 3, 4, 5, 6, 7]
     partition = curve.partitions[n_clusters - 2]
     assert partition.n_clusters == n_clusters
-    assert len(set(zip(partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
+    assert (
+        len(set(zip(partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
+    )
     assert curve.nonspecificity.min() >= 0
     assert curve.nonspecificity.max() <= 1
     assert (np.diff(curve.objective) < 0).all()
@@ -39,7 +43,9 @@ def test_result_does_not_depend_on_the_threads():
     together = n_clusters_curve(model, X, [2, 3, 4], n_jobs=2, return_estimators=True)
     np.testing.assert_array_equal(alone.nonspecificity, together.nonspecificity)
     np.testing.assert_array_equal(alone.objective, together.objective)
-    for a, b, fitted in zip(alone.partitions, together.partitions, together.estimators, strict=True):
+    for a, b, fitted in zip(
+        alone.partitions, together.partitions, together.estimators, strict=True
+    ):
         np.testing.assert_array_equal(a.masses, b.masses)
         assert list(b.index) == list(X.index)
         assert fitted.n_jobs == 2  # as in the estimator, although it used one thread
@@ -48,8 +54,12 @@ def test_result_does_not_depend_on_the_threads():
 
 def test_each_candidate_has_its_own_seed():
     X = ring(3, spread=4)
-    few = n_clusters_curve(ECM(n_init=1, init="random", random_state=3), X, [4], return_estimators=True)
-    many = n_clusters_curve(ECM(n_init=1, init="random", random_state=3), X, [5, 4, 2], return_estimators=True)
+    few = n_clusters_curve(
+        ECM(n_init=1, init="random", random_state=3), X, [4], return_estimators=True
+    )
+    many = n_clusters_curve(
+        ECM(n_init=1, init="random", random_state=3), X, [5, 4, 2], return_estimators=True
+    )
     np.testing.assert_array_equal(few.partitions[0].masses, many.partitions[1].masses)
     seeds = [one.random_state for one in many.estimators]
     assert len(set(seeds)) == 3
@@ -62,7 +72,9 @@ def test_each_candidate_has_its_own_seed():
 def test_random_state_objects():
     X = ring(2)
     curves = [
-        n_clusters_curve(ECM(n_init=1, random_state=np.random.RandomState(s)), X, [2], return_estimators=True)
+        n_clusters_curve(
+            ECM(n_init=1, random_state=np.random.RandomState(s)), X, [2], return_estimators=True
+        )
         for s in (0, 0, 1)
     ]
     seeds = [curve.estimators[0].random_state for curve in curves]
@@ -81,7 +93,9 @@ def test_random_state_objects():
     ],
 )
 def test_kind_of_focal_sets(given, candidates, used):
-    curve = n_clusters_curve(ECM(focal_sets=given, n_init=1, max_iter=5, tol=1, random_state=0), ring(3), candidates)
+    curve = n_clusters_curve(
+        ECM(focal_sets=given, n_init=1, max_iter=5, tol=1, random_state=0), ring(3), candidates
+    )
     for c, partition in zip(candidates, curve.partitions, strict=True):
         assert partition.focal_sets == getattr(FocalSets, used)(c)
 
@@ -109,7 +123,8 @@ class Precomputed(BaseEstimator):
     """Clusterer of dissimilarities without an objective."""
 
     def __init__(self, n_clusters=2, metric="precomputed"):
-        self.n_clusters, self.metric = n_clusters, metric
+        self.n_clusters = n_clusters
+        self.metric = metric
 
     def fit(self, X, y=None):
         assert X.shape[0] == X.shape[1]
@@ -135,7 +150,11 @@ def test_table_and_text():
     )
     table = curve.to_frame()
     assert table.index.name == "n_clusters"
-    assert table.loc[3].to_dict() == {"nonspecificity": 0.12345, "objective": 4.0, "converged": False}
+    assert table.loc[3].to_dict() == {
+        "nonspecificity": 0.12345,
+        "objective": 4.0,
+        "converged": False,
+    }
     assert repr(curve) == "NClustersCurve(nonspecificity={2: 0.200, 3: 0.123}, best=3)"
     assert len(curve) == 2
 

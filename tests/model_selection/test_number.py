@@ -12,7 +12,9 @@ def corners(n_clusters, n=40, seed=0):
     """Return separated clusters on a circle."""
     angle = 2 * np.pi * np.arange(n_clusters) / n_clusters
     centers = 9 * np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.repeat(centers, n, axis=0) + np.random.default_rng(seed).normal(size=(n * n_clusters, 2))
+    return np.repeat(centers, n, axis=0) + np.random.default_rng(seed).normal(
+        size=(n * n_clusters, 2)
+    )
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
@@ -44,7 +46,9 @@ def test_dissimilarities_and_tables_with_categories():
     D = np.linalg.norm(X[:, None] - X[None], axis=-1)
     assert number_of_clusters(D, metric="precomputed", random_state=0).best == 3
     assert number_of_clusters(X, metric="manhattan", random_state=0).best == 3
-    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "color": np.repeat(["red", "green", "blue"], 40)})
+    table = pd.DataFrame(
+        {"x": X[:, 0], "y": X[:, 1], "color": np.repeat(["red", "green", "blue"], 40)}
+    )
     assert number_of_clusters(table, metric="gower", random_state=0).best == 3
 
 
@@ -64,7 +68,10 @@ def test_result_does_not_depend_on_the_threads():
 def test_weights():
     X = corners(3)
     weight = np.where(np.arange(120) < 80, 1.0, 0.0)
-    assert number_of_clusters(X, sample_weight=weight, candidates=range(2, 8), random_state=0).best == 2
+    assert (
+        number_of_clusters(X, sample_weight=weight, candidates=range(2, 8), random_state=0).best
+        == 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,18 @@ def unaligned(shape):
     return np.zeros(8 * count + 1, np.uint8)[1:].view(np.float64).reshape(shape)
 
 
-# ---- single arguments -----------------------------------------------------------------------------------------------
+# ---- single arguments ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("old", "x", "error", "message"),
     [
-        (np.zeros(3, np.float32), np.zeros(3), TypeError, "old must be an array of float64, got float32"),
+        (
+            np.zeros(3, np.float32),
+            np.zeros(3),
+            TypeError,
+            "old must be an array of float64, got float32",
+        ),
         (np.zeros(3), np.zeros(3, int), TypeError, "x must be an array of float64, got int64"),
         (np.zeros(3, ">f8"), np.zeros(3), TypeError, "old must be an array of float64, got >f8"),
         ([0.0, 1.0], np.zeros(2), TypeError, "old must be a NumPy array, got list"),
@@ -54,7 +59,8 @@ def test_arrays_that_are_not_as_declared(old, x, error, message):
 
 
 def test_what_is_only_read_may_be_read_only():
-    old, x = read_only(np.array([0.5, 0.5])), np.array([0.75, 0.25])
+    old = read_only(np.array([0.5, 0.5]))
+    x = np.array([0.75, 0.25])
     overshoot(old, x)
     np.testing.assert_allclose(x, [0.9375, 0.0625])
 
@@ -79,12 +85,17 @@ def test_integers(value, error, message):
 
 
 def test_other_kinds_of_integers_are_integers():
-    assert simplex_qp(np.eye(2), np.zeros(2), np.zeros(2), np.int32(30), *simplex_qp_workspace(2)) > 0
+    assert (
+        simplex_qp(np.eye(2), np.zeros(2), np.zeros(2), np.int32(30), *simplex_qp_workspace(2)) > 0
+    )
 
 
 def test_numbers():
-    extrapolate = kernel("extrapolate(M: float64[n, f], before: float64[n, f], step: float, trial: float64[n, f] out)")
-    M, trial = np.array([[0.5, 0.5]]), np.empty((1, 2))
+    extrapolate = kernel(
+        "extrapolate(M: float64[n, f], before: float64[n, f], step: float, trial: float64[n, f] out)"
+    )
+    M = np.array([[0.5, 0.5]])
+    trial = np.empty((1, 2))
     for step in (1, np.float32(1), np.array(1.0)):
         extrapolate(M, np.array([[0.75, 0.25]]), step, trial)
         np.testing.assert_allclose(trial, [[0.25, 0.75]])
@@ -93,7 +104,9 @@ def test_numbers():
 
 
 def test_truth_values():
-    product = kernel("product_with_conflict(conflict: float64[f, f], simple: bool, v: float64[f], out: float64[f] out)")
+    product = kernel(
+        "product_with_conflict(conflict: float64[f, f], simple: bool, v: float64[f], out: float64[f] out)"
+    )
     out = np.empty(2)
     product(np.eye(2), np.False_, np.array([1.0, 2.0]), out)
     np.testing.assert_array_equal(out, [1, 2])
@@ -101,7 +114,7 @@ def test_truth_values():
         product(np.eye(2), 1, np.zeros(2), out)
 
 
-# ---- indices --------------------------------------------------------------------------------------------------------
+# ---- indices -------------------------------------------------------------------------------------
 
 
 def settled(**changed):
@@ -132,13 +145,25 @@ def test_compressed_rows_as_they_should_be():
     [
         ({"rows": np.array([4])}, "rows must be at least 0 and below n = 4, got 4"),
         ({"rows": np.array([-1])}, "rows must be at least 0 and below n = 4, got -1"),
-        ({"indices": np.array([2, 7], np.int32)}, "indices must be at least 0 and below n = 4, got 7"),
-        ({"indices": np.array([-3, 1], np.int32)}, "indices must be at least 0 and below n = 4, got -3"),
+        (
+            {"indices": np.array([2, 7], np.int32)},
+            "indices must be at least 0 and below n = 4, got 7",
+        ),
+        (
+            {"indices": np.array([-3, 1], np.int32)},
+            "indices must be at least 0 and below n = 4, got -3",
+        ),
         ({"indptr": np.array([0, 2, 1, 2, 2])}, "indptr must rise from 0 to at most 2"),
         ({"indptr": np.array([0, 0, 1, 2, 3])}, "indptr must rise from 0 to at most 2"),
         ({"indptr": np.array([-1, 0, 1, 2, 2])}, "indptr must rise from 0 to at most 2"),
-        ({"indptr": np.array([0, 0, 1, 2])}, r"indptr must have shape \(n \+ 1,\) with n = 4, got \(4,\)"),
-        ({"coefficients": np.ones(3)}, r"coefficients must have shape \(e,\) with e = 2, got \(3,\)"),
+        (
+            {"indptr": np.array([0, 0, 1, 2])},
+            r"indptr must have shape \(n \+ 1,\) with n = 4, got \(4,\)",
+        ),
+        (
+            {"coefficients": np.ones(3)},
+            r"coefficients must have shape \(e,\) with e = 2, got \(3,\)",
+        ),
     ],
 )
 def test_indices_out_of_range(changed, message):
@@ -148,7 +173,9 @@ def test_indices_out_of_range(changed, message):
 
 def test_indices_are_checked_in_memory_that_is_read_only():
     with pytest.raises(ValueError, match=r"\bfirst\b"):
-        conflicts(np.ones((1, 1)), np.ones((1, 1)), read_only(np.array([5])), np.array([0]), np.zeros(1))
+        conflicts(
+            np.ones((1, 1)), np.ones((1, 1)), read_only(np.array([5])), np.array([0]), np.zeros(1)
+        )
 
 
 def test_no_index_is_in_range_of_nothing():
@@ -168,7 +195,7 @@ def test_ranges_of_rows(start, stop, message):
         simplex_qp_batch(np.eye(2), np.zeros((3, 2)), np.zeros((3, 2)), start, stop)
 
 
-# ---- types that vary, results, memory -------------------------------------------------------------------------------
+# ---- types that vary, results, memory ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("linear", [np.float32, np.float64])
@@ -182,7 +209,8 @@ def test_a_function_for_every_pair_of_types(linear, point):
 def test_types_that_no_function_takes():
     with pytest.raises(TypeError, match="G must be an array of float32 or float64, got int64"):
         simplex_qp_batch(np.eye(2), np.zeros((2, 2), int), np.zeros((2, 2)), 0, 2)
-    lower, upper = np.zeros((2, 2), np.float32), np.zeros((2, 2))
+    lower = np.zeros((2, 2), np.float32)
+    upper = np.zeros((2, 2))
     with pytest.raises(TypeError, match=r"\bupper\b"):
         quantiles_within(np.ones((2, 1, 5), np.float32), 0, 0.0, lower, upper, 0, 2)
 
@@ -198,7 +226,8 @@ def test_an_array_after_a_pickle_is_the_same_array():
 def test_none_where_it_is_allowed():
     optional = kernel("overshoot(old: float64[f] or None, x: float64[f] out)")
     optional(None, np.empty(0))  # no element: the null pointer is not followed
-    old, x = np.array([0.5, 0.5]), np.array([0.75, 0.25])
+    old = np.array([0.5, 0.5])
+    x = np.array([0.75, 0.25])
     optional(old, x)
     np.testing.assert_allclose(x, [0.9375, 0.0625])
     with pytest.raises(ValueError, match=r"\bx\b"):
@@ -217,20 +246,25 @@ def test_the_number_of_arguments():
 
 
 def test_checked_and_repeated_calls_agree():
-    """A call with a signature that was seen before skips checks; it must do the same as the first one."""
+    """A call with a signature that was seen before skips checks.
+
+    It must do the same as the first one.
+    """
     rng = np.random.default_rng(0)
     A = rng.normal(size=(5, 5))
-    H, g = A.T @ A, rng.normal(size=5)
+    H = A.T @ A
+    g = rng.normal(size=5)
     solve = kernel("""simplex_qp(
         H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
         work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
-    x, y = np.zeros(5), np.zeros(5)
+    x = np.zeros(5)
+    y = np.zeros(5)
     arguments = 60, *simplex_qp_workspace(5)
     assert solve(H, g, x, *arguments) == solve(H, g, y, *arguments)
     np.testing.assert_array_equal(x, y)
 
 
-# ---- declarations ---------------------------------------------------------------------------------------------------
+# ---- declarations --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +296,10 @@ def test_a_kernel_says_what_it_takes():
 
 
 def test_bytes_in_another_order_are_not_read_as_numbers():
-    """Where a kernel takes several types, the first array decides; it must be one that the machine calculates with."""
+    """Where a kernel takes several types, the first array decides.
+
+    It must be one that the machine calculates with.
+    """
     nearest = kernel("gower_like(X: real[n, d], out: float64[n] out)")
     with pytest.raises(TypeError, match=r"\bX\b"):
         nearest(np.zeros((3, 2), ">f8"), np.zeros(3))

@@ -10,7 +10,8 @@ import pytest
 from dempster._native import build
 from dempster._native.build import Compiler, Target
 
-X86, ARM = Target("linux", "x86_64"), Target("linux", "aarch64")
+X86 = Target("linux", "x86_64")
+ARM = Target("linux", "aarch64")
 
 
 @pytest.fixture
@@ -95,7 +96,9 @@ def test_a_failed_compilation_says_why(tmp_path):
 
 def imported(**environment):
     command = [sys.executable, "-c", "import dempster.optimize"]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}
+    )
 
 
 def test_a_missing_library_is_one_clear_error(tmp_path):
@@ -127,7 +130,8 @@ class Loaded:
     """Stands for a library, on a processor with or without AVX2."""
 
     def __init__(self, path, faster):
-        self.name, self.faster = Path(path).name, faster
+        self.name = Path(path).name
+        self.faster = faster
 
     def library_has_avx2(self):
         return self.faster

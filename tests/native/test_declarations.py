@@ -35,12 +35,19 @@ def written():
     heads = {}
     for file in [*build.sources(), *build.headers()]:
         for name, arguments in HEAD.findall(file.read_text()):
-            pairs = [re.fullmatch(r"(?:const )?(\w+) (\**)(\w+)", each.strip()) for each in arguments.split(",")]
-            heads[name] = [(kind + stars, argument) for kind, stars, argument in (p.groups() for p in pairs if p)]
+            pairs = [
+                re.fullmatch(r"(?:const )?(\w+) (\**)(\w+)", each.strip())
+                for each in arguments.split(",")
+            ]
+            heads[name] = [
+                (kind + stars, argument)
+                for kind, stars, argument in (p.groups() for p in pairs if p)
+            ]
     return heads
 
 
-KERNELS, HEADS = declared(), written()
+KERNELS = declared()
+HEADS = written()
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))
@@ -51,8 +58,13 @@ def test_the_arguments_are_those_of_the_c_function(name):
     wanted = [("index_t", size) for size in kernel._sizes]
     for argument in kernel._arguments:
         array = hasattr(argument, "lengths")
-        kind = (argument.variable or str(argument.dtype)) if array else argument.type
+        if array:
+            kind = argument.variable or str(argument.dtype)
+        else:
+            kind = argument.type
         wanted.append((TYPES.get(kind, kind) + "*" * array, argument.name))
     if kernel._result is not None:
-        wanted.append(({"c_long": "index_t*", "c_double": "double*"}[kernel._result.__name__], "result"))
+        wanted.append(
+            ({"c_long": "index_t*", "c_double": "double*"}[kernel._result.__name__], "result")
+        )
     assert HEADS[name] == wanted

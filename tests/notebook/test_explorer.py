@@ -16,7 +16,9 @@ from dempster.cluster import ECM, EVCLUS
 from dempster.explain import explain_object
 from tests.report.browser import launch_browser
 
-pytest.importorskip("anywidget", reason="the widget needs anywidget: pip install 'dempster[notebook]'")
+pytest.importorskip(
+    "anywidget", reason="the widget needs anywidget: pip install 'dempster[notebook]'"
+)
 
 from dempster.apps.notebook import PartitionExplorer, explorer
 
@@ -42,7 +44,7 @@ def read_map(widget):
     return head, arrays
 
 
-# ---- Python ---------------------------------------------------------------------------------------------------------
+# ---- Python --------------------------------------------------------------------------------------
 
 
 def test_map_has_objects_axes_and_largest_masses():
@@ -52,7 +54,8 @@ def test_map_has_objects_axes_and_largest_masses():
     assert head["names"] == X.index.tolist()
     assert [head["axes"][a]["name"] for a in head["first"]] == ["length", "width"]
     for a, column in zip(head["first"], X.columns, strict=True):
-        axis, levels = head["axes"][a], arrays["levels"][a * N : (a + 1) * N]
+        axis = head["axes"][a]
+        levels = arrays["levels"][a * N : (a + 1) * N]
         values = axis["low"] + levels / 65534 * (axis["high"] - axis["low"])
         np.testing.assert_allclose(values, X[column], atol=1e-3)
     shown = arrays["top_sets"].reshape(N, -1)
@@ -86,7 +89,9 @@ def test_focus_explains_an_object():
     widget.focus = None
     assert widget.explanation == ""
     for wrong in (N, -1):
-        with pytest.raises(InvalidParameterError, match="focus must be a position from 0 to 59, or None"):
+        with pytest.raises(
+            InvalidParameterError, match="focus must be a position from 0 to 59, or None"
+        ):
             widget.focus = wrong
     partition = PARTITION.explore(X)
     partition.focus = 3
@@ -111,8 +116,15 @@ def test_pipelines_dissimilarities_labels_and_no_table():
     assert read_map(widget)[0]["axes"][0]["name"] == "MDS 1"
     widget.focus = 4
     assert "near" in widget.explanation
-    assert read_map(PARTITION[:].explore(D, metric="precomputed", attributes=X))[0]["axes"][-1]["name"] == "width"
-    assert read_map(PartitionExplorer(MODEL.labels_, X))[0]["clusters"] == ["cluster 0", "cluster 1", "cluster 2"]
+    assert (
+        read_map(PARTITION[:].explore(D, metric="precomputed", attributes=X))[0]["axes"][-1]["name"]
+        == "width"
+    )
+    assert read_map(PartitionExplorer(MODEL.labels_, X))[0]["clusters"] == [
+        "cluster 0",
+        "cluster 1",
+        "cluster 2",
+    ]
     widget = PARTITION.explore(names=["a", "b", "c"])
     assert read_map(widget)[0]["clusters"] == ["a", "b", "c"]
     widget.focus = 0
@@ -120,7 +132,9 @@ def test_pipelines_dissimilarities_labels_and_no_table():
 
 
 def test_invalid_arguments_raise():
-    with pytest.raises(InvalidParameterError, match="^X must have a row for each of the 60 objects"):
+    with pytest.raises(
+        InvalidParameterError, match="^X must have a row for each of the 60 objects"
+    ):
         PARTITION.explore(X.iloc[:5])
     with pytest.raises(InvalidParameterError, match="^X must be the dissimilarities"):
         PARTITION.explore(metric="precomputed")
@@ -132,7 +146,9 @@ def test_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     for module in ("dempster.apps.notebook", "dempster.apps.notebook.explorer"):
         monkeypatch.delitem(sys.modules, module)
-    with pytest.raises(MissingExtraError, match=r"needs anywidget: pip install 'dempster\[notebook\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"needs anywidget: pip install 'dempster\[notebook\]'"
+    ):
         PARTITION.explore(X)
 
 
@@ -146,9 +162,10 @@ def test_more_objects_than_the_map_shows(monkeypatch):
     assert len(widget.selection) == N
 
 
-# ---- browser --------------------------------------------------------------------------------------------------------
+# ---- browser -------------------------------------------------------------------------------------
 
-# A model like that of anywidget. `sync` is a function of Python, which returns the values that change there.
+# A model like that of anywidget. `sync` is a function of Python, which returns the values that
+# change there.
 OPEN = """async ([esm, css, packed, state, prefix]) => {
     document.head.appendChild(document.createElement("style")).textContent = css;
     const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
@@ -184,17 +201,29 @@ def browser(playwright):
 
 @pytest.fixture
 def open_widget(browser):
-    """Show a widget in a page and connect its values; errors, requests and dialogs fail the test."""
-    contexts, errors = [], []
+    """Show a widget in a page and connect its values.
+
+    Errors, requests and dialogs fail the test.
+    """
+    contexts = []
+    errors = []
 
     def open_(widget, color="black"):
         context = browser.new_context(viewport={"width": 900, "height": 800})
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: errors.append(message.text) if message.type == "error" else None,
+        )
         page.on("dialog", lambda dialog: errors.append(dialog.message))
-        page.on("request", lambda request: errors.append(request.url) if not request.url.startswith("blob:") else None)
+        page.on(
+            "request",
+            lambda request: (
+                errors.append(request.url) if not request.url.startswith("blob:") else None
+            ),
+        )
 
         def state():
             return {name: getattr(widget, name) for name in ("selection", "focus", "explanation")}
@@ -222,13 +251,12 @@ def pixels(page, x, y):
     box = page.locator(".scatter").bounding_box()
     ends = []
     for column in X.columns:
-        low, high = X[column].min(), X[column].max()
+        low = X[column].min()
+        high = X[column].max()
         ends.append((low - 0.07 * (high - low), high + 0.07 * (high - low)))
     u, v = ((value - low) / (high - low) for value, (low, high) in zip((x, y), ends, strict=True))
-    width, height = (
-        box["width"] - MARGIN["left"] - MARGIN["right"],
-        box["height"] - MARGIN["top"] - MARGIN["bottom"],
-    )
+    width = box["width"] - MARGIN["left"] - MARGIN["right"]
+    height = box["height"] - MARGIN["top"] - MARGIN["bottom"]
     return box["x"] + MARGIN["left"] + u * width, box["y"] + MARGIN["top"] + (1 - v) * height
 
 
@@ -244,7 +272,8 @@ def drag(page, corners):
 def test_lasso_and_rectangle_select_objects(open_widget):
     widget = PARTITION.explore(X)
     page = open_widget(widget)
-    x, y = X["length"], X["width"]
+    x = X["length"]
+    y = X["width"]
     left = np.flatnonzero(x < 5).tolist()
     drag(page, [pixels(page, *at) for at in ((-3.0, -3.0), (5.0, -3.0), (5.0, 10.0), (-3.0, 10.0))])
     assert widget.selection == left
@@ -298,7 +327,8 @@ def test_tooltip_and_explanation(open_widget):
 
 def test_values_of_python_are_shown(open_widget):
     widget = PARTITION.explore(X)
-    widget.selection, widget.focus = [0, 1, 2], 5
+    widget.selection = [0, 1, 2]
+    widget.focus = 5
     page = open_widget(widget)
     assert page.locator(".status").inner_text() == "3 selected"
     assert "Object plant 5 is" in page.locator(".why").inner_text()
@@ -312,7 +342,15 @@ def test_axes_change(open_widget):
     widget = PARTITION.explore(X)
     page = open_widget(widget)
     page.select_option("select >> nth=1", label="length")
-    drag(page, [pixels(page, -3.0, -3.0), pixels(page, 5.0, -3.0), pixels(page, 5.0, 10.0), pixels(page, -3.0, 10.0)])
+    drag(
+        page,
+        [
+            pixels(page, -3.0, -3.0),
+            pixels(page, 5.0, -3.0),
+            pixels(page, 5.0, 10.0),
+            pixels(page, -3.0, 10.0),
+        ],
+    )
     assert widget.selection == np.flatnonzero(X["length"] < 5).tolist()
 
 
@@ -333,7 +371,12 @@ def test_theme_follows_the_text_of_the_notebook(open_widget):
     root = page.locator(".dempster-explorer")
     assert root.get_attribute("data-theme") == "dark"
     # Dark text, and the text of Abyss, Solarized Light and Solarized Dark in VS Code.
-    for color, theme in (("#222", "light"), ("#6688cc", "dark"), ("#657b83", "light"), ("#839496", "dark")):
+    for color, theme in (
+        ("#222", "light"),
+        ("#6688cc", "dark"),
+        ("#657b83", "light"),
+        ("#839496", "dark"),
+    ):
         page.evaluate("color => { document.body.style.color = color; }", color)
         page.wait_for_timeout(100)
         assert root.get_attribute("data-theme") == theme, color

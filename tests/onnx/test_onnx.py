@@ -16,7 +16,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import OneClassSVM
 
 import dempster
@@ -61,7 +67,9 @@ def blobs(c, p=3, n=120):
 
 def run_onnx(model, X):
     """Return the masses and labels by onnxruntime."""
-    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     assert [output.name for output in session.get_outputs()] == ["masses", "labels"]
     return session.run(None, {"X": X})
 
@@ -73,7 +81,9 @@ def metadata(model):
 
 def around(X):
     """Return training rows, rows between them, and distant rows."""
-    return np.vstack([X, X[::10].mean(axis=0), (X[:20] + X[20:40]) / 2, X[:15] * 3, X[:3] * 1e4, X[:1] * 0])
+    return np.vstack(
+        [X, X[::10].mean(axis=0), (X[:20] + X[20:40]) / 2, X[:15] * 3, X[:3] * 1e4, X[:1] * 0]
+    )
 
 
 def assert_same(estimator, objects, dtype="float32"):
@@ -85,10 +95,16 @@ def assert_same(estimator, objects, dtype="float32"):
     assert masses.dtype == dtype
     np.testing.assert_allclose(masses, wanted.masses, rtol=0, atol=TOLERANCE[dtype])
     is_classifier = hasattr(estimator, "classes_")
-    scores = estimator.predict_proba(X) if is_classifier else wanted.contour
+    if is_classifier:
+        scores = estimator.predict_proba(X)
+    else:
+        scores = wanted.contour
     first, second = np.sort(scores, axis=1)[:, :-3:-1].T
     clear = first - second > 1e-4
-    found = estimator.classes_[labels] if is_classifier else labels
+    if is_classifier:
+        found = estimator.classes_[labels]
+    else:
+        found = labels
     np.testing.assert_array_equal(found[clear], estimator.predict(X)[clear])
     assert clear.mean() >= 0.5
     assert run_onnx(model, X[:0])[0].shape == (0, masses.shape[1])
@@ -96,7 +112,7 @@ def assert_same(estimator, objects, dtype="float32"):
     return model
 
 
-# ---- clusterers -----------------------------------------------------------------------------------------------------
+# ---- clusterers ----------------------------------------------------------------------------------
 
 SETTINGS = {
     "ECM": (ECM, {}),
@@ -117,8 +133,14 @@ SETTINGS = {
     "EVCLUS": (EVCLUS, {}),
     "EVCLUS, landmarks": (EVCLUS, {"sampling": "landmarks", "n_landmarks": 40}),
     "NNEVCLUS": (NNEVCLUS, {"max_iter": 10, "tol": 0.0}),
-    "NNEVCLUS, detector": (NNEVCLUS, {"max_iter": 10, "tol": 0.0, "outlier_detector": "one-class-svm"}),
-    "NNEVCLUS, layers": (NNEVCLUS, {"max_iter": 10, "tol": 0.0, "network": (6, 5), "focal_sets": "simple"}),
+    "NNEVCLUS, detector": (
+        NNEVCLUS,
+        {"max_iter": 10, "tol": 0.0, "outlier_detector": "one-class-svm"},
+    ),
+    "NNEVCLUS, layers": (
+        NNEVCLUS,
+        {"max_iter": 10, "tol": 0.0, "network": (6, 5), "focal_sets": "simple"},
+    ),
 }
 
 
@@ -126,11 +148,16 @@ def clusterer(name, c):
     kind, settings = SETTINGS[name]
     if settings.get("focal_sets", "") is None:
         settings = {"focal_sets": FocalSets.pairs(c, empty=False)}
-    few = {} if kind is BPEC else {"n_init": 2}
+    if kind is BPEC:
+        few = {}
+    else:
+        few = {"n_init": 2}
     return kind(c, random_state=0, n_jobs=1, **few, **settings)
 
 
-@pytest.mark.parametrize("c", [3, pytest.param(2, marks=pytest.mark.long), pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "c", [3, pytest.param(2, marks=pytest.mark.long), pytest.param(6, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_clusterers(name, c):
     X, _ = blobs(c)
@@ -174,7 +201,10 @@ def test_training_rows():
     X, _ = blobs(3)
     X = X.astype(np.float32)
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 3), (2, 4)], n_objects=len(X))
-    estimators = (EVCLUS(3, n_init=2, random_state=0), EVCLUS(3, focal_sets="simple", n_init=2, random_state=0))
+    estimators = (
+        EVCLUS(3, n_init=2, random_state=0),
+        EVCLUS(3, focal_sets="simple", n_init=2, random_state=0),
+    )
     for estimator in (*estimators, CECM(3, n_init=2, random_state=0)):
         estimator.fit(X, constraints=links)
         masses, _ = run_onnx(to_onnx(estimator), X)
@@ -185,7 +215,10 @@ def test_training_rows():
 def test_weighted_landmarks(weights):
     X, _ = blobs(3)
     rng = np.random.default_rng(0)
-    w = rng.integers(1, 5, len(X)) if weights == "whole" else rng.uniform(0.3, 2, len(X))
+    if weights == "whole":
+        w = rng.integers(1, 5, len(X))
+    else:
+        w = rng.uniform(0.3, 2, len(X))
     estimator = EVCLUS(3, n_init=2, random_state=0).fit(X, sample_weight=w)
     for dtype in TOLERANCE:
         assert_same(estimator, around(X), dtype)
@@ -195,10 +228,16 @@ def test_data_far_from_zero():
     X, y = blobs(3)
     objects = (around(X)[:-4] + 2000).astype(np.float32)
     clusterers = [ECM(3, n_init=2, random_state=0), EGMM(3, n_init=2, random_state=0)]
-    for estimator in (*clusterers, EKNNClassifier(3), EvidentialNeuralNetworkClassifier(n_init=1, random_state=0)):
+    for estimator in (
+        *clusterers,
+        EKNNClassifier(3),
+        EvidentialNeuralNetworkClassifier(n_init=1, random_state=0),
+    ):
         estimator.fit(X + 2000, y)
         masses, _ = run_onnx(to_onnx(estimator), objects)
-        np.testing.assert_allclose(masses, estimator.predict_mass(objects.astype(float)).masses, atol=1e-5)
+        np.testing.assert_allclose(
+            masses, estimator.predict_mass(objects.astype(float)).masses, atol=1e-5
+        )
 
 
 def test_many_features():
@@ -233,28 +272,36 @@ def test_outlier_detectors(convention):
     detector = OneClassSVM(nu=0.1)
     settings = {"max_iter": 10, "tol": 0.0, "focal_sets": "simple", "outlier_detector": detector}
     assert_same(NNEVCLUS(3, random_state=0, convention=convention, **settings).fit(X), around(X))
-    estimator = NNEVCLUS(3, random_state=0, **{**settings, "outlier_detector": IsolationForest(random_state=0)}).fit(X)
+    estimator = NNEVCLUS(
+        3, random_state=0, **{**settings, "outlier_detector": IsolationForest(random_state=0)}
+    ).fit(X)
     with pytest.raises(TypeError, match=r"\boutlier_detector\b"):
         to_onnx(estimator)
 
 
-# ---- classifiers ----------------------------------------------------------------------------------------------------
+# ---- classifiers ---------------------------------------------------------------------------------
 
 CLASSIFIERS = {
     "neighbors": lambda: EKNNClassifier(5),
     "neighbors, brute": lambda: EKNNClassifier(3, metric="minkowski", algorithm="brute"),
     "prototypes": lambda: EvidentialNeuralNetworkClassifier(n_init=1, max_iter=50, random_state=0),
     "radial basis": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, random_state=0),
-    "radial basis, simple": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, focal_sets="simple", random_state=0),
+    "radial basis, simple": lambda: EvidentialRBFClassifier(
+        n_init=1, max_iter=50, focal_sets="simple", random_state=0
+    ),
     "logistic": EvidenceFromClassifier,
     "logistic, simple": lambda: EvidenceFromClassifier(focal_sets="simple"),
     "discriminant": lambda: EvidenceFromClassifier(LinearDiscriminantAnalysis()),
-    "perceptron": lambda: EvidenceFromClassifier(MLPClassifier((6, 5), max_iter=20, random_state=0)),
+    "perceptron": lambda: EvidenceFromClassifier(
+        MLPClassifier((6, 5), max_iter=20, random_state=0)
+    ),
     "perceptron, tanh": lambda: EvidenceFromClassifier(
         MLPClassifier(5, activation="tanh", max_iter=20, random_state=0)
     ),
     "perceptron, logistic": lambda: EvidenceFromClassifier(
-        make_pipeline(StandardScaler(), MLPClassifier(5, activation="logistic", max_iter=20, random_state=0))
+        make_pipeline(
+            StandardScaler(), MLPClassifier(5, activation="logistic", max_iter=20, random_state=0)
+        )
     ),
     "pipeline": lambda: EvidenceFromClassifier(
         make_pipeline(MinMaxScaler(clip=True), PCA(2, whiten=True), LogisticRegression())
@@ -279,14 +326,16 @@ def test_soft_labels_and_precomputed_distances():
     masses = np.full((len(X), 3), 0.1)
     masses[np.arange(len(X)), y] = 0.5
     family = FocalSets.from_sets(3, [(0,), (1,), (2,), (0, 1), (0, 1, 2)])
-    soft = MassFunctions(np.hstack([masses, np.full((len(X), 1), 0.2), np.full((len(X), 1), 0.1)]), family)
+    soft = MassFunctions(
+        np.hstack([masses, np.full((len(X), 1), 0.2), np.full((len(X), 1), 0.1)]), family
+    )
     for dtype in TOLERANCE:
         assert_same(EKNNClassifier(4).fit(X, soft), around(X), dtype)
     D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
     assert_same(EKNNClassifier(4, metric="precomputed").fit(D, y), D)
 
 
-# ---- networks of torch ----------------------------------------------------------------------------------------------
+# ---- networks of torch ---------------------------------------------------------------------------
 
 
 def own_networks(n_outputs):
@@ -298,7 +347,8 @@ def own_networks(n_outputs):
     class Residual(nn.Module):
         def __init__(self):
             super().__init__()
-            self.inside, self.last = nn.Linear(3, 3), nn.Linear(3, n_outputs)
+            self.inside = nn.Linear(3, 3)
+            self.last = nn.Linear(3, n_outputs)
 
         def forward(self, x):
             return self.last(x + nn.functional.gelu(self.inside(x)))
@@ -313,8 +363,16 @@ def own_networks(n_outputs):
 def test_torch_networks():
     X, y = blobs(2)
     family = FocalSets.full(2)
-    for network, detector in zip(own_networks(len(family)), (None, "one-class-svm", None), strict=True):
-        settings = {"focal_sets": family, "outlier_detector": detector, "max_iter": 2, "tol": 0.0, "random_state": 0}
+    for network, detector in zip(
+        own_networks(len(family)), (None, "one-class-svm", None), strict=True
+    ):
+        settings = {
+            "focal_sets": family,
+            "outlier_detector": detector,
+            "max_iter": 2,
+            "tol": 0.0,
+            "random_state": 0,
+        }
         assert_same(NNEVCLUS(2, network=network, **settings).fit(X), around(X))
     for network in [*own_networks(2)][-1:]:
         assert_same(EvidenceFromClassifier(network.eval(), prefit=True).fit(X, y), around(X)[:-4])
@@ -328,7 +386,9 @@ def test_images():
     images[:20, 0, :2] += 4
     layers = torch.nn.Conv2d(1, 3, 2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(27, 4)
     settings = {"max_iter": 5, "tol": 0.0, "random_state": 0, "outlier_detector": "one-class-svm"}
-    estimator = NNEVCLUS(2, focal_sets=FocalSets.full(2), network=torch.nn.Sequential(*layers), **settings)
+    estimator = NNEVCLUS(
+        2, focal_sets=FocalSets.full(2), network=torch.nn.Sequential(*layers), **settings
+    )
     model = assert_same(estimator.fit(images), images)
     assert [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim] == [0, 1, 4, 4]
 
@@ -351,7 +411,7 @@ def test_networks_that_torch_cannot_export():
         to_onnx(estimator)
 
 
-# ---- pipelines and tables ------------------------------------------------------------------------------------
+# ---- pipelines and tables ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -376,9 +436,13 @@ def test_pipelines(steps):
 
 def test_table_model():
     X, _ = blobs(3)
-    table = pd.DataFrame(X * [1, 100, 0.01] + [5, 0, 0], columns=["length", "width", "height"]).assign(name="word")
+    table = pd.DataFrame(
+        X * [1, 100, 0.01] + [5, 0, 0], columns=["length", "width", "height"]
+    ).assign(name="word")
     attributes = choose_attributes(table)
-    model = TableModel(ECM(3, n_init=2, random_state=0).fit(attributes.values), attributes.preparation)
+    model = TableModel(
+        ECM(3, n_init=2, random_state=0).fit(attributes.values), attributes.preparation
+    )
     found = to_onnx(model)
     assert metadata(found)["features"] == ["length", "width", "height"]
     masses, _ = run_onnx(found, table[metadata(found)["features"]].to_numpy(np.float32))
@@ -389,7 +453,7 @@ def test_table_model():
         to_onnx(TableModel(estimator, mixed.preparation))
 
 
-# ---- the file -------------------------------------------------------------------------------------------------------
+# ---- the file ------------------------------------------------------------------------------------
 
 
 def test_metadata_and_file(tmp_path):
@@ -409,7 +473,10 @@ def test_metadata_and_file(tmp_path):
     written = onnx.load(tmp_path / "model.onnx")
     onnx.checker.check_model(written, full_check=True)
     assert written == model
-    shapes = [[d.dim_value or d.dim_param for d in o.type.tensor_type.shape.dim] for o in written.graph.output]
+    shapes = [
+        [d.dim_value or d.dim_param for d in o.type.tensor_type.shape.dim]
+        for o in written.graph.output
+    ]
     assert shapes == [["n", len(estimator.focal_sets_)], ["n"]]
     first = (tmp_path / "model.onnx").read_bytes()
     save(estimator, tmp_path / "model.dempster")
@@ -423,29 +490,58 @@ def test_program(tmp_path, monkeypatch):
     X, y = blobs(3)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=[f"kind {k}" for k in y])
     table.to_csv("table.csv", index=False)
-    run("cluster", "table.csv", "-c", 3, "--method", "ecm", "-o", "found.csv", "--save-model", "model.dempster", "-q")
+    run(
+        "cluster",
+        "table.csv",
+        "-c",
+        3,
+        "--method",
+        "ecm",
+        "-o",
+        "found.csv",
+        "--save-model",
+        "model.dempster",
+        "-q",
+    )
     assert "ECM: masses on " in run("convert", "model.dempster", "model.onnx").stdout
     model = load("model.dempster")
     masses, _ = run_onnx(onnx.load("model.onnx"), X.astype(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
     assert (found["model"]["method"], found["files"]) == ("ECM", {"model": "model.onnx"})
-    assert "contains a partition, not a model" in run("convert", "found.csv", "other.onnx", code=1).stderr
-    assert "SOURCE: the extension must be" in run("convert", "model.onnx", "other.csv", code=2).stderr
+    assert (
+        "contains a partition, not a model"
+        in run("convert", "found.csv", "other.onnx", code=1).stderr
+    )
+    assert (
+        "SOURCE: the extension must be" in run("convert", "model.onnx", "other.csv", code=2).stderr
+    )
     save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.dempster")
-    assert "estimator must be one of BPEC, CCM," in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
+    assert (
+        "estimator must be one of BPEC, CCM,"
+        in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
+    )
 
 
-# ---- errors ---------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_errors(tmp_path):
     X, y = blobs(3)
     ecm = ECM(3, n_init=1, random_state=0).fit(X)
-    with pytest.raises(TypeError, match="must be one of BPEC, .*, or a Pipeline or TableModel of one, got KMeans"):
+    with pytest.raises(
+        TypeError, match="must be one of BPEC, .*, or a Pipeline or TableModel of one, got KMeans"
+    ):
         to_onnx(KMeans(2, n_init=1).fit(X))
-    for other in (MECM(2, n_init=1, random_state=0).fit(X), BeliefPeaks().fit(X), ecm.credal_partition_, None):
-        with pytest.raises(TypeError, match=f"ECM, .*EvidentialRBFClassifier, or .*, got {type(other).__name__}"):
+    for other in (
+        MECM(2, n_init=1, random_state=0).fit(X),
+        BeliefPeaks().fit(X),
+        ecm.credal_partition_,
+        None,
+    ):
+        with pytest.raises(
+            TypeError, match=f"ECM, .*EvidentialRBFClassifier, or .*, got {type(other).__name__}"
+        ):
             to_onnx(other)
     with pytest.raises(NotFittedError):
         to_onnx(ECM(2))
@@ -457,15 +553,26 @@ def test_errors(tmp_path):
         to_onnx(ecm, tmp_path / "model.dempster")
     with pytest.raises(ValueError, match=r"use \.dempster"):
         save(ecm, tmp_path / "model.onnx")
-    with pytest.raises(ValueError, match="EVCLUS can be exported with metric='euclidean', got 'cosine'"):
+    with pytest.raises(
+        ValueError, match="EVCLUS can be exported with metric='euclidean', got 'cosine'"
+    ):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
     with pytest.raises(ValueError, match="metric='euclidean', got 'precomputed'"):
-        to_onnx(EVCLUS(2, metric="precomputed", n_init=1, random_state=0).fit(np.abs(X[:, :1] - X[:, 0])))
+        to_onnx(
+            EVCLUS(2, metric="precomputed", n_init=1, random_state=0).fit(
+                np.abs(X[:, :1] - X[:, 0])
+            )
+        )
     with pytest.raises(ValueError, match="metric must be .*, got 'manhattan'"):
         to_onnx(EKNNClassifier(3, metric="manhattan").fit(X, y))
     with pytest.raises(ValueError, match="got 'a function'"):
-        to_onnx(EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(X[:30], y[:30]))
-    with pytest.raises(TypeError, match="the step 'polynomialfeatures' of the pipeline must be one of StandardScaler"):
+        to_onnx(
+            EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(X[:30], y[:30])
+        )
+    with pytest.raises(
+        TypeError,
+        match="the step 'polynomialfeatures' of the pipeline must be one of StandardScaler",
+    ):
         to_onnx(make_pipeline(PolynomialFeatures(), ECM(2, n_init=1, random_state=0)).fit(X))
     assert not list(tmp_path.iterdir())
 
@@ -477,7 +584,9 @@ def test_missing_values():
     estimator = ECM(3, missing="partial", n_init=1, random_state=0).fit(holes)
     masses, _ = run_onnx(to_onnx(estimator), holes.astype(np.float32))
     complete = ~np.isnan(holes).any(axis=1)
-    np.testing.assert_allclose(masses[complete], estimator.predict_mass(holes).masses[complete], atol=1e-5)
+    np.testing.assert_allclose(
+        masses[complete], estimator.predict_mass(holes).masses[complete], atol=1e-5
+    )
     assert np.isnan(masses[~complete]).all()
     with pytest.raises(ValueError, match=r"\blandmarks\b"):
         to_onnx(EVCLUS(3, missing="partial", n_init=1, random_state=0).fit(holes))

@@ -11,8 +11,20 @@ from dempster._native import kernel
 from dempster.cluster.evclus._pairs import AllPairs, Links, SomePairs, link_form
 from dempster.constraints import Constraints
 from dempster.dissimilarity.transform import decay, default_quantile, random_pairs, to_conflict
-from dempster.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
-from dempster.optimize.row_fit import descend_rows, descend_some_pairs, is_simple_family, no_links, sweep_rows
+from dempster.optimize.projection import (
+    linear_image,
+    project,
+    projection_hessian,
+    settle_links,
+    terms_of_conflicts,
+)
+from dempster.optimize.row_fit import (
+    descend_rows,
+    descend_some_pairs,
+    is_simple_family,
+    no_links,
+    sweep_rows,
+)
 from tests.strategies import families, random_masses
 
 # Kernels that only tests call.
@@ -26,9 +38,15 @@ sums_over_neighbors = kernel("""sums_over_neighbors(
     M: float64[n, f], neighbors: int32[k] below n, pairs: float64[k, 2], G: float64[f, f] out,
     sums: float64[f, 2] out)""")
 overshoot = kernel("overshoot(old: float64[f], x: float64[f] out)")
-extrapolate = kernel("extrapolate(M: float64[n, f], before: float64[n, f], step: float, trial: float64[n, f] out)")
+extrapolate = kernel(
+    "extrapolate(M: float64[n, f], before: float64[n, f], step: float, trial: float64[n, f] out)"
+)
 
-ALL_DISTANCES = ["kevclus_butterfly_full_alldist", "kevclus_protein_simple_alldist", "kcevclus_bananas_full_alldist"]
+ALL_DISTANCES = [
+    "kevclus_butterfly_full_alldist",
+    "kevclus_protein_simple_alldist",
+    "kcevclus_bananas_full_alldist",
+]
 SAMPLED = [
     "kevclus_fourclass_simple_k30",
     "kevclus_iris_full_k50",
@@ -39,7 +57,7 @@ SAMPLED = [
 ]
 
 
-# ---- problems, and their values by loops ----------------------------------------------------------------------------
+# ---- problems, and their values by loops ---------------------------------------------------------
 
 
 class Problem:
@@ -47,7 +65,8 @@ class Problem:
 
     def __init__(self, seed, family, some, n_links=0, xi=0.5, n=14):
         rng = np.random.default_rng(seed)
-        self.family, self.n = family, n
+        self.family = family
+        self.n = n
         self.start = random_masses(rng, n, len(family))
         self.order = rng.permutation(n)
         points = rng.normal(size=(n, 2)) + 3 * rng.integers(0, 2, (n, 1))
@@ -66,16 +85,21 @@ class Problem:
         self.xi = xi
 
     def descend(self, max_iter=60, tol=0.0, start=None, order=None):
-        start = self.start if start is None else start
-        order = self.order if order is None else order
+        if start is None:
+            start = self.start
+        if order is None:
+            order = self.order
         return self.problem.descend(start, self.family, order, max_iter, tol, self.links, self.xi)
 
     def value(self, masses):
-        kappa, Z = self.family.conflict, link_form(self.family)
+        kappa = self.family.conflict
+        Z = link_form(self.family)
         squares = total = penalty = 0.0
         for i in range(self.n):
             for j in range(i):
-                squares += self.weight[i, j] * (masses[i] @ kappa @ masses[j] - self.delta[i, j]) ** 2
+                squares += (
+                    self.weight[i, j] * (masses[i] @ kappa @ masses[j] - self.delta[i, j]) ** 2
+                )
                 total += self.weight[i, j] * self.delta[i, j] ** 2
         for i, j in self.constraints.must_link:
             penalty += masses[i] @ Z @ masses[j]
@@ -87,7 +111,8 @@ class Problem:
 
 @st.composite
 def problems(draw):
-    seed, some = draw(st.integers(0, 2**32 - 1)), draw(st.booleans())
+    seed = draw(st.integers(0, 2**32 - 1))
+    some = draw(st.booleans())
     return Problem(seed, draw(families(max_clusters=4)), some, draw(st.sampled_from([0, 1, 10])))
 
 
@@ -115,7 +140,9 @@ def test_no_row_can_improve_after_convergence(p):
 
 @pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("n_links", [0, 12])
-@pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.full(3), FocalSets.simple(4, empty=False)])
+@pytest.mark.parametrize(
+    "family", [FocalSets.simple(3), FocalSets.full(3), FocalSets.simple(4, empty=False)]
+)
 def test_one_row_against_a_general_solver(some, n_links, family):
     p = Problem(5, family, some, n_links)
     for i in (0, 7):
@@ -147,7 +174,9 @@ def test_all_pairs_equal_some_pairs(seed, family, with_links):
         first, values, _ = p.descend(max_iter=1, order=np.array([row]))
         _, others, _ = complete.descend(p.start, family, np.array([row]), 1, 0.0, p.links, p.xi)
         np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-13)
-    assert complete.squares(first, family) == pytest.approx(p.problem.squares(first, family), rel=1e-9)
+    assert complete.squares(first, family) == pytest.approx(
+        p.problem.squares(first, family), rel=1e-9
+    )
     assert complete.total == pytest.approx(p.problem.total)
 
 
@@ -159,23 +188,28 @@ def test_some_pairs_equal_general_sweep():
     links = (p.links.indptr, p.links.indices, weight * p.links.signs, link_form(p.family))
     general = p.start.copy()
     *adjacency, delta = p.problem.arrays
-    sweep_rows(general, p.order, *adjacency, delta[:, None], p.family.conflict[None].copy(), False, *links)
+    sweep_rows(
+        general, p.order, *adjacency, delta[:, None], p.family.conflict[None].copy(), False, *links
+    )
     np.testing.assert_allclose(general, masses, atol=1e-9)
 
 
-# ---- the simple family ----------------------------------------------------------------------------------------------
+# ---- the simple family ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("c", [2, 3, 5, 12])
 def test_simple_family(c):
     conflict = np.array(FocalSets.simple(c).conflict)
-    f, rng = len(conflict), np.random.default_rng(c)
+    f = len(conflict)
+    rng = np.random.default_rng(c)
     assert is_simple_family(conflict)
-    v, out = rng.normal(size=f), np.empty(f)
+    v = rng.normal(size=f)
+    out = np.empty(f)
     for simple in (True, False):
         times_conflict(conflict, simple, v, out)
         np.testing.assert_allclose(out, conflict @ v, atol=1e-12)
-    masses, weights = random_masses(rng, 9, f), rng.uniform(0.5, 2, size=9)
+    masses = random_masses(rng, 9, f)
+    weights = rng.uniform(0.5, 2, size=9)
     G = (masses.T * weights) @ masses
     sums = np.column_stack([weights @ masses, np.zeros(f)])
     K = np.empty((f, f))
@@ -192,8 +226,10 @@ def test_sums_over_neighbors(seed, f):
     masses = random_masses(rng, n, f) * (rng.random((n, f)) < rng.random((n, 1)))
     masses[np.arange(n), rng.integers(f, size=n)] += 0.1
     masses /= masses.sum(axis=1, keepdims=True)
-    neighbors, edges = rng.integers(n, size=20).astype(np.int32), rng.normal(size=(20, 2)) ** 2
-    G, sums = np.zeros((f, f)), np.zeros((f, 2))
+    neighbors = rng.integers(n, size=20).astype(np.int32)
+    edges = rng.normal(size=(20, 2)) ** 2
+    G = np.zeros((f, f))
+    sums = np.zeros((f, 2))
     sums_over_neighbors(masses, neighbors, edges, G, sums)
     rows = masses[neighbors]
     np.testing.assert_allclose(G, (rows.T * edges[:, 0]) @ rows, atol=1e-12)
@@ -202,20 +238,26 @@ def test_sums_over_neighbors(seed, f):
 
 def test_is_simple_family():
     reordered = FocalSets.from_sets(3, [(0,), (), (1,), (2,), (0, 1, 2)])
-    others = [FocalSets.simple(3, omega=False), FocalSets.simple(3, empty=False), FocalSets.pairs(3), reordered]
+    others = [
+        FocalSets.simple(3, omega=False),
+        FocalSets.simple(3, empty=False),
+        FocalSets.pairs(3),
+        reordered,
+    ]
     assert not any(is_simple_family(np.array(family.conflict)) for family in others)
     assert not is_simple_family(np.array(FocalSets.simple(1).conflict))
     assert is_simple_family(np.array(FocalSets.full(2).conflict))
 
 
-# ---- steps beyond the minimum ---------------------------------------------------------------------------------------
+# ---- steps beyond the minimum --------------------------------------------------------------------
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_overrelaxation_and_extrapolation(seed):
     rng = np.random.default_rng(seed)
-    masses, before = random_masses(rng, 6, 5), random_masses(rng, 6, 5)
+    masses = random_masses(rng, 6, 5)
+    before = random_masses(rng, 6, 5)
     trial = np.empty_like(masses)
     extrapolate(masses, before, float(rng.choice([1, 8, 64])), trial)
     np.testing.assert_allclose(trial.sum(axis=1), 1, atol=1e-12)
@@ -227,7 +269,10 @@ def test_overrelaxation_and_extrapolation(seed):
         assert x.sum() == pytest.approx(1, abs=1e-12)
         # The step is 1 to 2 times the step to the minimum.
         step = minimum - old
-        along = (x - old) @ step / (step @ step) if step.any() else 1.0
+        if step.any():
+            along = (x - old) @ step / (step @ step)
+        else:
+            along = 1.0
         np.testing.assert_allclose(x, old + along * step, atol=1e-9)
         assert 1 - 1e-9 <= along < 2
 
@@ -252,7 +297,7 @@ def test_stopping_rule():
     assert history[-1] == pytest.approx(0, abs=1e-12)
 
 
-# ---- links ----------------------------------------------------------------------------------------------------------
+# ---- links ---------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=30)
@@ -278,12 +323,14 @@ def test_links_among():
     assert (len(part), sorted(part.signs)) == (2, [-1, -1, 1, 1])
     expected = Links.from_constraints(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3)
     for one, other in zip(
-        (part.indptr, part.indices, part.signs), (expected.indptr, expected.indices, expected.signs), strict=True
+        (part.indptr, part.indices, part.signs),
+        (expected.indptr, expected.indices, expected.signs),
+        strict=True,
     ):
         np.testing.assert_array_equal(one, other)
 
 
-# ---- projection -----------------------------------------------------------------------------------------------------
+# ---- projection ----------------------------------------------------------------------------------
 
 
 def inline(function, arguments):
@@ -297,27 +344,34 @@ def test_projection_equals_row_update(dtype):
     p = Problem(2, family, False, n=40)
     masses, _, _ = p.descend(max_iter=50)
     others = np.arange(1, p.n)
-    delta, conflict = p.delta[:1, others].astype(dtype), np.array(family.conflict)
+    delta = p.delta[:1, others].astype(dtype)
+    conflict = np.array(family.conflict)
 
     def terms(same, weights=None):
         image = linear_image(masses[others], conflict, weights)
         return terms_of_conflicts(lambda start, stop: (delta, np.array([same])), image)
 
     weights = p.weights[others]
-    found = project(terms(-1, weights), 1, masses[others], conflict, np.dtype(dtype), inline, weights)
+    found = project(
+        terms(-1, weights), 1, masses[others], conflict, np.dtype(dtype), inline, weights
+    )
     improved, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
     assert found.dtype == dtype
     trial = masses.copy()
     trial[0] = found[0]
-    assert p.value(trial) == pytest.approx(p.value(improved), rel=1e-9 if dtype == np.float64 else 1e-5)
+    assert p.value(trial) == pytest.approx(
+        p.value(improved), rel=1e-9 if dtype == np.float64 else 1e-5
+    )
     copied = project(terms(4), 1, masses[others], conflict, np.dtype(dtype), inline)
     np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))  # equal to reference 4
 
 
 def test_settle_links():
-    family, rng = FocalSets.full(2), np.random.default_rng(0)
+    family = FocalSets.full(2)
+    rng = np.random.default_rng(0)
     references = random_masses(rng, 20, 4)
-    conflict, Z = np.array(family.conflict), link_form(family)
+    conflict = np.array(family.conflict)
+    Z = link_form(family)
     H = projection_hessian(references, conflict)
     rows = np.array([1, 2, 4])
     linear = -2 * rng.random((3, 20)) @ references @ conflict
@@ -329,9 +383,12 @@ def test_settle_links():
         own = sum(0.5 * m[i] @ H @ m[i] + linear[k] @ m[i] for k, i in enumerate(rows))
         return own + 3 * (m[1] @ Z @ m[2] - m[2] @ Z @ m[4] - m[0] @ Z @ m[4])
 
-    values, settled = [value(masses)], masses.copy()
+    values = [value(masses)]
+    settled = masses.copy()
     for _ in range(5):
-        settle_links(H, linear, rows, settled, links.indptr, links.indices, 3 * links.signs, Z, 1, 0.0)
+        settle_links(
+            H, linear, rows, settled, links.indptr, links.indices, 3 * links.signs, Z, 1, 0.0
+        )
         values.append(value(settled))
     assert np.diff(values).max() <= 1e-10
     assert values[-1] < values[0]
@@ -339,7 +396,7 @@ def test_settle_links():
     np.testing.assert_allclose(settled.sum(axis=1), 1, atol=1e-12)
 
 
-# ---- dissimilarities to conflicts -----------------------------------------------------------------------------------
+# ---- dissimilarities to conflicts ----------------------------------------------------------------
 
 
 def test_conflict_of_a_dissimilarity():
@@ -348,14 +405,16 @@ def test_conflict_of_a_dissimilarity():
     np.testing.assert_allclose(to_conflict(d, 2.5), 1 - np.exp(-decay(2.5) * d**2), atol=1e-15)
     assert np.all(np.diff(to_conflict(d, 2.5)) > -1e-16)
     for scale in (1e-250, 1e200):  # The squares overflow or underflow.
-        np.testing.assert_allclose(to_conflict(scale * d, 2.5 * scale), to_conflict(d, 2.5), rtol=1e-12)
+        np.testing.assert_allclose(
+            to_conflict(scale * d, 2.5 * scale), to_conflict(d, 2.5), rtol=1e-12
+        )
 
 
 def test_default_quantiles():
     assert [default_quantile(c) for c in (1, 4, 5, 25)] == [0.8, 0.8, 0.5, 0.1]
 
 
-# ---- the published program ------------------------------------------------------------------------------------------
+# ---- the published program -----------------------------------------------------------------------
 
 
 class Replay:
@@ -366,7 +425,10 @@ class Replay:
         self.family = FocalSets(case["F"])
         self.delta = to_conflict(case["D"], case.parameters["d0"])
         self.total = float(np.sum(self.delta**2))  # over ordered pairs
-        constraints = Constraints(case["ML"], case["CL"]) if "ML" in case else None
+        if "ML" in case:
+            constraints = Constraints(case["ML"], case["CL"])
+        else:
+            constraints = None
         self.links = Links.from_constraints(constraints, self.n)
 
     @property
@@ -374,13 +436,22 @@ class Replay:
         return self.case.parameters.get("xi", 0.0)
 
     def passes(self, count):
-        masses, family = self.case["m0"].copy(), self.family
+        masses = self.case["m0"].copy()
+        family = self.family
         conflict = np.array(family.conflict)
-        adjacency = np.arange(0, self.n * self.k + 1, self.k), self.case["J"].ravel().astype(np.int32)
+        adjacency = (
+            np.arange(0, self.n * self.k + 1, self.k),
+            self.case["J"].ravel().astype(np.int32),
+        )
         links = no_links(self.n, len(family))
         if len(self.links):
             weight = self.total * self.xi / len(self.links)
-            links = self.links.indptr, self.links.indices, weight * self.links.signs, link_form(family)
+            links = (
+                self.links.indptr,
+                self.links.indices,
+                weight * self.links.signs,
+                link_form(family),
+            )
         for _ in range(count):
             descend_rows(
                 descend_some_pairs, masses, *adjacency, np.ones(self.n * self.k), self.delta.ravel(), conflict,
@@ -390,7 +461,9 @@ class Replay:
 
     def problem(self):
         """Return our problem, with every pair in both rows."""
-        pairs = np.sort(np.column_stack([np.repeat(np.arange(self.n), self.k), self.case["J"].ravel()]), axis=1)
+        pairs = np.sort(
+            np.column_stack([np.repeat(np.arange(self.n), self.k), self.case["J"].ravel()]), axis=1
+        )
         pairs, first, count = np.unique(pairs, axis=0, return_index=True, return_counts=True)
         return SomePairs(self.n, pairs, count.astype(float), self.delta.ravel()[first])
 
@@ -409,17 +482,26 @@ def test_passes_of_published_program(reference, name):
     replay = Replay(case := reference(name))
     case.assert_equal("Dnorm", replay.delta)
     # The published program with constraints adds a ridge.
-    atol = 1e-4 if "ML" in case else 1e-5
-    np.testing.assert_allclose(replay.visible(replay.passes(1)), replay.visible(case["mass_pass1"]), atol=atol)
+    if "ML" in case:
+        atol = 1e-4
+    else:
+        atol = 1e-5
+    np.testing.assert_allclose(
+        replay.visible(replay.passes(1)), replay.visible(case["mass_pass1"]), atol=atol
+    )
     if name == "kevclus_protein_pairs_k40":
-        pytest.skip("rounding errors grow by a factor of 100,000 in 14 passes of the published program")
+        pytest.skip(
+            "rounding errors grow by a factor of 100,000 in 14 passes of the published program"
+        )
     end = replay.passes(len(case["crit_trace"]) - 1)
     np.testing.assert_allclose(replay.visible(end), replay.visible(case["mass"]), atol=3e-4)
     kappa = np.einsum("if,ijf->ij", replay.visible(end), end[case["J"]])
     case.assert_equal("Kmat", kappa, atol=5e-5 if "ML" in case else 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL_DISTANCES + SAMPLED if "givenpairs" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in ALL_DISTANCES + SAMPLED if "givenpairs" not in name]
+)
 def test_published_objective(reference, name):
     replay = Replay(case := reference(name))
     problem = replay.problem()
@@ -439,7 +521,9 @@ def test_published_loss(reference):
     """The program option norm = 2 divides by the number of pairs."""
     replay = Replay(case := reference("kevclus_iris_givenpairs_k50"))
     n_pairs = replay.n * replay.k
-    case.assert_equal("stress", replay.problem().squares(case["mass"], replay.family) / n_pairs, rtol=1e-9)
+    case.assert_equal(
+        "stress", replay.problem().squares(case["mass"], replay.family) / n_pairs, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", ALL_DISTANCES)
@@ -456,7 +540,10 @@ def test_first_pass_over_all_pairs(reference, name):
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_symmetric_pairs_give_less_stress(reference, name):
-    """The published program ignores pairs drawn by the other object; with them the stress is smaller."""
+    """The published program ignores pairs drawn by the other object.
+
+    With them the stress is smaller.
+    """
     replay = Replay(case := reference(name))
     problem = replay.problem()
     _, history, converged = problem.descend(

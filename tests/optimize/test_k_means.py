@@ -17,7 +17,9 @@ def rng(seed=0):
     return np.random.RandomState(seed)
 
 
-@pytest.mark.parametrize(("X", "k"), [(load_iris().data, 3), (make_blobs(700, 5, centers=12, random_state=0)[0], 12)])
+@pytest.mark.parametrize(
+    ("X", "k"), [(load_iris().data, 3), (make_blobs(700, 5, centers=12, random_state=0)[0], 12)]
+)
 def test_as_good_as_scikit_learn(X, k):
     ours = [inertia(X, *k_means(X, k, rng(seed))) for seed in range(20)]
     others = [KMeans(k, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(20)]
@@ -46,13 +48,16 @@ def test_weights_are_repetitions():
     without = k_means(X, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0]
     far = np.where(np.arange(60)[:, None] == 7, 1e3, X)  # A row without weight has no influence.
     np.testing.assert_allclose(
-        k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(), without.min(), atol=1
+        k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(),
+        without.min(),
+        atol=1,
     )
 
 
 def test_seeds():
     X = make_blobs(300, 2, centers=9, cluster_std=2.0, random_state=0)[0]
-    first, again = k_means(X, 9, rng(1)), k_means(X, 9, rng(1))
+    first = k_means(X, 9, rng(1))
+    again = k_means(X, 9, rng(1))
     np.testing.assert_array_equal(first[0], again[0])
     np.testing.assert_array_equal(first[1], again[1])
     assert (k_means(X, 9, rng(2))[0] != first[0]).any()

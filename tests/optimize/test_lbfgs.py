@@ -13,7 +13,9 @@ def rosenbrock(x):
 
 @pytest.mark.parametrize("n", [2, 10, 101])
 def test_rosenbrock(n):
-    run = minimize_lbfgs(rosenbrock, np.resize([-1.2, 1.0], n), max_iter=2000, tol=0, gradient_tol=1e-9)
+    run = minimize_lbfgs(
+        rosenbrock, np.resize([-1.2, 1.0], n), max_iter=2000, tol=0, gradient_tol=1e-9
+    )
     assert run.converged
     assert np.abs(rosen_der(run.model)).max() <= 1e-9
     assert rosen(run.model) == run.objective
@@ -28,7 +30,9 @@ def test_as_few_evaluations_as_scipy(seed):
 
     def quartic(x):
         calls.append(1)
-        return float(((factor @ x) ** 2).sum() + (x**4).sum() - x.sum()), 2 * factor.T @ factor @ x + 4 * x**3 - 1
+        return float(
+            ((factor @ x) ** 2).sum() + (x**4).sum() - x.sum()
+        ), 2 * factor.T @ factor @ x + 4 * x**3 - 1
 
     start = rng.normal(size=30)
     run = minimize_lbfgs(quartic, start, max_iter=500, tol=1e-14, gradient_tol=1e-7)
@@ -79,7 +83,10 @@ def test_variable_with_zero_derivative():
     def first_only(x):
         return float((x[0] - 3) ** 2), np.array([2 * (x[0] - 3), 0.0])
 
-    assert minimize_lbfgs(first_only, np.array([0.0, 7.0]), max_iter=50, tol=0).model.tolist() == [3.0, 7.0]
+    assert minimize_lbfgs(first_only, np.array([0.0, 7.0]), max_iter=50, tol=0).model.tolist() == [
+        3.0,
+        7.0,
+    ]
 
 
 def test_restored_search_continues_exactly():

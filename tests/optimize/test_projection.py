@@ -16,15 +16,19 @@ def naive_terms(rows, references, gamma, image):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
 @pytest.mark.parametrize(
-    ("n", "d", "p", "f"), [(1, 1, 1, 1), (7, 2, 5, 3), (40, 3, 130, 6), (33, 17, 300, 13), (0, 2, 4, 3)]
+    ("n", "d", "p", "f"),
+    [(1, 1, 1, 1), (7, 2, 5, 3), (40, 3, 130, 6), (33, 17, 300, 13), (0, 2, 4, 3)],
 )
 def test_terms_against_loops(n, d, p, f, dtype, tolerance):
     rng = np.random.default_rng(n)
-    rows, references = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(p, d)).astype(dtype)
+    rows = rng.normal(size=(n, d)).astype(dtype)
+    references = rng.normal(size=(p, d)).astype(dtype)
     image = rng.normal(size=(p, f))
     for gamma in (0.0, 0.3, 40.0):
         linear, same = euclidean_terms(rows, references, gamma, image)(0, n)
-        np.testing.assert_allclose(linear, naive_terms(rows, references, gamma, image), atol=tolerance * p, rtol=0)
+        np.testing.assert_allclose(
+            linear, naive_terms(rows, references, gamma, image), atol=tolerance * p, rtol=0
+        )
         assert (same == -1).all()
 
 
@@ -32,9 +36,13 @@ def test_terms_against_loops(n, d, p, f, dtype, tolerance):
 def test_precision_of_exponentials(dtype, tolerance):
     """With one reference at zero and an image of -1 the term is exp - 1."""
     x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(dtype)
-    linear, _ = euclidean_terms(x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]]))(0, len(x))
+    linear, _ = euclidean_terms(x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]]))(
+        0, len(x)
+    )
     squares = np.square(x).astype(float)
-    np.testing.assert_allclose(linear[:, 0] + 1, np.exp(-squares), rtol=0, atol=3 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        linear[:, 0] + 1, np.exp(-squares), rtol=0, atol=3 * np.finfo(dtype).eps
+    )
     least = np.finfo(dtype).tiny * 16
     assert linear[np.exp(-squares) < least].max(initial=-1.0) <= -1 + np.finfo(dtype).eps
 
@@ -42,7 +50,9 @@ def test_precision_of_exponentials(dtype, tolerance):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_overflow(dtype):
     rows = np.array([[np.finfo(dtype).max], [0.0]], dtype)
-    linear, same = euclidean_terms(rows, np.array([[-np.finfo(dtype).max]], dtype), 1.0, np.ones((1, 2)))(0, 2)
+    linear, same = euclidean_terms(
+        rows, np.array([[-np.finfo(dtype).max]], dtype), 1.0, np.ones((1, 2))
+    )(0, 2)
     np.testing.assert_array_equal(linear, 1)
     np.testing.assert_array_equal(same, -1)
 
@@ -54,14 +64,18 @@ def test_equal_references(dtype):
     references[150] = references[20]
     references[3] = 0.0
     references[4] = np.finfo(dtype).tiny  # Its square underflows to zero.
-    rows = np.concatenate([references[[150, 3, 4, 199]], rng.normal(size=(30, 2)).astype(dtype), -references[3:4]])
+    rows = np.concatenate(
+        [references[[150, 3, 4, 199]], rng.normal(size=(30, 2)).astype(dtype), -references[3:4]]
+    )
     _, same = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))(0, len(rows))
     np.testing.assert_array_equal(same, [20, 3, 4, 199, *[-1] * 30, 3])
 
 
 def test_terms_are_independent_of_blocks():
     rng = np.random.default_rng(1)
-    rows, references, image = rng.normal(size=(70, 2)), rng.normal(size=(140, 2)), rng.normal(size=(140, 5))
+    rows = rng.normal(size=(70, 2))
+    references = rng.normal(size=(140, 2))
+    image = rng.normal(size=(140, 5))
     terms = euclidean_terms(rows, references, 0.5, image)
     parts = [terms(a, b)[0] for a, b in [(0, 1), (1, 30), (30, 70)]]
     np.testing.assert_array_equal(np.concatenate(parts), terms(0, 70)[0])
@@ -70,7 +84,11 @@ def test_terms_are_independent_of_blocks():
 @pytest.mark.parametrize("n", [5, 500])
 def test_conflicts_of_pairs(n):
     rng = np.random.default_rng(n)
-    masses, conflict = rng.dirichlet(np.ones(4), size=n).astype(np.float32), rng.random((4, 4))
+    masses = rng.dirichlet(np.ones(4), size=n).astype(np.float32)
+    conflict = rng.random((4, 4))
     i, j = rng.integers(0, n, (2, 100))
-    wanted = [masses[a].astype(float) @ conflict @ masses[b].astype(float) for a, b in zip(i, j, strict=True)]
+    wanted = [
+        masses[a].astype(float) @ conflict @ masses[b].astype(float)
+        for a, b in zip(i, j, strict=True)
+    ]
     np.testing.assert_allclose(conflicts_of_pairs(masses, conflict, i, j), wanted, rtol=1e-13)

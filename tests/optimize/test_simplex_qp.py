@@ -33,8 +33,13 @@ def assert_feasible(x, tolerance=1e-15):
 def solve(H, g, x0=None):
     """Call the kernel without validation."""
     f = len(g)
-    x = np.zeros(f) if x0 is None else np.array(x0, float)
-    simplex_qp(np.ascontiguousarray(H), np.ascontiguousarray(g), x, 10 * f + 10, *simplex_qp_workspace(f))
+    if x0 is None:
+        x = np.zeros(f)
+    else:
+        x = np.array(x0, float)
+    simplex_qp(
+        np.ascontiguousarray(H), np.ascontiguousarray(g), x, 10 * f + 10, *simplex_qp_workspace(f)
+    )
     return x
 
 
@@ -122,7 +127,8 @@ def project(v):
 def test_agrees_with_daqp(f):
     daqp = pytest.importorskip("daqp")
     rng = np.random.default_rng(f)
-    upper, lower = np.r_[np.full(f, 1e30), 1.0], np.r_[np.zeros(f), 1.0]
+    upper = np.r_[np.full(f, 1e30), 1.0]
+    lower = np.r_[np.zeros(f), 1.0]
     sense = np.r_[np.zeros(f), 5].astype(np.int32)  # bounds, then one equality
     for _ in range(500):
         H, g = random_problem(rng, "definite", f)
@@ -236,7 +242,10 @@ def test_hessian_from_single_precision():
         f = int(rng.integers(3, 30))
         A = rng.normal(size=(f // 2, f)).astype(np.float32)
         H = (A.T @ A).astype(float)
-        g = -H @ rng.dirichlet(np.full(f, 0.3)) if rng.random() < 0.5 else rng.normal(size=f)
+        if rng.random() < 0.5:
+            g = -H @ rng.dirichlet(np.full(f, 0.3))
+        else:
+            g = rng.normal(size=f)
         x = solve(H, g, random_start(rng, f))
         assert gap(H, g, x) <= 1e-5 * scale_of(H, g)
 
@@ -245,7 +254,8 @@ def test_indefinite_or_nan_input_is_feasible():
     rng = np.random.default_rng(9)
     for _ in range(300):
         A = rng.normal(size=(9, 9)) * 10 ** rng.uniform(-3, 3)
-        H, g = A + A.T, rng.normal(size=9)
+        H = A + A.T
+        g = rng.normal(size=9)
         start = rng.dirichlet(np.ones(9))
         x = solve(H, g, start)
         assert_feasible(x)
@@ -365,13 +375,16 @@ def test_diagonal_optimality_conditions(data):
 
 def test_diagonal_special_cases():
     # Without a linear term the masses are inversely proportional to h.
-    np.testing.assert_allclose(solve_diagonal([1.0, 2.0, 4.0], [0.3] * 3), np.array([4, 2, 1]) / 7, rtol=1e-15)
+    np.testing.assert_allclose(
+        solve_diagonal([1.0, 2.0, 4.0], [0.3] * 3), np.array([4, 2, 1]) / 7, rtol=1e-15
+    )
     # A zero h behaves as the limit of a small one, and ties go to the lowest index.
     assert solve_diagonal([0.0, 0.0, 1.0], [1.0, 1.0, 0.0]).tolist() == [0.5, 0.0, 0.5]
     np.testing.assert_allclose(solve_diagonal([1e-9, 1.0], [1.0, 0.0]), [0.5, 0.5], atol=1e-8)
     assert solve_diagonal([1.0, 0.0, 2.0], [0.0, -5.0, 1.0]).tolist() == [0, 1, 0]
     for factor in [2.0**-40, 2.0**40]:
-        h, g = np.array([1.0, 2.0, 0.5, 3.0]), np.array([0.2, -1.0, 0.4, 0.0])
+        h = np.array([1.0, 2.0, 0.5, 3.0])
+        g = np.array([0.2, -1.0, 0.4, 0.0])
         assert solve_diagonal(h * factor, g * factor).tolist() == solve_diagonal(h, g).tolist()
 
 
@@ -401,7 +414,10 @@ def test_invalid_programs(H, g, x0, message):
     [
         (lambda: solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0), "max_iter must be"),
         (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros(2)), "G must have shape"),
-        (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5)), "X0 must have shape"),
+        (
+            lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5)),
+            "X0 must have shape",
+        ),
         (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0), "n_jobs"),
         (lambda: solve_diagonal([1.0, -1.0], [0.0, 0.0]), "h must contain"),
         (lambda: solve_diagonal([1.0, 1.0], [0.0, 0.0, 0.0]), "g must have shape"),

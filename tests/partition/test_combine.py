@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.partition import combine_partitions, consistency_index, credal_rand_index, pairwise_nonspecificity
+from dempster.partition import (
+    combine_partitions,
+    consistency_index,
+    credal_rand_index,
+    pairwise_nonspecificity,
+)
 from dempster.partition.combine import _PartitionFit, combine_relations
 from dempster.partition.relational import pair_forms
 from tests.strategies import partitions, random_masses
@@ -47,7 +52,9 @@ def test_sweeps_never_decrease_the_index(target, seed):
     assert np.all(np.diff(index) >= -1e-9)
     assert index[-1] > index[0]
     partition = CredalPartition(masses, family)
-    assert problem.index(masses) == pytest.approx(float(credal_rand_index(partition, target)), abs=1e-9)
+    assert problem.index(masses) == pytest.approx(
+        float(credal_rand_index(partition, target)), abs=1e-9
+    )
 
 
 def test_row_problem_against_a_general_solver():
@@ -57,10 +64,12 @@ def test_row_problem_against_a_general_solver():
 
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(3)
-    n, f = 8, len(family)
+    n = 8
+    f = len(family)
     masses = random_masses(rng, n, f)
     pairs = np.column_stack(np.triu_indices(n, 1))
-    weights, targets = rng.random(len(pairs)), rng.random((len(pairs), 2))
+    weights = rng.random(len(pairs))
+    targets = rng.random((len(pairs), 2))
     forms = np.ascontiguousarray(pair_forms(family)[1:3])
     indptr, indices, w, which = symmetric_pairs(n, pairs, weights)
     links = (
@@ -75,7 +84,9 @@ def test_row_problem_against_a_general_solver():
         m[i] = row
         value = 0.0
         for (a, b), weight, target in zip(pairs, weights, targets, strict=True):
-            value += weight * sum((m[a] @ form @ m[b] - t) ** 2 for form, t in zip(forms, target, strict=True))
+            value += weight * sum(
+                (m[a] @ form @ m[b] - t) ** 2 for form, t in zip(forms, target, strict=True)
+            )
         return value + 0.3 * m[2] @ family.conflict @ m[5]
 
     for i in (2, 5, 7):
@@ -114,7 +125,8 @@ def test_complementary_partitions():
     """One source separates the first cluster from the rest, the other the last one."""
     truth = np.repeat([0, 1, 2], 20)
     family = FocalSets.pairs(3, empty=False)
-    left, right = np.zeros((60, len(family))), np.zeros((60, len(family)))
+    left = np.zeros((60, len(family)))
+    right = np.zeros((60, len(family)))
     left[np.arange(60), [family.index({0}) if y == 0 else family.index({1, 2}) for y in truth]] = 1
     right[np.arange(60), [family.index({2}) if y == 2 else family.index({0, 1}) for y in truth]] = 1
     sources = [CredalPartition(left, family), CredalPartition(right, family)]
@@ -129,10 +141,14 @@ def test_contradicting_hard_partitions_under_dempster():
 
 
 def test_different_numbers_of_clusters_and_outliers():
-    a, b = [0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 1, -1]
+    a = [0, 0, 0, 1, 1, 1, 2, 2]
+    b = [0, 0, 0, 1, 1, 1, 1, -1]
     combined = combine_partitions([a, b], random_state=0)
     assert combined.n_clusters == 3
-    assert combine_partitions([a, b], n_clusters=2, focal_sets="simple", random_state=0).n_clusters == 2
+    assert (
+        combine_partitions([a, b], n_clusters=2, focal_sets="simple", random_state=0).n_clusters
+        == 2
+    )
     kept = combine_partitions([b, b], "conjunctive", random_state=0)
     assert kept.outliers.tolist() == [7]
 
@@ -141,7 +157,9 @@ def test_many_objects_use_sampled_pairs():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 3000)
     noisy = np.where(rng.random(3000) < 0.1, rng.integers(0, 3, 3000), truth)
-    combined = combine_partitions([truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0)
+    combined = combine_partitions(
+        [truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0
+    )
     assert combined.metadata["n_pairs"] <= 3000 * 20
     assert consistency_index(combined, truth) > 0.9
     again = combine_partitions([truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0)
@@ -160,7 +178,12 @@ def test_many_objects_use_sampled_pairs():
 def test_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         combine_partitions(*arguments)
-    for keyword, value in (("normalization", "x"), ("n_init", 0), ("focal_sets", "x"), ("n_partners", 0)):
+    for keyword, value in (
+        ("normalization", "x"),
+        ("n_init", 0),
+        ("focal_sets", "x"),
+        ("n_partners", 0),
+    ):
         with pytest.raises(ValueError, match=keyword):
             combine_partitions([[0, 1, 1]], **{keyword: value})
     with pytest.raises(ValueError, match="focal_sets .* n_clusters=2"):

@@ -73,7 +73,9 @@ def test_relational_masses_and_blocks(cp, rows):
     count = np.zeros((len(cp), len(cp)), dtype=int)
     for indices, block in relational.blocks(rows):
         for i, row in zip(indices, block, strict=True):
-            np.testing.assert_allclose(row[i - indices[0] + 1 :], dense[:, i, i + 1 :].T, atol=1e-12)
+            np.testing.assert_allclose(
+                row[i - indices[0] + 1 :], dense[:, i, i + 1 :].T, atol=1e-12
+            )
             count[i, i + 1 :] += 1
     assert (count == np.triu(np.ones_like(count), 1)).all()
 
@@ -92,7 +94,9 @@ def test_credal_rand_index_properties(a, seed, distance):
     assert 0 <= similarity(a, b) <= 1 + 1e-12
     assert similarity(a, b) == pytest.approx(similarity(b, a))
     assert 1 - similarity(a, c) <= 1 - similarity(a, b) + 1 - similarity(b, c) + 1e-9
-    renamed = CredalPartition(a.masses, FocalSets(a.focal_sets.membership[:, rng.permutation(a.n_clusters)]))
+    renamed = CredalPartition(
+        a.masses, FocalSets(a.focal_sets.membership[:, rng.permutation(a.n_clusters)])
+    )
     assert similarity(renamed, b) == pytest.approx(similarity(a, b))
     assert consistency_index(renamed, b) == pytest.approx(consistency_index(a, b))
     assert pairwise_nonspecificity(renamed) == pytest.approx(pairwise_nonspecificity(a))
@@ -101,7 +105,8 @@ def test_credal_rand_index_properties(a, seed, distance):
 @settings(deadline=None)
 @given(partitions(n=7), partitions(n=7))
 def test_consistency_of_every_pair(a, b):
-    m, k = a.relational().masses, b.relational().masses
+    m = a.relational().masses
+    k = b.relational().masses
     conflict = m[:, 0] + k[:, 0] - m[:, 0] * k[:, 0] + m[:, 1] * k[:, 2] + m[:, 2] * k[:, 1]
     assert consistency_index(a, b) == pytest.approx(1 - conflict.mean())
     assert consistency_index(a, b) == pytest.approx(consistency_index(b, a))
@@ -201,5 +206,7 @@ def test_map_of_partitions(rule):
 def test_map_uses_the_same_pairs_for_all_comparisons():
     rng = np.random.default_rng(0)
     one, other = rng.integers(3, size=(2, 300))
-    result = embed_partitions([one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1))
+    result = embed_partitions(
+        [one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1)
+    )
     assert result.dissimilarity[0, 2] == result.dissimilarity[1, 2]

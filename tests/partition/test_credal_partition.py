@@ -10,7 +10,9 @@ from dempster.partition.compare import cluster_similarity, mutual_neighbors
 from tests.strategies import partitions
 
 
-@pytest.mark.parametrize("name", ["extractmass_full_c3", "extractmass_noempty_c4", "extractmass_pairs_c4"])
+@pytest.mark.parametrize(
+    "name", ["extractmass_full_c3", "extractmass_noempty_c4", "extractmass_pairs_c4"]
+)
 def test_reference(reference, name):
     case = reference(name)
     cp = CredalPartition(case["mass_in"], FocalSets(case["F_in"]))
@@ -27,8 +29,12 @@ def test_reference(reference, name):
     case.assert_equal("y_bel", cp.hard("belief"), where=case["y_bel_tied"] == 0)
     case.assert_equal("Y", cp.assignment(), where=untied)
     case.assert_equal("Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0)
-    lower = np.stack([np.isin(np.arange(len(cp)), cp.lower(k)) for k in range(cp.n_clusters)], axis=1)
-    upper = np.stack([np.isin(np.arange(len(cp)), cp.upper(k)) for k in range(cp.n_clusters)], axis=1)
+    lower = np.stack(
+        [np.isin(np.arange(len(cp)), cp.lower(k)) for k in range(cp.n_clusters)], axis=1
+    )
+    upper = np.stack(
+        [np.isin(np.arange(len(cp)), cp.upper(k)) for k in range(cp.n_clusters)], axis=1
+    )
     case.assert_equal("lower_approx", lower, where=untied)
     case.assert_equal("upper_approx", upper, where=untied)
     case.assert_equal("outlier", np.isin(np.arange(len(cp)), cp.outliers), where=untied)
@@ -40,18 +46,23 @@ def test_reference_of_hard_and_fuzzy_partitions(reference):
     np.testing.assert_allclose(hard.to_family(FocalSets(case["hard_F"])).masses, case["hard_mass"])
     assert hard.nonspecificity_index() == pytest.approx(float(case["hard_N"]))
     fuzzy = CredalPartition.from_fuzzy(case["U"])
-    np.testing.assert_allclose(fuzzy.to_family(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12)
+    np.testing.assert_allclose(
+        fuzzy.to_family(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12
+    )
     assert fuzzy.nonspecificity_index() == pytest.approx(float(case["fuzzy_N"]))
 
 
 @pytest.mark.parametrize("name", ["createpairs_fourclass", "createpairs_s2"])
 def test_reference_of_nearest_pairs(reference, name):
     case = reference(name)
-    c, omega = case.parameters["c"], case.parameters["omega"]
+    c = case.parameters["c"]
+    omega = case.parameters["omega"]
     cp = CredalPartition(case["mass"], FocalSets.simple(c, omega=omega))
     case.assert_equal("S", cluster_similarity(cp))
     for k in case.parameters["k"]:
-        assert set(nearest_pairs(cp, k)) == {tuple(sorted(pair)) for pair in case[f"pairs_k{k}"].tolist()}
+        assert set(nearest_pairs(cp, k)) == {
+            tuple(sorted(pair)) for pair in case[f"pairs_k{k}"].tolist()
+        }
 
 
 def test_mutual_neighbors():
@@ -162,8 +173,11 @@ def test_summary_is_short_and_narrow_unless_verbose():
     family = FocalSets.pairs(30)
     rows = np.eye(len(family))[np.arange(len(family))]
     choices = {"d0": "2.36, " + "the median of the dissimilarities " * 5, "n_clusters": "30"}
-    cp = CredalPartition(rows, family, index=[f"row {i}" for i in range(len(family))], metadata={"choices": choices})
-    short, long = str(cp.summary()), str(cp.summary(verbose=True))
+    cp = CredalPartition(
+        rows, family, index=[f"row {i}" for i in range(len(family))], metadata={"choices": choices}
+    )
+    short = str(cp.summary())
+    long = str(cp.summary(verbose=True))
     assert "... and 10 smaller clusters" in short
     assert "d0" not in short
     assert "\nchosen: n_clusters = 30" in short
@@ -177,7 +191,9 @@ def test_summary_is_short_and_narrow_unless_verbose():
 def test_html_has_the_counts_of_the_summary():
     family = FocalSets.pairs(3)
     rows = np.eye(len(family))[[1, 1, 2, 3, 4, 7, 0]]
-    page = CredalPartition(rows, family, index=list("abcdef") + ["<i>"], frame=["<b>", "y", "z"])._repr_html_()
+    page = CredalPartition(
+        rows, family, index=list("abcdef") + ["<i>"], frame=["<b>", "y", "z"]
+    )._repr_html_()
     assert "<p>7 objects, 3 clusters</p>" in page
     assert "<th>&lt;b&gt;</th><td>2</td><td>4</td>" in page
     assert "28.6%, " in page  # 2 of 7 objects

@@ -14,11 +14,19 @@ U = np.random.default_rng(0).dirichlet(np.full(5, 0.4), size=60)
 
 def by_definition(u, rule, max_size):
     """Return the masses of one row by set, from a loop over the nested sets."""
-    c, order, out = len(u), np.argsort(-u, kind="stable"), {}
+    c = len(u)
+    order = np.argsort(-u, kind="stable")
+    out = {}
     level = [*u[order], 0.0]
     for k in range(1, c + 1):
-        mass = (level[k - 1] - level[k]) / level[0] if rule == "plausibility" else k * (level[k - 1] - level[k])
-        clusters = frozenset(order[:k].tolist()) if k <= max_size else frozenset(range(c))
+        if rule == "plausibility":
+            mass = (level[k - 1] - level[k]) / level[0]
+        else:
+            mass = k * (level[k - 1] - level[k])
+        if k <= max_size:
+            clusters = frozenset(order[:k].tolist())
+        else:
+            clusters = frozenset(range(c))
         out[clusters] = out.get(clusters, 0) + mass
     return out
 

@@ -17,10 +17,12 @@ MASSES = np.random.default_rng(0).dirichlet(np.full(len(FAMILY), 0.2), 50)
 @pytest.mark.parametrize("top", [1, 3, 1000])
 def test_outer_approximation(family, top):
     masses = np.random.default_rng(0).dirichlet(np.full(len(family), 0.2), 50)
-    largest, wider = top_masses(masses, family, top).toarray(), family_with_frame(family)
+    largest = top_masses(masses, family, top).toarray()
+    wider = family_with_frame(family)
     np.testing.assert_allclose(largest.sum(axis=1), 1, rtol=1e-12)
     assert (np.count_nonzero(largest, axis=1) <= top + 1).all()
-    before, after = CredalPartition(masses, family), CredalPartition(largest, wider)
+    before = CredalPartition(masses, family)
+    after = CredalPartition(largest, wider)
     assert (after.contour >= before.contour - 1e-12).all()
     assert (after.singleton_belief <= before.singleton_belief + 1e-12).all()
     if top == 1000:
@@ -41,7 +43,9 @@ def test_files_of_the_largest_masses(tmp_path):
     (path,) = lazy.to_parquet(tmp_path / "top", top=4)
     found = read_partition(path)
     assert found.focal_sets == family_with_frame(whole.focal_sets)
-    np.testing.assert_array_equal(found.masses, top_masses(whole.masses, whole.focal_sets, 4).toarray())
+    np.testing.assert_array_equal(
+        found.masses, top_masses(whole.masses, whole.focal_sets, 4).toarray()
+    )
     assert (found.labels == whole.labels).mean() > 0.99  # ambiguous objects may change
     np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)  # from all masses
     assert found.metadata["method"] == "ECM"
@@ -57,7 +61,9 @@ def test_invalid_partitions(tmp_path):
     with pytest.raises(ValueError, match="partition must"):
         write_top_masses(partition, tmp_path / "a.parquet", 2)
     with pytest.raises(ValueError, match="partition must"):
-        write_top_masses(CredalPartition(MASSES, FAMILY, list(map(str, range(50)))), tmp_path / "a.parquet", 2)
+        write_top_masses(
+            CredalPartition(MASSES, FAMILY, list(map(str, range(50)))), tmp_path / "a.parquet", 2
+        )
     with pytest.raises(ValueError, match="parquet"):
         write_top_masses(partition, tmp_path / "a.csv", 2)
     assert not list(tmp_path.iterdir())

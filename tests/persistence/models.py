@@ -36,18 +36,35 @@ from dempster.dissimilarity import DissimilarityPCA
 from dempster.explain import CautiousTree
 from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture
 
-__all__ = ["CLASSES", "MIXED", "MODELS", "TABLE", "X", "network_model", "own_network", "plain_network"]
+__all__ = [
+    "CLASSES",
+    "MIXED",
+    "MODELS",
+    "TABLE",
+    "X",
+    "network_model",
+    "own_network",
+    "plain_network",
+]
 
 IRIS = load_iris()
 X = IRIS.data[::3].copy()
 CLASSES = IRIS.target_names[IRIS.target[::3]]
 TABLE = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=[f"object {i}" for i in range(len(X))])
-MIXED = TABLE.assign(kind=pd.Categorical(np.where(X[:, 0] > 5.5, "large", "small")), seen=X[:, 1] > 3)
+MIXED = TABLE.assign(
+    kind=pd.Categorical(np.where(X[:, 0] > 5.5, "large", "small")), seen=X[:, 1] > 3
+)
 MIXED.iloc[3, 0] = np.nan
-CATEGORIES = pd.DataFrame({"a": np.where(X[:, 0] > 5.8, "x", "y"), "b": np.digitize(X[:, 2], [2, 4, 5])})
-ANSWERS = CATEGORIES.assign(c=np.digitize(X[:, 3], [0.5, 1.5]), d=np.where(X[:, 1] > 3, None, "low"))
+CATEGORIES = pd.DataFrame(
+    {"a": np.where(X[:, 0] > 5.8, "x", "y"), "b": np.digitize(X[:, 2], [2, 4, 5])}
+)
+ANSWERS = CATEGORIES.assign(
+    c=np.digitize(X[:, 3], [0.5, 1.5]), d=np.where(X[:, 1] > 3, None, "low")
+)
 DISTANCES = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
-SOME = sparse.csr_matrix(np.where(np.random.default_rng(0).random(DISTANCES.shape) < 0.6, DISTANCES, 0))
+SOME = sparse.csr_matrix(
+    np.where(np.random.default_rng(0).random(DISTANCES.shape) < 0.6, DISTANCES, 0)
+)
 SOME = (SOME + SOME.T) / 2
 LINKS = Constraints(must_link=[(0, 1)], cannot_link=[(0, 40)], n_objects=len(X))
 FAST_SETTINGS = {
@@ -59,7 +76,9 @@ FAST_SETTINGS = {
 def soft_labels() -> MassFunctions:
     masses = np.full((len(X), 3), 0.2)
     masses[np.arange(len(X)), IRIS.target[::3]] = 0.6
-    return MassFunctions(np.column_stack([0.8 * masses, np.full(len(X), 0.2)]), FocalSets.simple(3, empty=False))
+    return MassFunctions(
+        np.column_stack([0.8 * masses, np.full(len(X), 0.2)]), FocalSets.simple(3, empty=False)
+    )
 
 
 def own_network() -> Any:
@@ -67,7 +86,9 @@ def own_network() -> Any:
     import torch
 
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 4)).double()
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 4)
+    ).double()
 
 
 def plain_network() -> Any:
@@ -80,11 +101,18 @@ def plain_network() -> Any:
 
 def network_model(network: Callable[[], Any]) -> NNEVCLUS:
     family = FocalSets.full(2)
-    return NNEVCLUS(2, focal_sets=family, network=network(), max_iter=3, tol=0.0, n_init=1, random_state=0).fit(X)
+    return NNEVCLUS(
+        2, focal_sets=family, network=network(), max_iter=3, tol=0.0, n_init=1, random_state=0
+    ).fit(X)
 
 
 def _clusterer(kind: Any, data: Any = TABLE, **settings: Any) -> Callable[[], tuple[Any, Any]]:
-    quick = {"n_clusters": 2, "random_state": 0, "n_init": 2, **FAST_SETTINGS.get(kind.__name__, {})}
+    quick = {
+        "n_clusters": 2,
+        "random_state": 0,
+        "n_init": 2,
+        **FAST_SETTINGS.get(kind.__name__, {}),
+    }
     known = inspect.signature(kind).parameters
     chosen = {name: value for name, value in quick.items() if name in known} | settings
     return lambda: (kind(**chosen).fit(data), data)
@@ -102,14 +130,18 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "ECM, generators": _clusterer(ECM, n_clusters=2, random_state=np.random.RandomState(3)),
     "ECM, missing values": _clusterer(ECM, MIXED[["a", "b", "c"]], missing="partial"),
     "SECM, adaptive": _clusterer(SECM, X.reshape(5, 10, 4), metric="adaptive"),
-    "WMVEC, several tables": _clusterer(WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}),
+    "WMVEC, several tables": _clusterer(
+        WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}
+    ),
     "WMVEC, matrices": _clusterer(WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"),
     "CECM, constrained": _fitted(CECM(2, n_init=2, random_state=0), X, constraints=LINKS),
     "RECM, matrix": _clusterer(RECM, DISTANCES, metric="precomputed"),
     "RECM, mixed": _clusterer(RECM, MIXED, metric="gower", symmetrize=True),
     "EVCLUS, mixed": _clusterer(EVCLUS, MIXED, metric="gower"),
     "EVCLUS, matrix": _clusterer(EVCLUS, DISTANCES, metric="precomputed"),
-    "EVCLUS, ordinal": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="ordinal"),
+    "EVCLUS, ordinal": _clusterer(
+        EVCLUS, DISTANCES, metric="precomputed", target_conflict="ordinal"
+    ),
     "EVCLUS, linear": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="linear"),
     "EVCLUS, sparse": _clusterer(EVCLUS, SOME, metric="precomputed"),
     "EVCLUS, cosine": _clusterer(EVCLUS, metric="cosine"),
@@ -121,24 +153,37 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "NNEVCLUS, detector": _clusterer(NNEVCLUS, outlier_detector="one-class-svm"),
     "NNEVCLUS, given detector": _clusterer(NNEVCLUS, outlier_detector=OneClassSVM(nu=0.1)),
     "NNEVCLUS, layers of torch": lambda: (network_model(plain_network), X),
-    "BootClus, mixture given": _clusterer(BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")),
+    "BootClus, mixture given": _clusterer(
+        BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")
+    ),
     "BootClus, categories": _clusterer(BootClus, ANSWERS, mixture=LatentClassModel(n_init=2)),
     "LatentClassModel": _fitted(LatentClassModel(2, random_state=0), ANSWERS),
-    "ConformalClustering": _fitted(ConformalClustering(GaussianMixture(2), n_refits=2, random_state=0), TABLE),
-    "ConformalClustering, evidential": _fitted(
-        ConformalClustering(ECM(3, random_state=0), EKNNClassifier(5), n_refits=0, random_state=0), TABLE
+    "ConformalClustering": _fitted(
+        ConformalClustering(GaussianMixture(2), n_refits=2, random_state=0), TABLE
     ),
-    "ConformalNoveltyDetector": _fitted(ConformalNoveltyDetector(OneClassSVM(), random_state=0), TABLE),
+    "ConformalClustering, evidential": _fitted(
+        ConformalClustering(ECM(3, random_state=0), EKNNClassifier(5), n_refits=0, random_state=0),
+        TABLE,
+    ),
+    "ConformalNoveltyDetector": _fitted(
+        ConformalNoveltyDetector(OneClassSVM(), random_state=0), TABLE
+    ),
     "ParsimoniousGaussianMixture": _fitted(ParsimoniousGaussianMixture(random_state=0), TABLE),
     "EKNNClassifier, cosine": _fitted(EKNNClassifier(3, metric="cosine"), TABLE, CLASSES),
     "EKNNClassifier, soft": _fitted(EKNNClassifier(3), X, soft_labels()),
     "EKNNClassifier, matrix": _fitted(EKNNClassifier(3, metric="precomputed"), DISTANCES, CLASSES),
     "EvidenceFromClassifier, pipeline": _fitted(
-        EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())), TABLE, CLASSES
+        EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
+        TABLE,
+        CLASSES,
     ),
     "ContextualDiscounting": _fitted(ContextualDiscounting(), soft_labels(), IRIS.target[::3]),
     "CautiousTree": _fitted(CautiousTree(4), MIXED, CLASSES),
     "DissimilarityPCA": _fitted(DissimilarityPCA(2), DISTANCES),
 }
-MODELS |= {name: _fitted(getattr(classify, name)(), TABLE, CLASSES) for name in classify.__all__ if "Cl" in name}
+MODELS |= {
+    name: _fitted(getattr(classify, name)(), TABLE, CLASSES)
+    for name in classify.__all__
+    if "Cl" in name
+}
 MODELS |= {name: _fitted(getattr(metric, name)(), TABLE, CLASSES) for name in metric.__all__}

@@ -1,7 +1,7 @@
 """Sample files of released versions, which every later version must load with the same predictions.
 
-``python -m tests.persistence.samples`` writes the files of the present version when it is released. The folders of
-earlier versions never change.
+``python -m tests.persistence.samples`` writes the files of the present version when it is released.
+The folders of earlier versions never change.
 """
 
 from pathlib import Path
@@ -11,7 +11,11 @@ import numpy as np
 import pandas as pd
 
 from dempster import FocalSets, MassFunctions, __version__
-from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from dempster.classify import (
+    EKNNClassifier,
+    EvidentialNeuralNetworkClassifier,
+    EvidentialRBFClassifier,
+)
 from dempster.cluster import (
     CCM,
     CECM,
@@ -40,7 +44,9 @@ FOLDER = Path(__file__).parent / "samples"
 N = 10
 
 # The data come from formulas, so that they do not depend on any library.
-POINTS = np.column_stack([np.arange(N) % 5 * 0.25 + 6.0 * (np.arange(N) >= 5), np.arange(N) * 5 % 7 * 0.25])
+POINTS = np.column_stack(
+    [np.arange(N) % 5 * 0.25 + 6.0 * (np.arange(N) >= 5), np.arange(N) * 5 % 7 * 0.25]
+)
 TABLE = pd.DataFrame(POINTS, columns=["length", "width"], index=[f"object {i}" for i in range(N)])
 MIXED = TABLE.assign(color=["red", "green"] * 5)
 CATEGORIES = pd.DataFrame({"size": ["small"] * 5 + ["large"] * 5, "color": ["red", "green"] * 5})
@@ -65,7 +71,9 @@ def answer(obj: Any, name: str) -> np.ndarray:
     for method in ("predict_mass", "predict_proba", "transform", "predict"):
         if hasattr(obj, method):
             result = getattr(obj, method)(select_data(name))
-            return result.masses if isinstance(result, MassFunctions) else np.asarray(result)
+            if isinstance(result, MassFunctions):
+                return result.masses
+            return np.asarray(result)
     raise TypeError(f"{name}: {type(obj).__name__} has no predictions")
 
 
@@ -84,12 +92,20 @@ def _objects() -> dict[str, Any]:
         "NNEVCLUS": NNEVCLUS(2, network=3, max_iter=5, tol=0.0, random_state=0).fit(TABLE),
         "SECM": SECM(2, **quick).fit(IMAGE),
         "EKNNClassifier": EKNNClassifier(3).fit(TABLE, CLASSES),
-        "EvidentialNeuralNetworkClassifier": EvidentialNeuralNetworkClassifier(2, **quick).fit(TABLE, CLASSES),
+        "EvidentialNeuralNetworkClassifier": EvidentialNeuralNetworkClassifier(2, **quick).fit(
+            TABLE, CLASSES
+        ),
         "EvidentialRBFClassifier": EvidentialRBFClassifier(2, **quick).fit(TABLE, CLASSES),
-        "ParsimoniousGaussianMixture": ParsimoniousGaussianMixture(2, model="VII", random_state=0).fit(TABLE),
+        "ParsimoniousGaussianMixture": ParsimoniousGaussianMixture(
+            2, model="VII", random_state=0
+        ).fit(TABLE),
         **{kind.__name__: kind(1).fit(TABLE, CLASSES) for kind in (PCCA, KPCCA, LFDA)},
     }
-    values = {"CredalPartition": models["ECM"].credal_partition_, "FocalSets": FocalSets.pairs(4), "Constraints": LINKS}
+    values = {
+        "CredalPartition": models["ECM"].credal_partition_,
+        "FocalSets": FocalSets.pairs(4),
+        "Constraints": LINKS,
+    }
     values["MassFunctions"] = MassFunctions.from_dict(
         [{"a": 1}, {"ab": 0.25, "c": 0.75}], frame="abc", index=["x", "y"]
     )
@@ -102,7 +118,9 @@ def main() -> None:
     objects = _objects()
     for name, obj in objects.items():
         save(obj, folder / f"{name}.dempster")
-    np.savez_compressed(folder / "answers.npz", **{name: answer(obj, name) for name, obj in objects.items()})
+    np.savez_compressed(
+        folder / "answers.npz", **{name: answer(obj, name) for name, obj in objects.items()}
+    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,10 @@ from tests.cluster.contract import SUBJECTS
 from tests.persistence.models import MODELS, TABLE, X, network_model, own_network
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-EVERY_MODEL = {**{str(subject): (lambda s=subject: (s.fitted(), s.data)) for subject in SUBJECTS}, **MODELS}
+EVERY_MODEL = {
+    **{str(subject): (lambda s=subject: (s.fitted(), s.data)) for subject in SUBJECTS},
+    **MODELS,
+}
 
 
 @pytest.fixture
@@ -45,9 +48,9 @@ def same(a, b):
     if isinstance(a, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape or a.flags.writeable != b.flags.writeable:
             return False
-        return (
-            list(map(same, a.ravel(), b.ravel())).count(False) == 0 if a.dtype == object else a.tobytes() == b.tobytes()
-        )
+        if a.dtype == object:
+            return list(map(same, a.ravel(), b.ravel())).count(False) == 0
+        return a.tobytes() == b.tobytes()
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple):
@@ -61,23 +64,35 @@ def same(a, b):
     if isinstance(a, PointTree):
         return same(a.points, b.points)  # the tree is built again
     if type(a).__module__.startswith("dempster") and type(a) not in (Constraints, FocalSets):
-        fields = {name for name in vars(a) if name in vars(b)}  # cached properties may exist on one side only
+        # cached properties may exist on one side only
+        fields = {name for name in vars(a) if name in vars(b)}
         return all(same(vars(a)[name], vars(b)[name]) for name in fields)
     if isinstance(a, np.random.RandomState):
         return same(a.get_state(), b.get_state())
-    return type(a).__module__.startswith(("torch", "sklearn.neighbors", "sklearn._")) or repr(a) == repr(b)
+    return type(a).__module__.startswith(("torch", "sklearn.neighbors", "sklearn._")) or repr(
+        a
+    ) == repr(b)
 
 
 def predictions(model, objects):
     results = []
-    for method in ("predict", "predict_mass", "predict_set", "predict_proba", "decide", "transform"):
+    for method in (
+        "predict",
+        "predict_mass",
+        "predict_set",
+        "predict_proba",
+        "decide",
+        "transform",
+    ):
         if hasattr(model, method):
             result = getattr(model, method)(objects)
-            results.append(result.masses if isinstance(result, MassFunctions) else np.asarray(result))
+            results.append(
+                result.masses if isinstance(result, MassFunctions) else np.asarray(result)
+            )
     return results
 
 
-# ---- save and load --------------------------------------------------------------------------------------------------
+# ---- save and load -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY_MODEL)
@@ -99,7 +114,9 @@ def test_every_estimator(name, path):
     assert same(clone(again), clone(model))
 
 
-PARTIAL = [s for s in SUBJECTS if "missing" in s.parameters and s.parameters["missing"].default == "refuse"]
+PARTIAL = [
+    s for s in SUBJECTS if "missing" in s.parameters and s.parameters["missing"].default == "refuse"
+]
 
 
 @pytest.mark.parametrize("subject", PARTIAL, ids=str)
@@ -109,7 +126,10 @@ def test_models_with_missing_values(subject, metric, path):
         pytest.skip("the estimator needs numeric attributes")
     holes = X.copy()
     holes[3, 1] = holes[40, 0] = np.nan
-    changes = {"metric": metric} if "metric" in subject.parameters else {}
+    if "metric" in subject.parameters:
+        changes = {"metric": metric}
+    else:
+        changes = {}
     model = subject.make(missing="partial", **changes).fit(holes)
     again = save_and_load(model, path)
     assert again.predict_mass(holes).masses.tobytes() == model.predict_mass(holes).masses.tobytes()
@@ -131,7 +151,9 @@ def test_models_of_blocks_are_saved_without_partition(model, path):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(("kind", "more"), [(ECM, {}), (CCM, {}), (EGMM, {}), (EGMM, {"covariance": "own"})])
+@pytest.mark.parametrize(
+    ("kind", "more"), [(ECM, {}), (CCM, {}), (EGMM, {}), (EGMM, {"covariance": "own"})]
+)
 def test_partial_fit_after_loading(kind, more, path):
     model = kind(3, random_state=0, **more).partial_fit(X[::2])
     save(model, path)
@@ -177,7 +199,9 @@ def test_values(path):
     assert save_and_load(family, path) == family
     constraints = Constraints([(0, 4)], [(1, 2), (3, 4)], n_objects=7)
     assert save_and_load(constraints, path) == constraints
-    masses = MassFunctions.from_dict([{"a": 1}, {"ab": 0.5, "c": 0.5}], frame="abc", index=["x", "y"])
+    masses = MassFunctions.from_dict(
+        [{"a": 1}, {"ab": 0.5, "c": 0.5}], frame="abc", index=["x", "y"]
+    )
     again = save_and_load(masses, path)
     assert again.frame == masses.frame
     assert list(again.index) == ["x", "y"]
@@ -194,11 +218,19 @@ INDICES = {
     "gaps": pd.Index(["u", None, np.nan], dtype=object),
     "numbers": pd.Index([0.1, np.nan, -0.0]),
     "moments": pd.DatetimeIndex(["2024-01-01", None, "1960-05-05 12:00:00.123456"], name="when"),
-    "moments elsewhere": pd.DatetimeIndex(["2024-07-01 10:00", "2024-01-01", "2024-03-31 03:30"], tz="Europe/Paris"),
+    "moments elsewhere": pd.DatetimeIndex(
+        ["2024-07-01 10:00", "2024-01-01", "2024-03-31 03:30"], tz="Europe/Paris"
+    ),
     "days": [datetime.date(2024, 1, k) for k in (1, 2, 3)],
-    "categories": pd.CategoricalIndex(["b", "a", "b"], categories=["b", "a"], ordered=True, name="kind"),
+    "categories": pd.CategoricalIndex(
+        ["b", "a", "b"], categories=["b", "a"], ordered=True, name="kind"
+    ),
     "levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["letter", None]),
-    "stamps": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01", tz="UTC"), pd.Timestamp("2025")],
+    "stamps": [
+        pd.Timestamp("2024-01-01"),
+        pd.Timestamp("2024-01-01", tz="UTC"),
+        pd.Timestamp("2025"),
+    ],
 }
 
 
@@ -220,20 +252,33 @@ def test_partitions_of_few_objects(n, path):
 
 
 def test_metadata_of_a_partition(path):
-    metadata = {"a": [1, (2, None)], 3: np.float32(0.1), "nan": float("inf"), "big": 10**40, "set": {1, 2}}
-    again = save_and_load(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata), path)
+    metadata = {
+        "a": [1, (2, None)],
+        3: np.float32(0.1),
+        "nan": float("inf"),
+        "big": 10**40,
+        "set": {1, 2},
+    }
+    again = save_and_load(
+        CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata), path
+    )
     assert again.metadata == metadata
     assert type(again.metadata[3]) is np.float32
 
 
-@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64, np.random.Philox, np.random.SFC64])
+@pytest.mark.parametrize(
+    "bits", [np.random.MT19937, np.random.PCG64, np.random.Philox, np.random.SFC64]
+)
 def test_random_generators(bits, path):
     rng = np.random.Generator(bits(5))
     rng.normal(size=3)
     rng.integers(5, dtype=np.int32)
     again = save_and_load(ECM(2, random_state=rng), path).random_state
     assert again.normal(size=4).tolist() == rng.normal(size=4).tolist()
-    assert again.integers(1000, size=9, dtype=np.int32).tolist() == rng.integers(1000, size=9, dtype=np.int32).tolist()
+    assert (
+        again.integers(1000, size=9, dtype=np.int32).tolist()
+        == rng.integers(1000, size=9, dtype=np.int32).tolist()
+    )
 
 
 def test_describe(path):
@@ -242,7 +287,9 @@ def test_describe(path):
     assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, dempster.__version__)
     assert found["numpy"] == np.__version__
     with zipfile.ZipFile(path) as archive:
-        assert json.loads(archive.read("dempster.json"))["written_by"] == "dempster.persistence.save"
+        assert (
+            json.loads(archive.read("dempster.json"))["written_by"] == "dempster.persistence.save"
+        )
 
 
 def test_optimized_python(path):
@@ -269,7 +316,9 @@ except ValueError as error:
     print("metrics must be" in str(error))
 """
     found = [
-        subprocess.run([sys.executable, *flags, "-c", code, path], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, *flags, "-c", code, path], capture_output=True, text=True, check=True
+        ).stdout
         for flags in ([], ["-OO"])
     ]
     assert found == ["ECM True\nEVCLUS True\nEKNNClassifier True\nTrue\n"] * 2
@@ -285,14 +334,16 @@ def test_pickle_and_joblib(tmp_path):
                 assert a.tobytes() == b.tobytes()
 
 
-# ---- networks of torch ----------------------------------------------------------------------------------------------
+# ---- networks of torch ---------------------------------------------------------------------------
 
 
 def test_own_torch_network(path):
     torch = pytest.importorskip("torch")
     model = network_model(own_network)
     save(model, path)
-    with pytest.raises(ValueError, match=r"your own torch network \(Sequential\).*load\(path, network="):
+    with pytest.raises(
+        ValueError, match=r"your own torch network \(Sequential\).*load\(path, network="
+    ):
         load(path)
     again = load(path, network=own_network())
     assert again.predict_mass(X).masses.tobytes() == model.predict_mass(X).masses.tobytes()
@@ -300,7 +351,7 @@ def test_own_torch_network(path):
         load(path, network=torch.nn.Linear(4, 4))
 
 
-# ---- objects that cannot be saved -----------------------------------------------------------------------------------
+# ---- objects that cannot be saved ----------------------------------------------------------------
 
 
 class Subclass(ECM):
@@ -315,7 +366,10 @@ def own_metric(a, b):
     ("obj", "words"),
     [
         (EVCLUS(2, metric=own_metric), r"EVCLUS\.metric .* function or class own_metric"),
-        (EvidenceFromClassifier(RandomForestClassifier()), r"EvidenceFromClassifier\.estimator .*RandomForestClas"),
+        (
+            EvidenceFromClassifier(RandomForestClassifier()),
+            r"EvidenceFromClassifier\.estimator .*RandomForestClas",
+        ),
         (NNEVCLUS(2, outlier_detector=object()), r"NNEVCLUS\.outlier_detector .* builtins\.object"),
         (ECM(np.ma.masked_array([1])), r"ECM\.n_clusters"),
         (ECM(np.zeros(1, dtype="i4,i4")), r"ECM\.n_clusters .* array of"),

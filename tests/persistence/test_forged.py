@@ -46,7 +46,9 @@ def forge(path, change):
         members = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(members.pop("dempster.json"))
     change(header, members)
-    header["members"] = {k: {"size": len(v), "sha256": hashlib.sha256(v).hexdigest()} for k, v in members.items()}
+    header["members"] = {
+        k: {"size": len(v), "sha256": hashlib.sha256(v).hexdigest()} for k, v in members.items()
+    }
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -79,7 +81,9 @@ def test_categories_without_probabilities(name, path):
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles(protocol, path):
     path.write_bytes(pickle.dumps(Evil(), protocol=protocol))
-    assert_rejected(path, "pickle" if protocol > 1 else "was not written by dempster.persistence.save")
+    assert_rejected(
+        path, "pickle" if protocol > 1 else "was not written by dempster.persistence.save"
+    )
 
 
 def test_other_files(path, tmp_path):
@@ -111,7 +115,8 @@ def test_changed_bits(path):
     """Each file is rejected or gives the same result (some bits, such as dates, have no effect)."""
     model = ECM(2, n_init=1, random_state=0).fit(X)
     save(model, path)
-    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
     messages = []
     for place in rng.choice(len(whole), 300, replace=False):
         changed = bytearray(whole)
@@ -127,7 +132,7 @@ def test_changed_bits(path):
     assert all(str(path) in words for words in messages)
 
 
-# ---- forged content-------------------------------------------------------------------------------------------------
+# ---- forged content-------------------------------------------------------------------------------
 
 
 def test_missing_parameter_gets_its_default(path):
@@ -144,7 +149,9 @@ def test_missing_parameter_gets_its_default(path):
 def test_newer_version(path):
     save(ECM(2), path)
     forge(path, lambda header, members: header.update(version=2, library="9.1.0"))
-    assert_rejected(path, r"dempster 9\.1\.0 in version 2 .* reads versions up to 1; upgrade dempster")
+    assert_rejected(
+        path, r"dempster 9\.1\.0 in version 2 .* reads versions up to 1; upgrade dempster"
+    )
 
 
 def test_wrong_kind(path):
@@ -159,18 +166,45 @@ def test_wrong_kind(path):
     ("change", "words"),
     [
         (lambda objects: objects[-1].update({"class": "os.system"}), "'os.system' is not a class"),
-        (lambda objects: objects[-1].update({"class": "cluster.os"}), "'cluster.os' is not a class"),
+        (
+            lambda objects: objects[-1].update({"class": "cluster.os"}),
+            "'cluster.os' is not a class",
+        ),
         (lambda objects: objects[-1].update({"class": "this.Zen"}), "'this.Zen' is not a class"),
-        (lambda objects: objects[-1].update({"class": "sklearn.RandomForestClassifier"}), "is not a class"),
+        (
+            lambda objects: objects[-1].update({"class": "sklearn.RandomForestClassifier"}),
+            "is not a class",
+        ),
         (lambda objects: objects[-1]["parts"].pop("fitted"), "'fitted' is missing"),
         (lambda objects: objects[-1]["parts"].update(more=1), "'more' is unknown"),
-        (lambda objects: objects[-1]["parts"]["parameters"]["dict"].append(["zeta", 1]), "'zeta' is unknown"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["predict", 1]), "'predict' is not a fitted"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["__class__", 1]), "__class__"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"object": 99}]), "cannot be read"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"array": 99}]), "missing"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"eval": "1"}]), "unknown type"),
-        (lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"dtype": "O"}]), "unsupported type"),
+        (
+            lambda objects: objects[-1]["parts"]["parameters"]["dict"].append(["zeta", 1]),
+            "'zeta' is unknown",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["predict", 1]),
+            "'predict' is not a fitted",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["__class__", 1]),
+            "__class__",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"object": 99}]),
+            "cannot be read",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"array": 99}]),
+            "missing",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"eval": "1"}]),
+            "unknown type",
+        ),
+        (
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"dtype": "O"}]),
+            "unsupported type",
+        ),
         (lambda objects: objects.clear(), "cannot be read"),
     ],
 )
@@ -186,7 +220,9 @@ def test_forged_masses(path):
     def more(header, members):
         for name in members:
             if name.endswith(".npy"):
-                members[name] = members[name].replace(np.float64(1).tobytes(), np.float64(3).tobytes())
+                members[name] = members[name].replace(
+                    np.float64(1).tobytes(), np.float64(3).tobytes()
+                )
 
     forge(path, more)
     assert_rejected(path, "masses must be nonnegative and sum to one")
@@ -207,7 +243,12 @@ def test_forged_masses(path):
     ],
 )
 def test_forged_names(part, forged, path):
-    save(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), ["x", "y"], frame=("a", "b")), path)
+    save(
+        CredalPartition(
+            np.eye(2), FocalSets.from_sets(2, [[0], [1]]), ["x", "y"], frame=("a", "b")
+        ),
+        path,
+    )
     forge(path, change_content(lambda objects: objects[-1]["parts"].update({part: forged})))
     assert_rejected(path, "cannot be read")
 
@@ -237,17 +278,25 @@ def test_forged_attributes(name, forged, words, path):
     assert_rejected(path, words)
 
 
-@pytest.mark.parametrize("name", ["support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_"])
+@pytest.mark.parametrize(
+    "name", ["support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_"]
+)
 def test_forged_support_vectors(name, path):
     """libsvm would read beyond the ends of the arrays."""
-    model = NNEVCLUS(2, network=3, max_iter=2, n_init=1, random_state=0, outlier_detector="one-class-svm").fit(X)
+    model = NNEVCLUS(
+        2, network=3, max_iter=2, n_init=1, random_state=0, outlier_detector="one-class-svm"
+    ).fit(X)
     save(model, path)
 
     def changed(objects):
-        detector = next(record for record in objects if record.get("class") == "sklearn.OneClassSVM")
+        detector = next(
+            record for record in objects if record.get("class") == "sklearn.OneClassSVM"
+        )
         pairs = detector["parts"]["fitted"]["dict"]
         other = next(
-            value for key, value in pairs if key == ("_probA" if name == "support_vectors_" else "support_vectors_")
+            value
+            for key, value in pairs
+            if key == ("_probA" if name == "support_vectors_" else "support_vectors_")
         )
         pairs[:] = [[key, other if key == name else value] for key, value in pairs]
 
@@ -312,7 +361,9 @@ def test_load_does_not_use_pickle(path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"3", b"null", b"[]", b"{}", b"[3]", b'{"kind": 3}', b'{"kind": {"a": 1}}', b"[" * 100_000], ids=len
+    "content",
+    [b"3", b"null", b"[]", b"{}", b"[3]", b'{"kind": 3}', b'{"kind": {"a": 1}}', b"[" * 100_000],
+    ids=len,
 )
 def test_other_layouts(content, path):
     save(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("a", "b")), path)
@@ -333,7 +384,8 @@ FORGERIES = {
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 @pytest.mark.parametrize(
-    "forgery", [*FORGERIES][:2] + [pytest.param(name, marks=pytest.mark.long) for name in [*FORGERIES][2:]]
+    "forgery",
+    [*FORGERIES][:2] + [pytest.param(name, marks=pytest.mark.long) for name in [*FORGERIES][2:]],
 )
 def test_forged_arrays_of_every_clusterer(subject, forgery, path):
 
@@ -347,7 +399,11 @@ def test_forged_arrays_of_every_clusterer(subject, forgery, path):
     save(subject.fitted(), path)
     before = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
-        arrays = {name: np.load(archive.open(name)) for name in archive.namelist() if name.endswith(".npy")}
+        arrays = {
+            name: np.load(archive.open(name))
+            for name in archive.namelist()
+            if name.endswith(".npy")
+        }
     messages = []
     for name, array in arrays.items():
         if array.ndim == 0 or len(array) < 2:
@@ -357,7 +413,9 @@ def test_forged_arrays_of_every_clusterer(subject, forgery, path):
         forged = {name: buffer.getvalue()}
         path.write_bytes(before)
         forge(path, lambda header, members, forged=forged: members.update(forged))
-        messages.append(refused_or_sensible(lambda: load(path), check_prediction, "dempster cannot be read"))
+        messages.append(
+            refused_or_sensible(lambda: load(path), check_prediction, "dempster cannot be read")
+        )
     assert any(messages)
     assert not any("\n" in message for message in filter(None, messages))
 
@@ -385,16 +443,32 @@ def with_part(kind, part, value):
 
 INCOMPLETE = {
     "a kernel": (KFDA(), without("metric.KFDA", "gamma_"), "'gamma_' is missing"),
-    "vectors": (KFDA(), without("metric.KFDA", "support_vectors_"), "'support_vectors_' is missing"),
-    "a private attribute": (EKNNClassifier(3), without("classify.EKNNClassifier", "_search"), "'_search' is missing"),
+    "vectors": (
+        KFDA(),
+        without("metric.KFDA", "support_vectors_"),
+        "'support_vectors_' is missing",
+    ),
+    "a private attribute": (
+        EKNNClassifier(3),
+        without("classify.EKNNClassifier", "_search"),
+        "'_search' is missing",
+    ),
     "a model": (ECM(2), without("cluster.ECM", "_model"), "'_model' is missing"),
     "a model of another class": (
         EVCLUS(2),
         with_part("cluster.DoubtModel", "fit", 3),
         "fit must be EvclusModel, got int",
     ),
-    "an object": (EVCLUS(2), with_part("cluster.EvclusModel", "sampling", {"set": [1]}), "cannot be read"),
-    "children": (CautiousTree(3), with_part("explain.TreeNode", "children", {"tuple": [1, 70]}), "node 0"),
+    "an object": (
+        EVCLUS(2),
+        with_part("cluster.EvclusModel", "sampling", {"set": [1]}),
+        "cannot be read",
+    ),
+    "children": (
+        CautiousTree(3),
+        with_part("explain.TreeNode", "children", {"tuple": [1, 70]}),
+        "node 0",
+    ),
 }
 
 

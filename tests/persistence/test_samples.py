@@ -22,7 +22,8 @@ def test_file_of_a_released_version(path):
     if isinstance(obj, CredalPartition):
         np.testing.assert_array_equal(found, expected)
     elif expected.dtype.kind == "f":
-        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)  # linear algebra libraries differ
+        # linear algebra libraries differ
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
     else:
         np.testing.assert_array_equal(found, expected)
     if hasattr(obj, "credal_partition_"):
@@ -37,4 +38,6 @@ def test_samples_of_this_version():
 
 
 def test_samples_are_small():
-    assert sum(path.stat().st_size for path in FOLDER.glob("*/*")) < 200_000 * len(list(FOLDER.iterdir()))
+    assert sum(path.stat().st_size for path in FOLDER.glob("*/*")) < 200_000 * len(
+        list(FOLDER.iterdir())
+    )

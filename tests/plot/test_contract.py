@@ -11,13 +11,22 @@ import pytest
 from dempster import CredalPartition, FocalSets, plot
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
 from dempster.constraints import Constraints
-from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, retention_curve, stability
+from dempster.explain import (
+    CautiousTree,
+    credal_silhouette,
+    explain_object,
+    profile,
+    retention_curve,
+    stability,
+)
 from dempster.model_selection import n_clusters_curve, number_of_clusters
 from tests.limits import limited, refused_or_sensible
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]], 8, axis=0) + np.random.default_rng(0).normal(size=(24, 2))
+X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]], 8, axis=0) + np.random.default_rng(0).normal(
+    size=(24, 2)
+)
 Y = np.repeat([0, 1, 2], 8)
 MODEL = ECM(3, n_init=1, random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
@@ -35,8 +44,12 @@ def make_displays():
     yield plot.MassContourDisplay.from_estimator(MODEL, X, grid_resolution=8)
     yield plot.DeltaBelDisplay.from_estimator(BeliefPeaks(3).fit(X))
     yield plot.ConvergenceDisplay(histories={"a": [3.0, 2.0, 1.0]})
-    yield plot.NumberOfClustersDisplay.from_numbers(number_of_clusters(X, candidates=[2, 3], random_state=0))
-    yield plot.NonspecificityDisplay.from_curve(n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3]))
+    yield plot.NumberOfClustersDisplay.from_numbers(
+        number_of_clusters(X, candidates=[2, 3], random_state=0)
+    )
+    yield plot.NonspecificityDisplay.from_curve(
+        n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3])
+    )
     yield plot.RetentionCurveDisplay(curves={"a": retention_curve(PARTITION, Y)})
     yield plot.SilhouetteDisplay(silhouette=credal_silhouette(PARTITION, X))
     yield plot.StabilityDisplay(stability=stability(MODEL, X, 2, random_state=0))
@@ -45,13 +58,19 @@ def make_displays():
     yield plot.CautiousTreeDisplay(tree=CautiousTree(3).fit(X, PARTITION))
     yield plot.PartitionMapDisplay(coordinates=X[:3], names=["a", "b", "c"])
     yield plot.RejectionCurveDisplay(curves={"a": curve})
-    yield plot.CalibrationDisplay(lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2)
-    yield plot.CoverageDisplay(confidence=[0.5, 0.9], coverage={"all": [0.6, 0.9]}, size={"all": [1.0, 1.5]})
+    yield plot.CalibrationDisplay(
+        lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2
+    )
+    yield plot.CoverageDisplay(
+        confidence=[0.5, 0.9], coverage={"all": [0.6, 0.9]}, size={"all": [1.0, 1.5]}
+    )
     yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
     yield plot.MassesDisplay(masses=PARTITION.masses, sets=PARTITION.focal_sets)
     yield plot.PairMatrixDisplay(matrices={"a": np.eye(24), "b": np.ones((24, 24))}, labels=Y)
     yield plot.ConstraintsDisplay(points=X, constraints=LINKS, labels=Y)
-    yield plot.MixtureDisplay(points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3))
+    yield plot.MixtureDisplay(
+        points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3)
+    )
     yield plot.BICDisplay(n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]})
     yield plot.OutlierContourDisplay(xx=GRID[0], yy=GRID[1], values=GRID[0] - 1.5, points=X)
     yield plot.FeatureBoxplotDisplay(features=X, labels=Y)
@@ -60,7 +79,9 @@ def make_displays():
 
 
 DISPLAYS = {type(display).__name__: display for display in make_displays()}
-SINGLE_AXES = [name for name, display in DISPLAYS.items() if "ax" in inspect.signature(display.plot).parameters]
+SINGLE_AXES = [
+    name for name, display in DISPLAYS.items() if "ax" in inspect.signature(display.plot).parameters
+]
 
 
 def test_all_displays_are_here():
@@ -69,7 +90,10 @@ def test_all_displays_are_here():
 
 @pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
 def test_signatures(display):
-    """Keywords only, the axes first and the title last; the other methods pass their options to plot."""
+    """Keywords only, the axes first and the title last.
+
+    The other methods pass their options to plot.
+    """
     for method in (type(display), display.plot):
         parameters = inspect.signature(method).parameters.values()
         assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
@@ -109,7 +133,9 @@ def make_axes(value):
         return value
     if value == "figure":
         return plt.figure()
-    return plt.subplots(1, 2)[1] if value == "two" else value
+    if value == "two":
+        return plt.subplots(1, 2)[1]
+    return value
 
 
 @pytest.mark.parametrize("which", DISPLAYS)
@@ -159,7 +185,17 @@ CONSTRUCTORS = {
 
 
 def invalid_variants(value):
-    yield from (object(), 1j, 3.5, "text", b"x", {"a": object()}, np.ma.masked_all(3), lambda: 0, int)
+    yield from (
+        object(),
+        1j,
+        3.5,
+        "text",
+        b"x",
+        {"a": object()},
+        np.ma.masked_all(3),
+        lambda: 0,
+        int,
+    )
     if isinstance(value, np.ndarray) and value.dtype == float:
         for wrong in (np.nan, np.inf, 1j, "word", None):
             changed = value.astype(object if isinstance(wrong, str | None) else type(wrong))
@@ -169,7 +205,8 @@ def invalid_variants(value):
 
 @pytest.mark.parametrize("which", CONSTRUCTORS)
 def test_invalid_arguments(which):
-    valid, make = CONSTRUCTORS[which], getattr(plot, which)
+    valid = CONSTRUCTORS[which]
+    make = getattr(plot, which)
     make(**valid).plot()
     for name, value in valid.items():
         for wrong in invalid_variants(value):
@@ -183,7 +220,10 @@ def test_invalid_arguments(which):
 def test_only_the_given_axes_change(which):
     display = DISPLAYS[which]
     names = inspect.signature(display.plot).parameters
-    n_axes = 1 if "ax" in names else len(display.plot().axes_)
+    if "ax" in names:
+        n_axes = 1
+    else:
+        n_axes = len(display.plot().axes_)
     plt.close("all")
     figure, axes = plt.subplots(1, n_axes + 1)
     other = plt.figure()  # This is the current figure.
@@ -229,14 +269,19 @@ def test_names_that_fonts_cannot_draw():
 
 @pytest.mark.parametrize("labels", [True, False])
 def test_cluster_names_are_not_formulas(labels):
-    partition = CredalPartition(PARTITION.masses, PARTITION.focal_sets, frame=["$$", "$\\bad{$", "_"])
-    display = plot.CredalPartitionDisplay.from_partition(partition, X).plot(labels=labels, legend=True)
+    partition = CredalPartition(
+        PARTITION.masses, PARTITION.focal_sets, frame=["$$", "$\\bad{$", "_"]
+    )
+    display = plot.CredalPartitionDisplay.from_partition(partition, X).plot(
+        labels=labels, legend=True
+    )
     display.figure_.canvas.draw()
     assert {"$$", "$\\bad{$", "_"} <= {text.get_text() for text in display.legend_.get_texts()}
 
 
 def test_curve_names_are_not_formulas():
-    names, rate = ["$$", "$\\bad{$", "_first", "\ud800"], plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
+    names = ["$$", "$\\bad{$", "_first", "\ud800"]
+    rate = plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
     for display in (
         plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
         plot.RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),

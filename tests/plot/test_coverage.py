@@ -23,7 +23,9 @@ def test_curves_equal_a_naive_computation(masses):
     for t, confidence in enumerate(display.confidence):
         assert display.coverage["all"][t] == pytest.approx(np.mean(own > 1 - confidence))
         assert display.coverage["b"][t] == pytest.approx(np.mean(own[y == "b"] > 1 - confidence))
-        assert display.size["a"][t] == pytest.approx(np.mean((masses.contour[y == "a"] > 1 - confidence).sum(axis=1)))
+        assert display.size["a"][t] == pytest.approx(
+            np.mean((masses.contour[y == "a"] > 1 - confidence).sum(axis=1))
+        )
     assert len(display.lines_) == 6
     plt.close("all")
 

@@ -23,7 +23,8 @@ def X():
 def test_automatic_peaks(X):
     model = BeliefPeaks().fit(X)
     display = DeltaBelDisplay.from_estimator(model)
-    peaks, others = model.peak_indices_, np.setdiff1d(np.arange(300), model.peak_indices_)
+    peaks = model.peak_indices_
+    others = np.setdiff1d(np.arange(300), model.peak_indices_)
     plane = np.column_stack([model.belief_, model.delta_])
     np.testing.assert_array_equal(display.peak_points_.get_offsets(), plane[peaks])
     np.testing.assert_array_equal(display.points_.get_offsets(), plane[others])
@@ -50,7 +51,9 @@ def test_given_thresholds(X):
     assert display.prominence_line_ is None
     assert ax.get_title() == "peaks"
     assert plt.get_fignums() == [figure.number]
-    bare = DeltaBelDisplay.from_estimator(model, ax=plt.subplots()[1], thresholds=False, labels=False)
+    bare = DeltaBelDisplay.from_estimator(
+        model, ax=plt.subplots()[1], thresholds=False, labels=False
+    )
     assert bare.belief_line_ is bare.delta_line_ is None
     assert bare.labels_ == []
     assert len(bare.ax_.lines) == 0
@@ -58,12 +61,20 @@ def test_given_thresholds(X):
 
 def test_many_peaks_and_objects():
     rng = np.random.default_rng(0)
-    belief, delta = rng.random(6000), rng.random(6000)
+    belief = rng.random(6000)
+    delta = rng.random(6000)
     display = DeltaBelDisplay(belief=belief, delta=delta, peaks=np.arange(100)).plot()
     assert display.labels_ == []
     assert len(display.peak_points_.get_offsets()) == 100
     assert display.points_.get_rasterized()
-    assert len(DeltaBelDisplay(belief=belief[:50], delta=delta[:50], peaks=range(41)).plot(labels=True).labels_) == 41
+    assert (
+        len(
+            DeltaBelDisplay(belief=belief[:50], delta=delta[:50], peaks=range(41))
+            .plot(labels=True)
+            .labels_
+        )
+        == 41
+    )
 
 
 def test_no_peaks_and_constant_delta():

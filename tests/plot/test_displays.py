@@ -41,7 +41,7 @@ def legend_texts(display):
     return [text.get_text() for text in display.legend_.get_texts()]
 
 
-# ---- credal partition: data ----------------------------------------------------------------------------------------
+# ---- credal partition: data ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
@@ -59,8 +59,12 @@ def test_data_match_the_partition(fourclass, rule):
     assert len(display.outliers) > 0
     assert len(display.ambiguous) > 0
     for k in range(4):
-        np.testing.assert_array_equal(display.lower[k], partition.lower(k, rule, keep_outliers=False))
-        np.testing.assert_array_equal(display.upper[k], partition.upper(k, rule, keep_outliers=False))
+        np.testing.assert_array_equal(
+            display.lower[k], partition.lower(k, rule, keep_outliers=False)
+        )
+        np.testing.assert_array_equal(
+            display.upper[k], partition.upper(k, rule, keep_outliers=False)
+        )
         assert set(display.lower_hulls[k]) <= set(display.lower[k])
         assert set(display.upper_hulls[k]) <= set(display.upper[k])
 
@@ -77,7 +81,12 @@ def test_hulls_contain_their_objects(fourclass):
             outline = patch.get_path()
             assert outline.contains_points(X[members]).all()
         # The rounding is small: other centers stay outside.
-        assert not display.lower_patches_[k].get_path().contains_points(model.cluster_centers_[[(k + 1) % 4]]).any()
+        assert (
+            not display.lower_patches_[k]
+            .get_path()
+            .contains_points(model.cluster_centers_[[(k + 1) % 4]])
+            .any()
+        )
 
 
 def test_each_object_is_drawn_once(fourclass):
@@ -96,7 +105,9 @@ def test_each_object_is_drawn_once(fourclass):
 
 def test_sector_colors_of_ambiguous_objects():
     X = [[0, 0], [0, 1], [10, 0], [10, 1], [5, 0.5]]
-    display = CredalPartitionDisplay.from_partition(rough([0], [0], [1], [1], [0, 1], n_clusters=2), X)
+    display = CredalPartitionDisplay.from_partition(
+        rough([0], [0], [1], [1], [0, 1], n_clusters=2), X
+    )
     (artist,) = display.ambiguous_artists_
     for path, color in zip(artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True):
         cluster = int(np.flatnonzero((color == cluster_colors(2)).all(axis=1))[0])
@@ -111,7 +122,7 @@ def test_sector_angles():
     np.testing.assert_allclose(np.exp(1j * directions), np.exp(1j * expected), atol=1e-12)
 
 
-# ---- credal partition: edge cases ------------------------------------------------------------------------------------
+# ---- credal partition: edge cases ----------------------------------------------------------------
 
 
 def test_clusters_of_few_objects():
@@ -160,7 +171,9 @@ def test_outliers():
 def test_one_attribute(shape):
     x = np.array([0.0, 1, 2, 10, 11, 12, 6, 40])
     partition = rough([0], [0], [0], [1], [1], [1], [0, 1], [], n_clusters=2)
-    display = CredalPartitionDisplay.from_partition(partition, x.reshape(shape), cluster_centers=[[1], [11]])
+    display = CredalPartitionDisplay.from_partition(
+        partition, x.reshape(shape), cluster_centers=[[1], [11]]
+    )
     assert display.is_strip
     np.testing.assert_array_equal(display.points[:, 0], x)
     assert len(np.unique(display.points[:, 1])) == len(x)
@@ -172,16 +185,23 @@ def test_one_attribute(shape):
 
 def test_name_of_a_series():
     pandas = pytest.importorskip("pandas")
-    display = CredalPartitionDisplay.from_partition([0, 0, 1], pandas.Series([1.0, 2.0, 9.0], name="height"))
+    display = CredalPartitionDisplay.from_partition(
+        [0, 0, 1], pandas.Series([1.0, 2.0, 9.0], name="height")
+    )
     assert display.ax_.get_xlabel() == "height"
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_column_names(library):
-    frame = pytest.importorskip(library).DataFrame({"height": [1.0, 2.0, 9.0], "weight": [3.0, 4.0, 5.0]})
+    frame = pytest.importorskip(library).DataFrame(
+        {"height": [1.0, 2.0, 9.0], "weight": [3.0, 4.0, 5.0]}
+    )
     display = CredalPartitionDisplay.from_partition([0, 0, 1], frame)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("height", "weight")
-    assert CredalPartitionDisplay.from_partition([0, 1], np.eye(2)).axis_names == ("attribute 1", "attribute 2")
+    assert CredalPartitionDisplay.from_partition([0, 1], np.eye(2)).axis_names == (
+        "attribute 1",
+        "attribute 2",
+    )
 
 
 def test_principal_components(iris):
@@ -193,15 +213,21 @@ def test_principal_components(iris):
     ratio = variance[::-1][:2] / variance.sum()
     np.testing.assert_allclose(display.explained_variance_ratio, ratio)
     assert display.ax_.get_xlabel() == f"PC 1 ({100 * ratio[0]:.0f} % of variance)"
-    np.testing.assert_allclose(np.abs(display.points), np.abs(centerd @ vectors[:, [-1, -2]]), atol=1e-9)
     np.testing.assert_allclose(
-        np.abs(display.centers), np.abs((model.cluster_centers_ - X.mean(axis=0)) @ vectors[:, [-1, -2]]), atol=1e-9
+        np.abs(display.points), np.abs(centerd @ vectors[:, [-1, -2]]), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        np.abs(display.centers),
+        np.abs((model.cluster_centers_ - X.mean(axis=0)) @ vectors[:, [-1, -2]]),
+        atol=1e-9,
     )
 
 
 def test_many_clusters_are_named_in_the_plot():
     labels = np.repeat(np.arange(15), 4)
-    X = np.column_stack([labels % 4 + 0.1 * np.arange(60) % 0.4, labels // 4 + 0.05 * (np.arange(60) % 3)])
+    X = np.column_stack(
+        [labels % 4 + 0.1 * np.arange(60) % 0.4, labels // 4 + 0.05 * (np.arange(60) % 3)]
+    )
     display = CredalPartitionDisplay.from_partition(labels, X)
     assert not any("cluster" in text for text in legend_texts(display))
     assert {text.get_text() for text in display.ax_.texts} == {str(k) for k in range(15)}
@@ -227,32 +253,49 @@ def test_large_data_have_few_artists():
     display = CredalPartitionDisplay(points=X, assignment=upper).plot()
     assert len(display.ambiguous_artists_) == 1
     assert len(display.ambiguous_artists_[0].get_offsets()) == len(display.ambiguous)
-    assert sum(len(a.get_offsets()) for a in display.certain_artists_) == (upper.sum(axis=1) == 1).sum()
+    assert (
+        sum(len(a.get_offsets()) for a in display.certain_artists_)
+        == (upper.sum(axis=1) == 1).sum()
+    )
     assert len(display.ax_.collections) <= 12 + 2
     assert all(artist.get_rasterized() for artist in display.ax_.collections)
     j = int(display.ambiguous[0])
-    expected = display.colors_[upper[j]].mean(axis=0) if upper[j].sum() <= 4 else [0.5] * 3
+    if upper[j].sum() <= 4:
+        expected = display.colors_[upper[j]].mean(axis=0)
+    else:
+        expected = [0.5] * 3
     np.testing.assert_allclose(display.ambiguous_artists_[0].get_facecolors()[0, :3], expected)
 
 
-# ---- credal partition: options and errors --------------------------------------------------------------------------
+# ---- credal partition: options and errors --------------------------------------------------------
 
 
 def test_legend_has_only_drawn_artists():
     X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
-    assert not any("ambiguous" in t or "outlier" in t or "center" in t for t in legend_texts(display))
+    assert not any(
+        "ambiguous" in t or "outlier" in t or "center" in t for t in legend_texts(display)
+    )
     display = CredalPartitionDisplay.from_partition(
-        rough([0], [1], [0, 1], [], n_clusters=2), X, cluster_names=["low", "high"], cluster_centers=X[:2]
+        rough([0], [1], [0, 1], [], n_clusters=2),
+        X,
+        cluster_names=["low", "high"],
+        cluster_centers=X[:2],
     )
     texts = legend_texts(display)
     assert texts[:2] == ["low", "high"]
-    assert texts[-3:] == ["ambiguous, in one of several (1)", "outliers, in no cluster (1)", "centers"]
+    assert texts[-3:] == [
+        "ambiguous, in one of several (1)",
+        "outliers, in no cluster (1)",
+        "centers",
+    ]
 
 
 def test_options(fourclass):
     model, X = fourclass
-    display = CredalPartitionDisplay.from_estimator(model, X, lower=False, upper=False, centers=False, legend=False)
+    display = CredalPartitionDisplay.from_estimator(
+        model, X, lower=False, upper=False, centers=False, legend=False
+    )
     assert (display.lower_patches_, display.upper_patches_) == ([], [])
     assert display.center_artist_ is None
     assert display.legend_ is None
@@ -304,7 +347,7 @@ def test_invalid_input(fourclass):
     assert plt.get_fignums() == before
 
 
-# ---- hulls and colors ---------------------------------------------------------------------------------------------
+# ---- hulls and colors ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e9])
@@ -335,8 +378,16 @@ def test_palette_for_color_blind_readers():
     """Test distances in Oklab for normal, protanope and deuteranope vision (Machado et al., 2009)."""
     from matplotlib.colors import to_rgb
 
-    protanope = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    deuteranope = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    protanope = [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ]
+    deuteranope = [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ]
     to_cones = [
         [0.4122214708, 0.5363325363, 0.0514459929],
         [0.2119034982, 0.6806995451, 0.1073969566],
@@ -366,7 +417,7 @@ def test_palette_repeats_and_mixes():
     )
 
 
-# ---- convergence ---------------------------------------------------------------------------------------------------
+# ---- convergence ---------------------------------------------------------------------------------
 
 
 def test_convergence_of_one_estimator(fourclass):
@@ -386,7 +437,10 @@ def test_convergence_of_several_estimators(fourclass, iris):
     assert list(display.histories) == ["ECM 1", "ECM 2"]
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["ECM 1", "ECM 2"]
     assert list(ConvergenceDisplay.from_estimator(models, names=["a", "b"]).histories) == ["a", "b"]
-    assert list(ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories) == ["x", "y"]
+    assert list(ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories) == [
+        "x",
+        "y",
+    ]
 
 
 def test_logarithmic_scale():
@@ -403,7 +457,9 @@ def test_logarithmic_scale():
 
 
 def test_open_circle_if_not_converged():
-    display = ConvergenceDisplay(histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}).plot()
+    display = ConvergenceDisplay(
+        histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}
+    ).plot()
     ends = [line.get_markerfacecolor() for line in display.ax_.lines if line.get_label() == "_end"]
     assert [isinstance(color, str) and color == "white" for color in ends] == [False, True]
 
@@ -427,7 +483,11 @@ def test_references_and_held_out_data(fourclass):
     assert reference.get_label() == "EVCLUS"
     np.testing.assert_array_equal(reference.get_ydata(), 2 * [network.evclus_.loss_])
     np.testing.assert_array_equal(held_out.get_ydata(), network.validation_history_)
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["Network", "held out", "EVCLUS"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
+        "Network",
+        "held out",
+        "EVCLUS",
+    ]
     low, high = display.ax_.get_ylim()
     assert low < reference.get_ydata()[0] < high
     both = ConvergenceDisplay.from_estimator([network, model])
@@ -452,7 +512,8 @@ def test_references_affect_the_scale():
 def test_network_without_start_and_held_out_data(fourclass):
     model, X = fourclass
     model = Network(3, random_state=0).fit(X)
-    model.evclus_, model.validation_history_ = None, np.array([])
+    model.evclus_ = None
+    model.validation_history_ = np.array([])
     display = ConvergenceDisplay.from_estimator(model)
     assert len(display.ax_.get_lines()) == 2  # The curve and the marker of its end.
     assert display.ax_.get_legend() is None
@@ -471,14 +532,17 @@ def test_invalid_estimators(fourclass):
     assert plt.get_fignums() == []
 
 
-# ---- map of partitions ---------------------------------------------------------------------------------------------
+# ---- map of partitions ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def partitions():
     rng = np.random.default_rng(0)
     base = np.repeat([0, 1, 2], 20)
-    noisy = [np.where(rng.random(60) < share, rng.integers(0, 3, 60), base) for share in np.linspace(0, 1, 12)]
+    noisy = [
+        np.where(rng.random(60) < share, rng.integers(0, 3, 60), base)
+        for share in np.linspace(0, 1, 12)
+    ]
     return [*noisy, base]  # The first and the last coincide.
 
 
@@ -497,7 +561,9 @@ def test_map(partitions):
 
 
 def test_labels_of_a_map_do_not_overlap(partitions):
-    display = PartitionMapDisplay.from_partitions(partitions, [f"partition {i}" for i in range(len(partitions))])
+    display = PartitionMapDisplay.from_partitions(
+        partitions, [f"partition {i}" for i in range(len(partitions))]
+    )
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.labels_]
     for i, box in enumerate(boxes):
@@ -511,9 +577,12 @@ def test_labels_of_a_map_do_not_overlap(partitions):
     assert not any(box.overlaps(display.stress_text_.get_window_extent()) for box in boxes)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")  # scikit-learn divides by the sum of distances, which is zero.
+# scikit-learn divides by the sum of distances, which is zero.
+@pytest.mark.filterwarnings("ignore:invalid value")
 def test_map_of_equal_partitions():
-    display = PartitionMapDisplay.from_partitions({"a": [0, 0, 1], "b": [1, 1, 0], "c": [0, 0, 1]}, title="same")
+    display = PartitionMapDisplay.from_partitions(
+        {"a": [0, 0, 1], "b": [1, 1, 0], "c": [0, 0, 1]}, title="same"
+    )
     assert display.names == ["a", "b", "c"]
     np.testing.assert_allclose(display.coordinates, 0, atol=1e-12)
     display.figure_.canvas.draw()

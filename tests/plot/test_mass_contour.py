@@ -27,14 +27,18 @@ class FunctionClassifier(BaseEstimator):
     """Classifier whose masses are a function of the attributes."""
 
     def __init__(self, function, family, frame=None):
-        self.function, self.family, self.frame = function, family, frame
+        self.function = function
+        self.family = family
+        self.frame = frame
         self.fitted_ = True
 
     def fit(self, X, y=None):
         return self
 
     def predict_mass(self, X):
-        return MassFunctions(self.function(np.asarray(X, dtype=float)), self.family, frame=self.frame)
+        return MassFunctions(
+            self.function(np.asarray(X, dtype=float)), self.family, frame=self.frame
+        )
 
 
 def halves(X):
@@ -59,7 +63,7 @@ def vertices(contours):
     return np.concatenate([path.vertices for contour in contours for path in contour.get_paths()])
 
 
-# ---- data ------------------------------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("quantity", ["mass", "plausibility", "belief"])
@@ -82,7 +86,8 @@ def test_values_match_the_model(quantity, method):
 def test_grid_includes_the_margin(fourclass):
     model, X = fourclass
     display = small(model, X, sets=(0,), margin=0.5)
-    low, width = X.min(axis=0), np.ptp(X, axis=0)
+    low = X.min(axis=0)
+    width = np.ptp(X, axis=0)
     np.testing.assert_allclose([display.xx.min(), display.yy.min()], low - 0.5 * width)
     np.testing.assert_allclose([display.xx.max(), display.yy.max()], low + 1.5 * width)
     assert display.ax_.get_xlim() == (display.xx.min(), display.xx.max())
@@ -98,7 +103,12 @@ def test_default_panels(fourclass):
     assert set(display.sets) == {(), (0,), (1,), (2,), (3,), *large}
     assert display.sets == display.sets.sorted()
     for quantity in ("plausibility", "belief"):
-        assert list(small(model, X, quantity=quantity, layout="together").sets) == [(0,), (1,), (2,), (3,)]
+        assert list(small(model, X, quantity=quantity, layout="together").sets) == [
+            (0,),
+            (1,),
+            (2,),
+            (3,),
+        ]
 
 
 def test_number_of_default_panels():
@@ -108,7 +118,8 @@ def test_number_of_default_panels():
 
         def masses(X):
             out = np.zeros((len(X), len(family)))
-            out[np.arange(len(X)), pair[np.arange(len(X)) % len(pair)]] = 1  # Each pair has mass at some grid point.
+            # Each pair has mass at some grid point.
+            out[np.arange(len(X)), pair[np.arange(len(X)) % len(pair)]] = 1
             return out
 
         return FunctionClassifier(masses, family)
@@ -119,7 +130,9 @@ def test_number_of_default_panels():
 
 def test_family_without_empty_set():
     family = FocalSets.simple(2, empty=False, omega=False)
-    assert list(small(FunctionClassifier(lambda X: np.full((len(X), 2), 0.5), family), SQUARE).sets) == [(0,), (1,)]
+    assert list(
+        small(FunctionClassifier(lambda X: np.full((len(X), 2), 0.5), family), SQUARE).sets
+    ) == [(0,), (1,)]
 
 
 def test_boundary(fourclass):
@@ -138,13 +151,17 @@ def test_boundary(fourclass):
     rows, columns = np.nonzero(display.labels[:, 1:] != display.labels[:, :-1])
     assert len(rows) >= 20
     for i, j in zip(rows, columns, strict=True):
-        low, high, y = display.xx[i, j], display.xx[i, j + 1], round(display.yy[i, j], 9)
+        low = display.xx[i, j]
+        high = display.xx[i, j + 1]
+        y = round(display.yy[i, j], 9)
         assert any(low - 1e-9 <= x <= high + 1e-9 for x, at in on_rows if at == y)
 
 
 def test_boundary_of_tiny_plausibilities(classifier):
     def faint(X):
-        return np.column_stack([np.full(len(X), 1 - 1e-12), 1e-12 * halves(X)[:, 1:3] / 0.9, np.zeros(len(X))])
+        return np.column_stack(
+            [np.full(len(X), 1 - 1e-12), 1e-12 * halves(X)[:, 1:3] / 0.9, np.zeros(len(X))]
+        )
 
     for model in (classifier, FunctionClassifier(faint, FocalSets.full(2))):
         line = vertices(small(model, SQUARE, sets=()).boundaries_[0])
@@ -154,8 +171,11 @@ def test_boundary_of_tiny_plausibilities(classifier):
 
 def test_no_boundary_between_outliers_in_one_axes():
     def masses(X):  # Objects above y = 0 are outliers.
-        outlier, left = np.where(X[:, 1] > 0, 0.9, 0.0), X[:, 0] < 0
-        return np.column_stack([outlier, (1 - outlier) * left, (1 - outlier) * ~left, np.zeros(len(X))])
+        outlier = np.where(X[:, 1] > 0, 0.9, 0.0)
+        left = X[:, 0] < 0
+        return np.column_stack(
+            [outlier, (1 - outlier) * left, (1 - outlier) * ~left, np.zeros(len(X))]
+        )
 
     model = FunctionClassifier(masses, FocalSets.full(2))
     for layout, reached in (("together", False), ("panels", True)):
@@ -167,7 +187,11 @@ def test_all_sets_in_one_axes(fourclass):
     model, X = fourclass
     display = small(model, X, layout="together")
     assert (display.values > 0.5).sum(axis=0).max() == 1
-    reached = [name for name, value in zip(display.set_names, display.values, strict=True) if value.max() >= 0.5]
+    reached = [
+        name
+        for name, value in zip(display.set_names, display.values, strict=True)
+        if value.max() >= 0.5
+    ]
     assert sorted(text.get_text() for text in display.texts_) == sorted(reached)
     boxes = [text.get_window_extent() for text in display.texts_]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
@@ -182,7 +206,9 @@ def test_class_names(classifier):
     assert [ax.get_title() for ax in display.axes_] == ["m(∅)", "m({a})", "m(Ω)"]
     np.testing.assert_allclose(display.values[0], 0.1)
     np.testing.assert_array_equal(display.point_labels, [1, 0, 0, 1])
-    named = small(classifier, SQUARE, sets="a", quantity="plausibility", cluster_names=["left", "right"])
+    named = small(
+        classifier, SQUARE, sets="a", quantity="plausibility", cluster_names=["left", "right"]
+    )
     assert named.ax_.get_title() == "pl({left})"
 
 
@@ -196,14 +222,18 @@ def test_tables(library):
         display = small(model, table, sets=(0,))
         display.figure_.canvas.draw()
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("length", "width")
-    np.testing.assert_allclose(display.values, small(ECM(2, random_state=0).fit(X), X, sets=(0,)).values)
+    np.testing.assert_allclose(
+        display.values, small(ECM(2, random_state=0).fit(X), X, sets=(0,)).values
+    )
 
 
 def test_outliers_of_a_network():
     from dempster.cluster import NNEVCLUS
 
     X, _ = make_fourclass(80, random_state=0)
-    model = NNEVCLUS(2, outlier_detector="one-class-svm", init="random", max_iter=30, tol=0.1, random_state=0).fit(X)
+    model = NNEVCLUS(
+        2, outlier_detector="one-class-svm", init="random", max_iter=30, tol=0.1, random_state=0
+    ).fit(X)
     display = small(model, X, layout="together", margin=1)
     empty = display.values[display.sets.index(())]
     corners = empty[[0, 0, -1, -1], [0, -1, 0, -1]]
@@ -216,7 +246,7 @@ def test_outliers_of_a_network():
     assert len(inside.get_offsets()) == len(X) - len(outliers)
 
 
-# ---- drawing ---------------------------------------------------------------------------------------------------------
+# ---- drawing -------------------------------------------------------------------------------------
 
 
 def test_panels_of_a_new_figure(fourclass):
@@ -246,7 +276,9 @@ def test_layout_follows_the_axes(fourclass):
     assert single.ax_.texts  # Levels are written on the lines.
     panels = small(model, X, sets=[(0,), (1,)], axes=axes[1])
     assert list(panels.axes_) == list(axes[1])
-    assert [len(artists) for artists in panels.point_artists_] == [len(panels.point_artists_[0])] * 2
+    assert [len(artists) for artists in panels.point_artists_] == [
+        len(panels.point_artists_[0])
+    ] * 2
     assert plt.get_fignums() == [figure.number]
     figure.canvas.draw()
 
@@ -254,21 +286,32 @@ def test_layout_follows_the_axes(fourclass):
 def test_options(fourclass):
     model, X = fourclass
     display = small(
-        model, X, sets=(0, 1), boundary=False, points=False, colorbar=False, cmap="magma", levels=[0, 0.5, 1]
+        model,
+        X,
+        sets=(0, 1),
+        boundary=False,
+        points=False,
+        colorbar=False,
+        cmap="magma",
+        levels=[0, 0.5, 1],
     )
     assert display.boundaries_ == [[]]
     assert display.point_artists_ == [[]]
     assert display.colorbar_ is None
     assert display.fills_[0].cmap.name == "magma"
     again = display.plot(layout="together", levels=[0.3], colors=["red", "green", "blue", "black"])
-    np.testing.assert_allclose(again.fills_[0].get_facecolor()[0][:3], (np.array([1, 0, 0]) + [0, 128 / 255, 0]) / 2)
+    np.testing.assert_allclose(
+        again.fills_[0].get_facecolor()[0][:3], (np.array([1, 0, 0]) + [0, 128 / 255, 0]) / 2
+    )
     assert again.texts_[0].get_text() == "{0,1}"
 
 
 @pytest.mark.parametrize("layout", ["panels", "together"])
 @pytest.mark.parametrize("row", [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
 def test_constant_masses(layout, row):
-    model = FunctionClassifier(lambda X: np.tile(np.array(row, dtype=float), (len(X), 1)), FocalSets.full(2))
+    model = FunctionClassifier(
+        lambda X: np.tile(np.array(row, dtype=float), (len(X), 1)), FocalSets.full(2)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         display = small(model, SQUARE[:1], layout=layout)  # A single object has no range.
@@ -291,12 +334,13 @@ def test_arrays_without_a_model():
     display = MassContourDisplay(
         xx=xx, yy=yy, values=both, sets=FocalSets.from_sets(2, [(0,), (1,)]), plausibility=both
     ).plot()
-    np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])  # Ties go to the lowest number.
+    # Ties go to the lowest number.
+    np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])
     assert display.point_artists_ == [[], []]
     np.testing.assert_allclose(vertices(display.boundaries_[0])[:, 0], 0.5)
 
 
-# ---- errors ----------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def test_invalid_models_and_data(fourclass):

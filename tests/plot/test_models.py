@@ -34,26 +34,40 @@ def test_ellipses_have_constant_density():
     assert [ax.get_xlabel() + ax.get_ylabel() for ax in display.axes_] == ["uv", "uw", "vw"]
     for pair, lines in zip(display.pairs, display.ellipses_, strict=True):
         for i, line in enumerate(lines):
-            k, plane = i // 2, np.ix_(pair, pair)
+            k = i // 2
+            plane = np.ix_(pair, pair)
             gap = line.get_xydata() - mixture.means_[k, list(pair)]
-            squared = np.einsum("ip,pq,iq->i", gap, np.linalg.inv(mixture.covariances_[k][plane]), gap)
+            squared = np.einsum(
+                "ip,pq,iq->i", gap, np.linalg.inv(mixture.covariances_[k][plane]), gap
+            )
             np.testing.assert_allclose(squared, chi2(2).ppf((0.5, 0.95)[i % 2]))
 
 
 def test_invalid_mixtures():
     with pytest.raises(ValueError, match="^covariances must"):
-        MixtureDisplay.from_estimator(GaussianMixture(3, covariance_type="diag", random_state=0).fit(X), X)
+        MixtureDisplay.from_estimator(
+            GaussianMixture(3, covariance_type="diag", random_state=0).fit(X), X
+        )
     with pytest.raises(ValueError, match="2 to 6 attributes, got 7"):
-        MixtureDisplay(points=np.ones((4, 7)), labels=[0] * 4, means=np.ones((1, 7)), covariances=np.ones((1, 7, 7)))
+        MixtureDisplay(
+            points=np.ones((4, 7)),
+            labels=[0] * 4,
+            means=np.ones((1, 7)),
+            covariances=np.ones((1, 7, 7)),
+        )
 
 
 def test_bic_of_a_mixture():
     mixture = ParsimoniousGaussianMixture([1, 2, 3], model=["VVV", "EII"], random_state=0).fit(X)
     display = BICDisplay.from_estimator(mixture)
-    assert list(display.bic) == list(dict.fromkeys(mixture.bic_table_.index.get_level_values("model")))
+    assert list(display.bic) == list(
+        dict.fromkeys(mixture.bic_table_.index.get_level_values("model"))
+    )
     assert display.best == (mixture.n_components_, mixture.model_)
     for name, line in zip(display.bic, display.lines_, strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), [mixture.bic_table_["bic"][k, name] for k in (1, 2, 3)])
+        np.testing.assert_array_equal(
+            line.get_ydata(), [mixture.bic_table_["bic"][k, name] for k in (1, 2, 3)]
+        )
     with pytest.raises(ValueError, match="^bic must"):
         BICDisplay(n_clusters=[1, 2], bic={"EII": [np.nan, np.nan]})
 
@@ -67,13 +81,20 @@ def test_contours_of_detectors():
     detector = OneClassSVM(gamma=0.2, nu=0.2).fit(scaler.transform(points))
     grid = scaler.transform(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
     scale = detector.decision_function(scaler.transform(points)).std()
-    np.testing.assert_allclose(display.values.ravel(), detector.decision_function(grid) / scale, atol=1e-6)
+    np.testing.assert_allclose(
+        display.values.ravel(), detector.decision_function(grid) / scale, atol=1e-6
+    )
     assert display.border_ is not None
     assert not hasattr(NNEVCLUS(), "decision_function")
     plain = OneClassSVM().fit(points)
-    values = OutlierContourDisplay.from_estimator(plain, points, grid_resolution=5, points=False).values
+    values = OutlierContourDisplay.from_estimator(
+        plain, points, grid_resolution=5, points=False
+    ).values
     assert values.shape == (5, 5)
-    assert OutlierContourDisplay(xx=display.xx, yy=display.yy, values=np.ones((20, 20))).plot().border_ is None
+    assert (
+        OutlierContourDisplay(xx=display.xx, yy=display.yy, values=np.ones((20, 20))).plot().border_
+        is None
+    )
 
 
 def test_boxes_of_learned_features():
@@ -84,25 +105,37 @@ def test_boxes_of_learned_features():
     for boxes, values in zip(display.boxes_, learner.transform(X).T, strict=True):
         for box, name in zip(boxes, display.class_names, strict=True):
             y = box.get_path().vertices[:, 1]
-            np.testing.assert_allclose([y.min(), y.max()], np.percentile(values[names == name], [25, 75]))
+            np.testing.assert_allclose(
+                [y.min(), y.max()], np.percentile(values[names == name], [25, 75])
+            )
 
 
 def test_labels_are_matched():
     reference = np.array([0, 0, 1, 1, 2, 2])
-    np.testing.assert_array_equal(match_labels(np.array([2, 2, 0, 0, 1, 0]), reference), [0, 0, 1, 1, 2, 1])
+    np.testing.assert_array_equal(
+        match_labels(np.array([2, 2, 0, 0, 1, 0]), reference), [0, 0, 1, 1, 2, 1]
+    )
     assert match_labels(np.array([1, 1, 2, 2, 3, 0]), reference).tolist()[:4] == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
 def test_candidates(metric, tmp_path):
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    model = CredalClustering(3, metric=metric, random_state=0).fit(X if metric == "euclidean" else D)
-    table, n = model.candidates_, len(X)
+    model = CredalClustering(3, metric=metric, random_state=0).fit(
+        X if metric == "euclidean" else D
+    )
+    table = model.candidates_
+    n = len(X)
     assert model.candidate_labels_.shape == (len(table), n)
     # Classical scaling of Euclidean distances gives the principal components.
-    rows = np.unique(X, axis=0) if metric == "euclidean" else X
+    if metric == "euclidean":
+        rows = np.unique(X, axis=0)
+    else:
+        rows = X
     variances = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] ** 2
-    np.testing.assert_allclose(model.candidate_points_.T @ model.candidate_points_, np.diag(variances), atol=1e-8)
+    np.testing.assert_allclose(
+        model.candidate_points_.T @ model.candidate_points_, np.diag(variances), atol=1e-8
+    )
     display = CandidatesDisplay.from_estimator(model)
     assert len(display.axes_) == len(table)
     assert display.selected.tolist() == table["selected"].tolist()

@@ -48,12 +48,16 @@ def test_invalid_numbers():
     with pytest.raises(TypeError, match=r"\bnumbers\b"):
         NumberOfClustersDisplay.from_numbers([2, 3])
     good = {"n_clusters": [2, 3], "support": [0, 1]}
-    for name, wrong in (("n_clusters", [3, 2]), ("support", [0, np.nan]), ("criteria", {"one": [1]})):
+    for name, wrong in (
+        ("n_clusters", [3, 2]),
+        ("support", [0, np.nan]),
+        ("criteria", {"one": [1]}),
+    ):
         with pytest.raises(ValueError, match=f"^{name}.* must"):
             NumberOfClustersDisplay(**{**good, name: wrong})
 
 
-# ---- nonspecificity --------------------------------------------------------------------------------------------------
+# ---- nonspecificity ------------------------------------------------------------------------------
 
 
 def curve(values, converged=None):
@@ -70,7 +74,9 @@ def curve(values, converged=None):
 def test_nonspecificity_of_a_curve():
     values = [0.3, 0.08, 0.2, 0.25]
     display = NonspecificityDisplay.from_curve(curve(values))
-    np.testing.assert_array_equal(display.line_.get_xydata(), np.column_stack([[2, 3, 4, 5], values]))
+    np.testing.assert_array_equal(
+        display.line_.get_xydata(), np.column_stack([[2, 3, 4, 5], values])
+    )
     assert display.best == 3
     np.testing.assert_array_equal(display.best_artist_.get_xydata(), [[3, 0.08]])
     assert display.best_text_.get_text() == "3 clusters"

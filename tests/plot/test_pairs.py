@@ -29,15 +29,18 @@ class ShepardModel:
     Pairs = namedtuple("Pairs", "dissimilarity delta conflict")
 
     def __init__(self, form=tuple):
-        self.form, self.asked = form, None
+        self.form = form
+        self.asked = None
 
     def shepard(self, n_pairs, random_state):
         self.asked = n_pairs, random_state
         values = pairs(n_pairs, random_state)
-        return self.Pairs(*values) if self.form is namedtuple else values
+        if self.form is namedtuple:
+            return self.Pairs(*values)
+        return values
 
 
-# ---- Shepard diagram -------------------------------------------------------------------------------------------------
+# ---- Shepard diagram -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", [tuple, namedtuple])
@@ -60,14 +63,18 @@ def test_shepard_of_an_estimator(form):
 
 def test_shepard_of_all_pairs():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    display = ShepardDisplay.from_estimator(EVCLUS(2, n_init=1, random_state=0).fit(X), n_pairs=None)
+    display = ShepardDisplay.from_estimator(
+        EVCLUS(2, n_init=1, random_state=0).fit(X), n_pairs=None
+    )
     assert len(display.delta) == 20 * 19 / 2
 
 
 def test_shepard_over_dissimilarities():
     dissimilarity, delta, conflict = pairs(1000)
     display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x="dissimilarity")
-    np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack([dissimilarity, conflict]))
+    np.testing.assert_array_equal(
+        display.points_.get_offsets(), np.column_stack([dissimilarity, conflict])
+    )
     along, height = display.reference_.get_data()
     np.testing.assert_allclose(height, 1 - np.exp(-0.02 * along**2))
     assert (np.diff(along) >= 0).all()
@@ -97,7 +104,9 @@ def test_styles():
     dense = ShepardDisplay.from_arrays([0.1, 0.9], [0.2, 0.8], style="density")
     assert dense.points_.get_array().tolist() == [1, 1]
     dense.figure_.canvas.draw()
-    same = ShepardDisplay.from_arrays([0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity")
+    same = ShepardDisplay.from_arrays(
+        [0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity"
+    )
     assert same.points_.get_array().sum() == 9
     same.figure_.canvas.draw()
 
@@ -150,7 +159,7 @@ def intervals(n=40, seed=0):
     return PairIntervals(partition, np.arange(n), lower, upper, 0.8)
 
 
-# ---- calibration ----------------------------------------------------------------------------------------------------
+# ---- calibration ---------------------------------------------------------------------------------
 
 
 def test_calibration_by_bounds():
@@ -174,7 +183,9 @@ def test_calibration_by_true_probabilities():
     )
     inside = np.mean([b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)])
     assert display.coverage == pytest.approx(inside)
-    np.testing.assert_array_equal(display.points_[1].get_offsets(), np.column_stack([truth, plausibility]))
+    np.testing.assert_array_equal(
+        display.points_[1].get_offsets(), np.column_stack([truth, plausibility])
+    )
     assert f"coverage {inside:.1%} (confidence 90%)" in display.texts_[1].get_text()
     assert f"{np.mean(belief > truth):.1%}" in display.texts_[0].get_text()
     assert display.axes_[0].get_xlabel() == "true probability"
@@ -193,7 +204,10 @@ def test_calibration_of_an_estimator():
     true = CalibrationDisplay.from_estimator(model, posterior=posterior, n_pairs=None)
     assert true.axes_[0].get_xlabel() == "true probability"
     assert true.coverage == pytest.approx(given.coverage(posterior).belief)
-    assert CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage is not None
+    assert (
+        CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage
+        is not None
+    )
 
 
 def test_calibration_of_many_pairs():
@@ -220,7 +234,7 @@ def test_invalid_calibration():
         CalibrationDisplay.from_arrays(*good[:4], axes=[plt.figure().gca()])
 
 
-# ---- histograms of some pairs ----------------------------------------------------------------------------------------
+# ---- histograms of some pairs --------------------------------------------------------------------
 
 
 class PairModel:
@@ -228,7 +242,9 @@ class PairModel:
 
     def __init__(self, n=6, n_fits=40):
         rng = np.random.default_rng(0)
-        self.partition = CredalPartition(rng.dirichlet(np.ones(3), n), FocalSets.simple(2, empty=False))
+        self.partition = CredalPartition(
+            rng.dirichlet(np.ones(3), n), FocalSets.simple(2, empty=False)
+        )
         self.fits = rng.random((n, n, n_fits))
 
     def predict_mass(self, X):
@@ -242,9 +258,12 @@ class PairModel:
 
 
 def test_histograms():
-    model, pairs = PairModel(), [(0, 1), (2, 5), (3, 4)]
+    model = PairModel()
+    pairs = [(0, 1), (2, 5), (3, 4)]
     posterior = np.random.default_rng(1).dirichlet(np.ones(2), 6)
-    display = PairProbabilityDisplay.from_estimator(model, None, pairs, posterior=posterior, bins=10)
+    display = PairProbabilityDisplay.from_estimator(
+        model, None, pairs, posterior=posterior, bins=10
+    )
     assert len(display.axes_) == 3
     for (i, j), ax, lines in zip(pairs, display.axes_, display.lines_, strict=True):
         heights = [bar.get_height() for bar in ax.patches]
@@ -263,7 +282,9 @@ def test_histograms():
 def test_histograms_without_beliefs():
     values = np.random.default_rng(0).random((4, 30))
     figure, axes = plt.subplots(2, 2)
-    display = PairProbabilityDisplay(values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4)
+    display = PairProbabilityDisplay(
+        values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4
+    )
     display.plot(axes=axes)
     assert set(display.lines_[0]) == {"lower", "upper"}
     assert figure.axes == list(axes.ravel())
@@ -276,6 +297,8 @@ def test_invalid_histograms():
     with pytest.raises(TypeError, match="pair_probabilities, got int"):
         PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
     with pytest.raises(ValueError, match="^values must"):
-        PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2)
+        PairProbabilityDisplay(
+            values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2
+        )
     with pytest.raises(ValueError, match="^intervals must"):
         PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]])

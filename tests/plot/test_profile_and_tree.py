@@ -31,12 +31,13 @@ def crowd():
     upper[30:33] = False
     names = [f"people of the {k}th quarter who never come (50 %, $x$)" for k in range(15)]
     table = pd.DataFrame(
-        rng.normal(size=(300, 40)), columns=[f"a long name of attribute number {j}" for j in range(40)]
+        rng.normal(size=(300, 40)),
+        columns=[f"a long name of attribute number {j}" for j in range(40)],
     )
     return table, CredalPartition.from_rough(upper, frame=names)
 
 
-# ---- profile --------------------------------------------------------------------------------------------------------
+# ---- profile -------------------------------------------------------------------------------------
 
 
 def test_heat_map(iris):
@@ -54,7 +55,9 @@ def test_heat_map(iris):
 
 def test_clustered_columns(iris):
     X, partition = iris
-    display = ProfileDisplay.from_partition(partition, X.assign(other=1.0), clustered=list(X.columns))
+    display = ProfileDisplay.from_partition(
+        partition, X.assign(other=1.0), clustered=list(X.columns)
+    )
     labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
     assert [label.endswith(" *") for label in labels] == [True] * 4 + [False]
     assert display.axes_[0].get_xlabel() == "* clustered"
@@ -69,7 +72,9 @@ def test_dots(iris):
     lines = [line for line in display.axes_[2].lines if len(line.get_xdata()) == 2]
     for g, line in enumerate(lines):
         low, high = line.get_xdata()
-        assert (low, high) == pytest.approx((found.statistics["q25"][g, 2], found.statistics["q75"][g, 2]))
+        assert (low, high) == pytest.approx(
+            (found.statistics["q25"][g, 2], found.statistics["q75"][g, 2])
+        )
     display.figure_.canvas.draw()
     dates = [text.get_text() for text in display.axes_[-1].get_xticklabels()]
     assert all(text.startswith("20") for text in dates)
@@ -79,19 +84,29 @@ def test_dots(iris):
 @pytest.mark.parametrize("kind", ["heat", "dots"])
 def test_many_clusters_attributes_and_long_names(crowd, kind):
     table, partition = crowd
-    options = {} if kind == "heat" else {"n_features": 5}
+    if kind == "heat":
+        options = {}
+    else:
+        options = {"n_features": 5}
     display = ProfileDisplay.from_partition(partition, table, kind=kind, title="many", **options)
     assert len(display.groups_) == 20
     assert len(display.features_) == (30 if kind == "heat" else 5)
     assert (display.groups_ < 15).sum() == 15  # Clusters come first.
-    labels = [text.get_text() for text in display.axes_[0].get_yticklabels() or display.axes_[0].get_xticklabels()]
+    labels = [
+        text.get_text()
+        for text in display.axes_[0].get_yticklabels() or display.axes_[0].get_xticklabels()
+    ]
     assert len(set(labels)) == len(labels)
     display.figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("kind", ["heat", "dots"])
 def test_degenerate_profiles(kind):
-    for partition, X in ((([0]), [[1.0]]), ([0, 1, 0], np.full((3, 2), np.nan)), ([0, 1, -1], np.zeros((3, 1)))):
+    for partition, X in (
+        (([0]), [[1.0]]),
+        ([0, 1, 0], np.full((3, 2), np.nan)),
+        ([0, 1, -1], np.zeros((3, 1))),
+    ):
         ProfileDisplay.from_partition(partition, X, kind=kind).figure_.canvas.draw()
 
 
@@ -108,7 +123,7 @@ def test_axes_of_profiles(iris):
         ProfileDisplay(profile=3)
 
 
-# ---- tree -----------------------------------------------------------------------------------------------------------
+# ---- tree ----------------------------------------------------------------------------------------
 
 
 def test_conditions_and_answers(iris):
@@ -129,8 +144,16 @@ def test_colors_of_answers():
     upper = np.zeros((60, 2), dtype=bool)
     upper[:20, 0] = upper[20:40] = upper[40:55, 1] = True
     display = CautiousTree().fit(X, CredalPartition.from_rough(upper)).plot()
-    marks = [p for p in display.ax_.patches if isinstance(p, Rectangle) and p.get_height() > 0.2 and p.get_fill()]
-    found = [tuple(np.round(mark.get_facecolor()[:3], 6)) for mark in marks if mark.get_facecolor()[3] > 0]
+    marks = [
+        p
+        for p in display.ax_.patches
+        if isinstance(p, Rectangle) and p.get_height() > 0.2 and p.get_fill()
+    ]
+    found = [
+        tuple(np.round(mark.get_facecolor()[:3], 6))
+        for mark in marks
+        if mark.get_facecolor()[3] > 0
+    ]
     blue, orange, white = (tuple(np.round(to_rgb(color), 6)) for color in (*PALETTE[:2], "white"))
     assert found == [blue, blue, orange, orange, white]
 
@@ -173,7 +196,7 @@ def test_axes_of_a_tree(iris):
         CautiousTreeDisplay(tree=3)
 
 
-# ---- names ----------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def test_short_names_are_different():

@@ -16,12 +16,16 @@ X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
 
 def soft(c, names=None):
     family = FocalSets.pairs(c)
-    return CredalPartition(random_masses(np.random.default_rng(0), 80, len(family)), family, frame=names)
+    return CredalPartition(
+        random_masses(np.random.default_rng(0), 80, len(family)), family, frame=names
+    )
 
 
 @pytest.mark.parametrize("c", [1, 2, 15])
 def test_silhouettes(c):
-    partition = soft(c, [f"$a_{k}$ and a long name, much too long for the picture" for k in range(c)])
+    partition = soft(
+        c, [f"$a_{k}$ and a long name, much too long for the picture" for k in range(c)]
+    )
     found = credal_silhouette(partition, X)
     display = found.plot(title="t")
     drawn = [area.get_paths()[0].vertices for area in display.bars_]
@@ -77,10 +81,16 @@ def test_invalid_input():
 
 
 def test_retention_curves():
-    y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
+    y = np.array([0, 0, 1, 1, 1, 0])
+    labels = np.array([0, 0, 1, 1, 0, 1])
     doubt = {"wise": [0, 0, 0, 0, 1, 1]}
     display = RetentionCurveDisplay.from_partition(
-        {"wise": labels, "plain": labels}, y, doubt=doubt, shares=[0.5, 1], quality="accuracy", title="two"
+        {"wise": labels, "plain": labels},
+        y,
+        doubt=doubt,
+        shares=[0.5, 1],
+        quality="accuracy",
+        title="two",
     )
     wise = retention_curve(labels, y, doubt=doubt["wise"], shares=[0.5, 1], quality="accuracy")
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), wise.quality)
@@ -99,7 +109,9 @@ def test_invalid_curves():
     with pytest.raises(TypeError, match="curves must map"):
         RetentionCurveDisplay(curves={})
     with pytest.raises(ValueError, match=r"\bcurves\b"):
-        RetentionCurveDisplay(curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")})
+        RetentionCurveDisplay(
+            curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")}
+        )
     with pytest.raises(TypeError, match=r"\bdoubt\b"):
         RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
     with pytest.raises(ValueError, match=r"\bdoubt\b"):

@@ -26,16 +26,22 @@ def test_curve():
     np.testing.assert_allclose(curve.error, [0.5, 1 / 3, 0])
     assert curve.threshold.tolist() == [0.6, 0.2, 0.1]
     assert curve.area == pytest.approx(0.25 * 0.5 + 0.5 / 3)
-    assert [curve.error_at(rate) for rate in (0, 0.2, 0.25, 0.3, 0.9, 1)] == pytest.approx([0.5, 1 / 3, 1 / 3, 0, 0, 0])
+    assert [curve.error_at(rate) for rate in (0, 0.2, 0.25, 0.3, 0.9, 1)] == pytest.approx(
+        [0.5, 1 / 3, 1 / 3, 0, 0, 0]
+    )
 
 
 @pytest.mark.parametrize("rule", ["pignistic", "maximin", "maximax", "hurwicz"])
 def test_curve_matches_the_decisions(iris, rule):
     X, y, X_test, y_test = iris
     model = EKNNClassifier(9).fit(X, y)
-    curve = RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule=rule).curves["EKNNClassifier"]
+    curve = RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule=rule).curves[
+        "EKNNClassifier"
+    ]
     assert curve.error[0] == pytest.approx(1 - model.score(X_test, y_test))
-    for threshold, rate, error in zip(curve.threshold, curve.rejection_rate, curve.error, strict=True):
+    for threshold, rate, error in zip(
+        curve.threshold, curve.rejection_rate, curve.error, strict=True
+    ):
         decided = model.decide(X_test, rule, reject=threshold + 5e-13)
         kept = decided != -1
         assert 1 - kept.mean() == pytest.approx(rate)
@@ -66,17 +72,23 @@ def test_several_classifiers(iris):
     for line, curve in zip(display.lines_, display.curves.values(), strict=True):
         np.testing.assert_array_equal(line.get_xdata()[:-1], curve.rejection_rate)
         np.testing.assert_array_equal(line.get_ydata()[:-1], curve.error)
-    listed = RejectionCurveDisplay.from_estimator(list(models.values())[:2], X_test, y_test, names=["a", "b"])
+    listed = RejectionCurveDisplay.from_estimator(
+        list(models.values())[:2], X_test, y_test, names=["a", "b"]
+    )
     assert list(listed.curves) == ["a", "b"]
 
 
 def test_from_masses():
     m = MassFunctions(
-        [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0, 0, 1.0]], FocalSets.simple(2, empty=False), frame=("yes", "no")
+        [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0, 0, 1.0]],
+        FocalSets.simple(2, empty=False),
+        frame=("yes", "no"),
     )
     curve = RejectionCurveDisplay.from_masses(m, ["yes", "no", "no"]).curves["masses"]
     np.testing.assert_allclose(curve.error, [2 / 3, 1 / 2, 0])
-    pessimist = RejectionCurveDisplay.from_masses({"x": m}, ["yes", "no", "no"], rule="maximin").curves["x"]
+    pessimist = RejectionCurveDisplay.from_masses(
+        {"x": m}, ["yes", "no", "no"], rule="maximin"
+    ).curves["x"]
     np.testing.assert_allclose(pessimist.threshold, [1, 0.5, 0.1])
 
 
@@ -87,7 +99,9 @@ def test_invalid_input(iris):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test[:3])
     for classifier in (model, LogisticRegression().fit(X, y)):
         with pytest.raises(ValueError, match="^y must contain only classes .* 'unseen'"):
-            RejectionCurveDisplay.from_estimator(classifier, X_test, np.append(y_test[:-1], "unseen"))
+            RejectionCurveDisplay.from_estimator(
+                classifier, X_test, np.append(y_test[:-1], "unseen")
+            )
     with pytest.raises(ValueError, match="^rule must"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule="interval_dominance")
     with pytest.raises(TypeError, match=r"\bestimator\b"):
@@ -102,10 +116,12 @@ def test_invalid_input(iris):
         RejectionCurve.from_losses([True], [0.1]).error_at(2)
 
 
-# ---- masses and plausibilities of classifiers over the plane --------------------------------------------------------
+# ---- masses and plausibilities of classifiers over the plane -------------------------------------
 
 
-@pytest.mark.parametrize("model", [EKNNClassifier(9), EvidenceFromClassifier()], ids=["eknn", "evidence"])
+@pytest.mark.parametrize(
+    "model", [EKNNClassifier(9), EvidenceFromClassifier()], ids=["eknn", "evidence"]
+)
 @pytest.mark.parametrize("quantity", ["mass", "plausibility"])
 def test_classifiers_over_the_plane(iris, model, quantity):
     X, y, *_ = iris
@@ -114,10 +130,18 @@ def test_classifiers_over_the_plane(iris, model, quantity):
     assert display.set_names[:3] == ["{setosa}", "{versicolor}", "{virginica}"]
     places = np.column_stack([display.xx.ravel(), display.yy.ravel()])
     masses = model.predict_mass(places)
-    theirs = masses.singleton_belief if quantity == "mass" else masses.contour
+    if quantity == "mass":
+        theirs = masses.singleton_belief
+    else:
+        theirs = masses.contour
     np.testing.assert_allclose(display.values[:3].reshape(3, -1).T, theirs)
-    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99  # Except for ties.
+    # Except for ties.
+    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99
     chosen = MassContourDisplay.from_estimator(
-        model, X, quantity=quantity, sets=[("setosa",), ("versicolor", "virginica")], grid_resolution=20
+        model,
+        X,
+        quantity=quantity,
+        sets=[("setosa",), ("versicolor", "virginica")],
+        grid_resolution=20,
     )
     assert chosen.set_names == ["{setosa}", "{versicolor,virginica}"]

@@ -31,7 +31,14 @@ RECIPE = Recipe("table.csv", method="ecm", clusters=2)
 PREPARATION = choose_attributes(TABLE).preparation
 
 
-NOT_COMPARABLE = [pd.NA, np.ones((3, 2)), TABLE, pd.Series([1, 2]), pd.Categorical(["a"]), np.zeros(0)]
+NOT_COMPARABLE = [
+    pd.NA,
+    np.ones((3, 2)),
+    TABLE,
+    pd.Series([1, 2]),
+    pd.Categorical(["a"]),
+    np.zeros(0),
+]
 
 
 def matrix(**options):
@@ -85,21 +92,39 @@ INVALID = {
     "y": (constraints_from_labels, [3, None, "x", [None, 1], [[1], [2, 3]], object()]),
     "files of read_views": (read_views, [3, None, (), [3], object()]),
     "path": (read_image, PATHS),
-    "delimiter of read_dissimilarities": (lambda v: matrix(delimiter=v), [3, 0.5, [","], *NOT_COMPARABLE]),
+    "delimiter of read_dissimilarities": (
+        lambda v: matrix(delimiter=v),
+        [3, 0.5, [","], *NOT_COMPARABLE],
+    ),
     "decimal of read_dissimilarities": (lambda v: matrix(decimal=v), [3, ";", *NOT_COMPARABLE]),
     "header of read_dissimilarities": (lambda v: matrix(header=v), [3, "yes", *NOT_COMPARABLE]),
     "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *NOT_COMPARABLE]),
-    "columns of read_table": (lambda v: read_table(__file__, columns=v), [3, np.ones((2, 2)), ["a", "a"], [["a"]]]),
+    "columns of read_table": (
+        lambda v: read_table(__file__, columns=v),
+        [3, np.ones((2, 2)), ["a", "a"], [["a"]]],
+    ),
     "network": (lambda v: load_model(network=v), [3, "x", ECM(2), int, *NOT_COMPARABLE]),
     "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
     "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "path of read_constraints": (read_constraints, PATHS),
     "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),
-    "index": (lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v), [3, "ab", ["a"], object()]),
-    "values": (lambda v: MassFunctions.from_belief(v, FocalSets.full(2)), [[[0, -1, 2, 1]], [[0, 1, 1, 1]], "x"]),
-    "values of implicability": (lambda v: MassFunctions.from_implicability(v, FocalSets.full(2)), [[[9, 9, 9, 9]]]),
-    "values of commonality": (lambda v: MassFunctions.from_commonality(v, FocalSets.full(2)), [[[0, 0, 0, 0]]]),
+    "index": (
+        lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v),
+        [3, "ab", ["a"], object()],
+    ),
+    "values": (
+        lambda v: MassFunctions.from_belief(v, FocalSets.full(2)),
+        [[[0, -1, 2, 1]], [[0, 1, 1, 1]], "x"],
+    ),
+    "values of implicability": (
+        lambda v: MassFunctions.from_implicability(v, FocalSets.full(2)),
+        [[[9, 9, 9, 9]]],
+    ),
+    "values of commonality": (
+        lambda v: MassFunctions.from_commonality(v, FocalSets.full(2)),
+        [[[0, 0, 0, 0]]],
+    ),
 }
 
 

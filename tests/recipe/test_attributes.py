@@ -43,19 +43,26 @@ def test_informative_columns_are_selected():
         "flag (true or false)",
     ):
         assert words in found.notes[0]
-    assert found.notes[1] == "to use 'mostly', correct the cells that are not numbers, or set na_values"
+    assert (
+        found.notes[1]
+        == "to use 'mostly', correct the cells that are not numbers, or set na_values"
+    )
     assert found.notes[-1] == "left out constant columns: constant"
 
 
 def test_notes_on_codes_totals_and_text():
     values = np.arange(1.0, 9.0)
-    table = pd.DataFrame({"a": np.append(values, values.sum()), "b": [5, 4, 3, -999, 4, 2, 1, 4, 5]})
+    table = pd.DataFrame(
+        {"a": np.append(values, values.sum()), "b": [5, 4, 3, -999, 4, 2, 1, 4, 5]}
+    )
     notes = choose_attributes(table).notes
     assert notes == [
         "-999 in 'b' may mean missing values; if so, set na_values",
         "the last row contains the sum of the other rows in 'a'; remove it if it is a total",
     ]
-    quiet = pd.DataFrame({"a": values, "b": [-99, -5, 3, 2, 8, 1, 4, 5], "c": [0, 0, 0, 0, 0, 0, 1, 1]})
+    quiet = pd.DataFrame(
+        {"a": values, "b": [-99, -5, 3, 2, 8, 1, 4, 5], "c": [0, 0, 0, 0, 0, 0, 1, 1]}
+    )
     assert choose_attributes(quiet).notes == []
     text = table.assign(c=list("xyxyxyxyx"), d=list("xxyyxxyyx"), e=list("yyxxxyyyy"))
     assert "set categories" in choose_attributes(text).notes[1]
@@ -82,7 +89,9 @@ def test_missing_values():
     table = flowers()
     table.loc[3, "depth"] = np.nan
     table.loc[5, ["length, cm", "width", "depth"]] = np.nan
-    with pytest.raises(ValueError, match="2 rows of 60 with missing values .*missing='partial'.*missing='drop'"):
+    with pytest.raises(
+        ValueError, match="2 rows of 60 with missing values .*missing='partial'.*missing='drop'"
+    ):
         choose_attributes(table)
     dropped = choose_attributes(table, missing="drop")
     assert len(dropped.values) == 58
@@ -114,4 +123,6 @@ def test_save_and_load_a_model(tmp_path):
     save(model, tmp_path / "m.dempster")
     again = load(tmp_path / "m.dempster", kind=TableModel)
     assert again.recipe == model.recipe
-    np.testing.assert_array_equal(again.predict_mass(table).masses, model.estimator.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        again.predict_mass(table).masses, model.estimator.credal_partition_.masses
+    )

@@ -25,32 +25,68 @@ def folder(tmp_path, monkeypatch):
     pairs = "object,other,answer\nf000,f003,same\nf001,f002,different\nf004,f007,same\n"
     (tmp_path / "pairs.csv").write_text(pairs)
     labels = pd.Series(table["color"].to_numpy()).where(np.arange(60) < 9)
-    pd.DataFrame({"name": table["name"], "label": labels}).to_csv(tmp_path / "labels.csv", index=False)
+    pd.DataFrame({"name": table["name"], "label": labels}).to_csv(
+        tmp_path / "labels.csv", index=False
+    )
     table[["name", "width"]].to_csv(tmp_path / "other.csv", index=False)
     image = np.zeros((12, 10))
     image[:, 5:] = 1
-    np.save(tmp_path / "image.npy", image + np.random.default_rng(0).normal(scale=0.1, size=image.shape))
+    np.save(
+        tmp_path / "image.npy", image + np.random.default_rng(0).normal(scale=0.1, size=image.shape)
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 RECIPES = {
     "default": {"clusters": "auto"},
-    "columns": {"columns": ["length, cm", "width"], "clusters": 3, "method": "ecm", "parameters": {"delta": 4}},
-    "unscaled": {"exclude": ["width"], "scale": False, "clusters": 3, "seed": 5, "parameters": {"shape": "compact"}},
+    "columns": {
+        "columns": ["length, cm", "width"],
+        "clusters": 3,
+        "method": "ecm",
+        "parameters": {"delta": 4},
+    },
+    "unscaled": {
+        "exclude": ["width"],
+        "scale": False,
+        "clusters": 3,
+        "seed": 5,
+        "parameters": {"shape": "compact"},
+    },
     "names": {"index": "name", "truth": "color", "clusters": 3, "method": "ccm"},
     "categories": {"index": "name", "categories": ["color"], "clusters": 3},
     "only categories": {"columns": ["color"], "method": "catecm", "clusters": 3},
     "missing": {"files": "holes.csv", "missing": "partial", "clusters": 3},
-    "dropped": {"files": "holes.csv", "missing": "drop", "index": "name", "constraints": "pairs.csv", "clusters": 3},
+    "dropped": {
+        "files": "holes.csv",
+        "missing": "drop",
+        "index": "name",
+        "constraints": "pairs.csv",
+        "clusters": 3,
+    },
     "labels": {"index": "name", "labels": "labels.csv", "clusters": 3, "method": "cecm"},
-    "column of labels": {"labels": "color", "constraints": "pairs.csv", "index": "name", "clusters": 3},
+    "column of labels": {
+        "labels": "color",
+        "constraints": "pairs.csv",
+        "index": "name",
+        "clusters": 3,
+    },
     "matrix": {"files": "d.npy", "kind": "dissimilarities", "clusters": 3, "method": "recm"},
-    "named matrix": {"files": "d.csv", "kind": "dissimilarities", "clusters": 3, "constraints": "pairs.csv"},
+    "named matrix": {
+        "files": "d.csv",
+        "kind": "dissimilarities",
+        "clusters": 3,
+        "constraints": "pairs.csv",
+    },
     "own number": {"method": "eknnclus"},
     "none for auto": {"method": "bpec"},
     "image": {"files": "image.npy", "method": "secm", "clusters": 2},
-    "views": {"files": ["flowers.csv", "other.csv"], "index": "name", "method": "wmvec", "clusters": 3},
+    "views": {
+        "files": ["flowers.csv", "other.csv"],
+        "index": "name",
+        "method": "wmvec",
+        "clusters": 3,
+    },
 }
 
 
@@ -68,7 +104,9 @@ def test_code_and_toml_give_the_same_result(folder, name):
     variables = {}
     exec(code, variables)
     np.testing.assert_array_equal(variables["partition"].masses, expected)
-    np.testing.assert_array_equal(Recipe.from_toml(recipe.to_toml()).run().partition.masses, expected)
+    np.testing.assert_array_equal(
+        Recipe.from_toml(recipe.to_toml()).run().partition.masses, expected
+    )
 
 
 def test_result(folder):
@@ -85,8 +123,12 @@ def test_result(folder):
 
 
 def test_confidence_adds_sets_and_keeps_the_partition(folder):
-    recipe = Recipe("flowers.csv", method="ecm", clusters=3, seed=1, confidence=0.8, parameters={"n_init": 1})
-    result, plain, variables = recipe.run(), replace(recipe, confidence=None).run(), {}
+    recipe = Recipe(
+        "flowers.csv", method="ecm", clusters=3, seed=1, confidence=0.8, parameters={"n_init": 1}
+    )
+    result = recipe.run()
+    plain = replace(recipe, confidence=None).run()
+    variables = {}
     assert plain.conformal is None
     np.testing.assert_array_equal(result.partition.masses, plain.partition.masses)
     exec(recipe.to_code(), variables)  # It fits a ConformalClustering with the same seed.
@@ -100,7 +142,9 @@ def test_confidence_adds_sets_and_keeps_the_partition(folder):
 
 def test_progress_is_reported(folder):
     reports = []
-    Recipe("flowers.csv", method="ecm", clusters=3).run(progress=lambda *report: reports.append(report))
+    Recipe("flowers.csv", method="ecm", clusters=3).run(
+        progress=lambda *report: reports.append(report)
+    )
     name, done, total, unit, _ = reports[-1]
     assert name == "ECM"
     assert done == total == len(reports) - 1
@@ -116,14 +160,20 @@ def test_invalid_recipes():
         ({"method": "egmm", "missing": "partial"}, "missing: method egmm .*missing='drop'"),
         ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus .*clusters='auto'"),
         ({"confidence": 1.0}, "confidence must be None or a number above 0 and below 1, got 1.0"),
-        ({"confidence": 0.9, "kind": "dissimilarities"}, "confidence: the files contain dissimilarities"),
+        (
+            {"confidence": 0.9, "kind": "dissimilarities"},
+            "confidence: the files contain dissimilarities",
+        ),
         ({"confidence": 0.9, "method": "secm"}, "confidence: the file is an image"),
         ({"confidence": 0.9, "constraints": "p.csv"}, "confidence: .*constraints"),
         ({"confidence": 0.9, "labels": "y"}, "confidence: .*labels"),
         ({"confidence": 0.9, "categories": ["a"]}, "confidence: .*numeric columns"),
         ({"confidence": 0.9, "method": "catecm"}, "confidence: .*numeric columns"),
         ({"confidence": 0.9, "missing": "partial"}, "confidence: .*missing values"),
-        ({"confidence": 0.9, "method": "bootclus"}, "confidence: method bootclus has its own .*-p confidence="),
+        (
+            {"confidence": 0.9, "method": "bootclus"},
+            "confidence: method bootclus has its own .*-p confidence=",
+        ),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"missing": "impute"}, "missing must be one of 'refuse', 'drop', 'partial', got 'impute'"),
         ({"files": ["a.csv", "b.csv"]}, "files: .*method='wmvec'"),

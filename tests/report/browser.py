@@ -12,7 +12,9 @@ def find_browser():
 
 
 def launch_browser(playwright):
-    return playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
+    return playwright.chromium.launch(
+        executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
+    )
 
 
 def needs_browser():

@@ -15,7 +15,8 @@ from dempster.apps.report import make_report
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_wine
 
-# Text that must be escaped: scripts, markup, control characters, other writing directions, long text.
+# Text that must be escaped: scripts, markup, control characters, other writing directions, long
+# text.
 HOSTILE = [
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=2</script>",
@@ -37,7 +38,9 @@ HOSTILE = [
 
 @cache
 def wine_model():
-    return make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(load_wine(as_frame=True).data)
+    return make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(
+        load_wine(as_frame=True).data
+    )
 
 
 @cache
@@ -49,8 +52,13 @@ def wine_report():
 @cache
 def hostile_report():
     """Return a report in which all names are hostile."""
-    X, _, centers = make_blobs(80, len(HOSTILE), centers=3, cluster_std=1.5, random_state=1, return_centers=True)
-    ambiguous = np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0) + np.linspace(-0.1, 0.1, 9)[:, None]
+    X, _, centers = make_blobs(
+        80, len(HOSTILE), centers=3, cluster_std=1.5, random_state=1, return_centers=True
+    )
+    ambiguous = (
+        np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0)
+        + np.linspace(-0.1, 0.1, 9)[:, None]
+    )
     X = np.vstack([X, ambiguous, np.full((1, len(HOSTILE)), 90.0)])
     index = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(len(X))]
     frame = pd.DataFrame(X, columns=HOSTILE, index=index)
@@ -59,7 +67,13 @@ def hostile_report():
     assert len(model.credal_partition_.ambiguous)
     assert len(model.credal_partition_.outliers)
     return make_report(
-        model, frame[HOSTILE], attributes=frame, title=HOSTILE[1], names=HOSTILE[:3], stability=False, n_explained=4
+        model,
+        frame[HOSTILE],
+        attributes=frame,
+        title=HOSTILE[1],
+        names=HOSTILE[:3],
+        stability=False,
+        n_explained=4,
     )
 
 
@@ -79,7 +93,10 @@ class Element:
     children: list = field(default_factory=list)
 
     def all(self, name):
-        own = [self] if self.name == name else []
+        if self.name == name:
+            own = [self]
+        else:
+            own = []
         return own + [element for child in self.children for element in child.all(name)]
 
 

@@ -25,17 +25,26 @@ def files(tmp_path_factory):
 @pytest.fixture
 def open_report(browser, files):
     """Open a report; errors in the browser, and requests, fail the test."""
-    contexts, errors = [], []
+    contexts = []
+    errors = []
 
     def open_(name, *, width=1280, **options):
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
         page.on(
-            "console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None
+            "console",
+            lambda message: (
+                errors.append(message.text) if message.type in ("error", "warning") else None
+            ),
         )
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: errors.append(request.url) if not request.url.startswith("file:") else None)
+        page.on(
+            "request",
+            lambda request: (
+                errors.append(request.url) if not request.url.startswith("file:") else None
+            ),
+        )
         page.on("dialog", lambda dialog: errors.append(dialog.message))
         page.goto(files[name].as_uri())
         page.wait_for_timeout(150)
@@ -82,7 +91,12 @@ def count_colored_pixels(page):
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 @pytest.mark.parametrize(
-    "name", ["wine", pytest.param("hostile", marks=pytest.mark.long), pytest.param("many", marks=pytest.mark.long)]
+    "name",
+    [
+        "wine",
+        pytest.param("hostile", marks=pytest.mark.long),
+        pytest.param("many", marks=pytest.mark.long),
+    ],
 )
 def test_page_fits_without_errors(open_report, name, width):
     page = open_report(name, width=width)
@@ -189,7 +203,9 @@ def test_sorting_and_searching_tables(open_report):
 
     def doubts():
         return [
-            float(cell) for cell in page.locator("#ambiguous-table tbody tr td:nth-child(3)").all_inner_texts() if cell
+            float(cell)
+            for cell in page.locator("#ambiguous-table tbody tr td:nth-child(3)").all_inner_texts()
+            if cell
         ]
 
     head.locator("button").click()

@@ -39,28 +39,41 @@ def report_text(report):
 
 def map_data(report):
     """Return the data that the script of a page reads."""
-    (element,) = [script for script in read(report.to_html()).all("script") if script.attributes.get("id") == "data"]
+    (element,) = [
+        script
+        for script in read(report.to_html()).all("script")
+        if script.attributes.get("id") == "data"
+    ]
     return unpack(base64.b64decode(element.text, validate=True))
 
 
-# ---- contents -------------------------------------------------------------------------------------------------------
+# ---- contents ------------------------------------------------------------------------------------
 
 
 def test_counts():
     partition = wine_model()[-1].credal_partition_
     page = read(wine_report().to_html())
     shown = [int(strong.text.replace(",", "")) for strong in page.all("dl")[0].all("strong")]
-    ambiguous, outliers = len(partition.ambiguous), len(partition.outliers)
+    ambiguous = len(partition.ambiguous)
+    outliers = len(partition.outliers)
     assert shown == [178 - ambiguous - outliers, ambiguous, outliers]
-    rows = next(table for table in page.all("table") if table.attributes.get("id") == "cluster-table").all("tr")[1:]
-    assert [int(row.children[2].text) for row in rows] == [len(partition.lower(k)) for k in partition.frame]
-    assert [int(row.children[3].text) for row in rows] == [len(partition.upper(k)) for k in partition.frame]
+    rows = next(
+        table for table in page.all("table") if table.attributes.get("id") == "cluster-table"
+    ).all("tr")[1:]
+    assert [int(row.children[2].text) for row in rows] == [
+        len(partition.lower(k)) for k in partition.frame
+    ]
+    assert [int(row.children[3].text) for row in rows] == [
+        len(partition.upper(k)) for k in partition.frame
+    ]
 
 
 def test_ambiguous_objects_are_sorted_and_explained():
     partition = wine_model()[-1].credal_partition_
     page = read(wine_report().to_html())
-    rows = next(table for table in page.all("table") if table.attributes.get("id") == "ambiguous-table").all("tr")[1:]
+    rows = next(
+        table for table in page.all("table") if table.attributes.get("id") == "ambiguous-table"
+    ).all("tr")[1:]
     shown = [int(row.children[0].text) for row in rows]
     doubt = doubt_scores(partition)
     assert set(shown) == set(partition.ambiguous.tolist())
@@ -90,18 +103,24 @@ def test_limitations():
     frame = pd.DataFrame(points(60), columns=["a", "b"])
     model = EVCLUS(3, missing="partial", random_state=0)
     frame.iloc[::9, 0] = np.nan
-    assert "7 values are missing, in 7 rows" in report_text(make_report(model.fit(frame), frame, stability=False))
+    assert "7 values are missing, in 7 rows" in report_text(
+        make_report(model.fit(frame), frame, stability=False)
+    )
     assert "at most 0 s were allowed" in report_text(make_report(model, frame, seconds=0.0))
     stopped = ECM(3, max_iter=1, random_state=0)
     with pytest.warns(match="converge"):
         stopped.fit(points(60, spread=4.0))
-    assert "did not converge" in report_text(make_report(stopped, points(60, spread=4.0), stability=False))
+    assert "did not converge" in report_text(
+        make_report(stopped, points(60, spread=4.0), stability=False)
+    )
 
 
 def test_known_classes():
-    X, y = points(80), np.arange(80) % 3
+    X = points(80)
+    y = np.arange(80) % 3
     model = ECM(3, random_state=0).fit(X)
-    with_y, without = (make_report(model, X, y=y, stability=False), make_report(model, X, stability=False))
+    with_y = make_report(model, X, y=y, stability=False)
+    without = make_report(model, X, stability=False)
     assert "Retention curve" in report_text(with_y)
     np.testing.assert_equal(map_data(with_y), map_data(without))
 
@@ -133,33 +152,52 @@ def test_rows_are_matched_by_name():
     assert straight == turned
 
 
-# ---- page -----------------------------------------------------------------------------------------------------------
+# ---- page ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [wine_report, hostile_report, many_report])
 def test_page_is_well_formed(make):
     page = make().to_html()
     root = read(page)
-    ids = [element.attributes["id"] for element in list_elements(root) if "id" in element.attributes]
+    ids = [
+        element.attributes["id"] for element in list_elements(root) if "id" in element.attributes
+    ]
     assert len(ids) == len(set(ids))
     assert [section.attributes["id"] for section in root.all("section")] == SECTIONS
     assert all(link.attributes["href"][1:] in ids for link in root.all("a"))
     assert "http" not in page.replace("http-equiv", "")
-    assert not [element for name in ("img", "link", "iframe", "object", "form") for element in root.all(name)]
+    assert not [
+        element
+        for name in ("img", "link", "iframe", "object", "form")
+        for element in root.all(name)
+    ]
     assert all(table.all("caption") and table.all("th") for table in root.all("table"))
     assert all("scope" in th.attributes for th in root.all("th"))
-    assert all(svg.attributes.get("aria-label") or svg.attributes.get("aria-hidden") for svg in root.all("svg"))
+    assert all(
+        svg.attributes.get("aria-label") or svg.attributes.get("aria-hidden")
+        for svg in root.all("svg")
+    )
     assert not [element for element in list_elements(root) if "style" in element.attributes]
-    assert not [name for element in list_elements(root) for name in element.attributes if name.startswith("on")]
+    assert not [
+        name
+        for element in list_elements(root)
+        for name in element.attributes
+        if name.startswith("on")
+    ]
 
 
 def list_elements(element):
-    return [element, *(descendant for child in element.children for descendant in list_elements(child))]
+    return [
+        element,
+        *(descendant for child in element.children for descendant in list_elements(child)),
+    ]
 
 
 def test_content_security_policy():
     root = read(wine_report().to_html())
-    policy = next(m.attributes["content"] for m in root.all("meta") if m.attributes.get("http-equiv"))
+    policy = next(
+        m.attributes["content"] for m in root.all("meta") if m.attributes.get("http-equiv")
+    )
     script = next(element.text for element in root.all("script") if "id" not in element.attributes)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}';" in policy
@@ -188,20 +226,26 @@ def test_map_coordinates():
     for axis, values in zip(data["axes"], levels, strict=True):
         if axis["name"].startswith("attribute"):
             read_back = axis["low"] + values / 65_534 * (axis["high"] - axis["low"])
-            np.testing.assert_allclose(read_back, X[:, int(axis["name"][-1]) - 1], atol=np.ptp(X) / 60_000)
+            np.testing.assert_allclose(
+                read_back, X[:, int(axis["name"][-1]) - 1], atol=np.ptp(X) / 60_000
+            )
     partition = model.credal_partition_
     family = list(partition.focal_sets)
-    assert [tuple(data["sets"][s]) for s in data["best"]] == [tuple(family[s]) for s in partition.best_set]
+    assert [tuple(data["sets"][s]) for s in data["best"]] == [
+        tuple(family[s]) for s in partition.best_set
+    ]
 
 
-# ---- kinds of input -------------------------------------------------------------------------------------------------
+# ---- kinds of input ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_all_clusterers(subject):
     model = subject.fitted()
     report = make_report(model, subject.data, seconds=0.0, n_explained=1)
-    assert [section.attributes["id"] for section in read(report.to_html()).all("section")] == SECTIONS
+    assert [
+        section.attributes["id"] for section in read(report.to_html()).all("section")
+    ] == SECTIONS
     assert "could not be" not in report_text(report)
 
 
@@ -214,7 +258,10 @@ def test_dissimilarities():
     data = map_data(report)
     assert data["axes"][0]["name"] == "MDS 1"
     beside = make_report(
-        model.credal_partition_, D, metric="precomputed", attributes=pd.DataFrame(X, columns=["a", "b"])
+        model.credal_partition_,
+        D,
+        metric="precomputed",
+        attributes=pd.DataFrame(X, columns=["a", "b"]),
     )
     assert {"a", "b"} <= {axis["name"] for axis in map_data(beside)["axes"]}
 
@@ -236,7 +283,9 @@ def test_several_views():
     assert any(axis["name"].startswith("left: ") for axis in map_data(report)["axes"])
 
 
-@pytest.mark.parametrize(("n", "c", "p"), [(3, 2, 1), (5, 1, 2), (300, 100, 2), (60, 2, 400), (1, 1, 1)])
+@pytest.mark.parametrize(
+    ("n", "c", "p"), [(3, 2, 1), (5, 1, 2), (300, 100, 2), (60, 2, 400), (1, 1, 1)]
+)
 def test_sizes(n, c, p):
     partition = CredalPartition(masses(n, FocalSets.simple(c)), FocalSets.simple(c))
     X = np.random.default_rng(0).normal(size=(n, p))
@@ -276,7 +325,9 @@ def test_large_table():
     )
     report = make_report(partition, X)
     assert len(report.to_html().encode()) < 5_000_000
-    assert re.search("The map shows a sample of (20,000|19,[0-9]{3}) of the 100,000 objects", report_text(report))
+    assert re.search(
+        "The map shows a sample of (20,000|19,[0-9]{3}) of the 100,000 objects", report_text(report)
+    )
 
 
 def test_recipe_result(tmp_path):
@@ -295,7 +346,10 @@ def test_recipe_result(tmp_path):
     assert "standardized" in text
     assert "place" in text
     saved = make_report(outcome.model, frame, stability=False)
-    assert {element.attributes["id"] for element in read(saved.to_html()).all("code")} == {"command", "code"}
+    assert {element.attributes["id"] for element in read(saved.to_html()).all("code")} == {
+        "command",
+        "code",
+    }
 
 
 def test_precomputed_stability():
@@ -307,16 +361,25 @@ def test_precomputed_stability():
         make_report(model, X, stability=stability(model, X[:50], 2, random_state=0))
 
 
-# ---- conformal sets -------------------------------------------------------------------------------------------------
+# ---- conformal sets ------------------------------------------------------------------------------
 
 
 def test_conformal_sets():
     X = points(120, spread=2.0)
-    model = ConformalClustering(ECM(3, n_init=1, random_state=0), confidence=0.8, n_refits=2, random_state=0).fit(X)
+    model = ConformalClustering(
+        ECM(3, n_init=1, random_state=0), confidence=0.8, n_refits=2, random_state=0
+    ).fit(X)
     report = make_report(model, X, stability=False)
-    page, text = read(report.to_html()), report_text(report)
-    assert [section.attributes["id"] for section in page.all("section")] == [*SECTIONS[:3], "sets", *SECTIONS[3:]]
-    rows = next(table for table in page.all("table") if table.attributes.get("id") == "set-table").all("tr")[1:]
+    page = read(report.to_html())
+    text = report_text(report)
+    assert [section.attributes["id"] for section in page.all("section")] == [
+        *SECTIONS[:3],
+        "sets",
+        *SECTIONS[3:],
+    ]
+    rows = next(
+        table for table in page.all("table") if table.attributes.get("id") == "set-table"
+    ).all("tr")[1:]
     counts = np.bincount(model.sets_.sum(axis=1))
     assert [(row.children[0].text, int(row.children[1].text)) for row in rows] == [
         (str(size) if size else "none", counts[size]) for size in np.flatnonzero(counts)
@@ -329,10 +392,12 @@ def test_conformal_sets():
         model.stability_ = value
         text = report_text(make_report(model, X, stability=False))
         assert ("Warning: the clustering is not stable" in text) == is_warned
-    assert "Sets with a guarantee" not in report_text(make_report(model.clusterer_, X, stability=False))
+    assert "Sets with a guarantee" not in report_text(
+        make_report(model.clusterer_, X, stability=False)
+    )
 
 
-# ---- files and errors -----------------------------------------------------------------------------------------------
+# ---- files and errors ----------------------------------------------------------------------------
 
 
 def test_save_is_atomic(tmp_path, monkeypatch):

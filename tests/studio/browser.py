@@ -7,7 +7,12 @@ from tests.report.browser import find_browser
 from tests.studio.live import TIMEOUT_SECONDS
 
 # Test machines rarely have a graphics processor, so WebGL is emulated.
-WITH_WEBGL = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+WITH_WEBGL = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+)
 WITHOUT_WEBGL = ("--no-sandbox", "--disable-3d-apis", "--disable-gpu")
 
 
@@ -21,7 +26,10 @@ def watch(page):
     """Fail if a script of the page fails or its content security policy blocks a resource."""
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
     page.set_default_timeout(1000 * TIMEOUT_SECONDS)
     yield page
     expected = ("status of 422", "status of 404")  # expected error responses

@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'")
+pytest.importorskip(
+    "starlette", reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'"
+)
 
 from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launch, open_page
 from tests.studio.live import Client, running_studio

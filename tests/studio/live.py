@@ -19,7 +19,9 @@ class Answer:
     """A response."""
 
     def __init__(self, response):
-        self.status, self.headers, self.content = response.status, response.headers, response.read()
+        self.status = response.status
+        self.headers = response.headers
+        self.content = response.read()
 
     def json(self):
         return json.loads(self.content)
@@ -33,7 +35,9 @@ class Client:
         self.base = ""
 
     def raw(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.guard.port, timeout=TIMEOUT_SECONDS)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.guard.port, timeout=TIMEOUT_SECONDS
+        )
         try:
             connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
@@ -42,15 +46,22 @@ class Client:
 
     @property
     def credentials(self):
-        return {"cookie": f"{self.guard.cookie}={self.guard.token}", "x-dempster-token": self.guard.token}
+        return {
+            "cookie": f"{self.guard.cookie}={self.guard.token}",
+            "x-dempster-token": self.guard.token,
+        }
 
     def ask(self, method, path, params=None, content=None):
-        headers, body = self.credentials, content
+        headers = self.credentials
+        body = content
         if content is not None:
             headers["content-type"] = "application/octet-stream"
         elif params is not None:
-            headers["content-type"], body = "application/json", json.dumps(params).encode()
-        return self.raw(method, path if path.startswith("/api/") else self.base + path, body, headers)
+            headers["content-type"] = "application/json"
+            body = json.dumps(params).encode()
+        return self.raw(
+            method, path if path.startswith("/api/") else self.base + path, body, headers
+        )
 
     def open(self):
         opened = self.ask("POST", "/api/sessions", {}).json()
@@ -95,7 +106,9 @@ def running_studio(file=None):
     """Run a studio in a thread of this process; yield its guard."""
     listener = bind_socket("127.0.0.1", 0)
     guard = Guard("127.0.0.1", listener.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on"))
+    server = uvicorn.Server(
+        uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -15,7 +15,13 @@ from dempster import CredalPartition, FocalSets
 from dempster._text import to_plain
 from dempster.apps.map import STATIC_FOLDER, pack
 from dempster.apps.studio.errors import describe_error
-from dempster.apps.studio.planes import compute_distortion, principal_plane, scale_to_plane, scaling_plane, umap_plane
+from dempster.apps.studio.planes import (
+    compute_distortion,
+    principal_plane,
+    scale_to_plane,
+    scaling_plane,
+    umap_plane,
+)
 from dempster.apps.studio.selection import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
@@ -26,7 +32,7 @@ def no_progress(message, share):
     pass
 
 
-# ---- arrays ---------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 
 def test_packed_arrays_round_trip():
@@ -43,13 +49,15 @@ def test_packed_arrays_round_trip():
 
 
 def test_to_plain():
-    assert to_plain({1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}) == {
+    assert to_plain(
+        {1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}
+    ) == {
         "1": None,
         "k": [2, True, "2020-01-01 00:00:00"],
     }
 
 
-# ---- rules ----------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 
 def test_rule_recovers_a_rectangle():
@@ -76,7 +84,7 @@ def test_rule_validation_and_round_trip():
         fit_rule(table, np.zeros(4, dtype=bool))
 
 
-# ---- teaching -------------------------------------------------------------------------------------------------------
+# ---- teaching ------------------------------------------------------------------------------------
 
 
 def test_pair_answers():
@@ -87,12 +95,16 @@ def test_pair_answers():
     answers.add(3, 4, "unknown")
     about = answers.describe(None, list("abcde"))
     assert about["n"] == 3
-    assert [one["chain"] for one in about["contradictions"]] in ([["a", "b", "c"]], [["c", "b", "a"]])
+    assert [one["chain"] for one in about["contradictions"]] in (
+        [["a", "b", "c"]],
+        [["c", "b", "a"]],
+    )
     answers.add(0, 2, "same")
     assert answers.describe(None, list("abcde"))["contradictions"] == []
     del answers.answers[-1:]
     assert len(answers) == 2
-    constraints = to_constraints(answers.select(np.array([1, 2, 4])), 3)  # a run without rows 0 and 3
+    # a run without rows 0 and 3
+    constraints = to_constraints(answers.select(np.array([1, 2, 4])), 3)
     assert constraints.must_link.tolist() == [[0, 1]]
     assert len(constraints.cannot_link) == 0
     with pytest.raises(ValueError, match="answer must be"):
@@ -122,7 +134,7 @@ def test_messages_leave_out_the_temporary_folder():
     assert describe_error(error) == (422, "cannot open 'table.csv'")
 
 
-# ---- planes ---------------------------------------------------------------------------------------------------------
+# ---- planes --------------------------------------------------------------------------------------
 
 
 def test_two_attributes_are_not_distorted():
@@ -177,15 +189,15 @@ def test_scaling_with_landmarks(monkeypatch):
     assert np.abs(pdist(points) - pdist(data)).max() < 0.02 * pdist(data).max()
 
 
-# ---- static files ---------------------------------------------------------------------------------------------------
+# ---- static files --------------------------------------------------------------------------------
 
 STATIC = Path(dempster.apps.studio.__file__).parent / "static"
 
 
 def test_page_uses_the_palette_of_the_plots():
-    assert tuple(re.findall(r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"))) == tuple(
-        PALETTE
-    )
+    assert tuple(
+        re.findall(r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"))
+    ) == tuple(PALETTE)
 
 
 def test_page_fetches_nothing_and_parses_no_markup():
@@ -193,7 +205,14 @@ def test_page_fetches_nothing_and_parses_no_markup():
         text = file.read_text(encoding="utf-8")
         addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}
         assert not addresses, file
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+        ):
             assert word not in text, file
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<script(?![^>]*\bsrc=)", page)

@@ -82,7 +82,9 @@ def test_model_predicts_new_rows(runs, name, tmp_path):
     path.write_bytes(tab.get(f"/runs/{found[name]['id']}/model").content)
     (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found[name]['id']}/data").content)
     masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
-    np.testing.assert_allclose(masses, export_partition(tab, found[name], tmp_path).masses, atol=1e-9)
+    np.testing.assert_allclose(
+        masses, export_partition(tab, found[name], tmp_path).masses, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", ["first", pytest.param("default", marks=pytest.mark.long)])
@@ -93,5 +95,7 @@ def test_report(runs, name):
     assert tab.done(tab.post(f"/runs/{number}/report")) == {"ready": True}
     page = tab.get(f"/runs/{number}/report")
     assert "iris.report.html" in page.headers["content-disposition"]
-    assert page.content.startswith(b"<!doctype html>") or page.content.startswith(b"<!DOCTYPE html>")
+    assert page.content.startswith(b"<!doctype html>") or page.content.startswith(
+        b"<!DOCTYPE html>"
+    )
     assert b"dempster-studio-" not in page.content  # no temporary path

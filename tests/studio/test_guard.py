@@ -64,7 +64,11 @@ def test_foreign_pages_and_hosts_are_rejected(client, studio, name, value, statu
 
 
 def test_all_responses_have_security_headers(client, studio):
-    for path, headers in (("/", {}), (f"/?token={studio.token}", {}), ("/api/about", client.credentials)):
+    for path, headers in (
+        ("/", {}),
+        (f"/?token={studio.token}", {}),
+        ("/api/about", client.credentials),
+    ):
         answer = client.raw("GET", path, headers=headers)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -74,7 +78,12 @@ def test_all_responses_have_security_headers(client, studio):
 
 
 def test_paths_outside_the_static_folder_are_rejected(client):
-    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"):
+    for path in (
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+    ):
         assert client.raw("GET", path, headers=client.credentials).status in (403, 404)
 
 
@@ -95,9 +104,17 @@ def test_invalid_arguments(tmp_path):
         serve(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
+)
 def test_program_serves_and_removes_its_files_when_terminated(tmp_path, number):
-    command = [sys.executable, "-c", "from dempster.apps.cli import main; main()", "studio", "--no-browser"]
+    command = [
+        sys.executable,
+        "-c",
+        "from dempster.apps.cli import main; main()",
+        "studio",
+        "--no-browser",
+    ]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:

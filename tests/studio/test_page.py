@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.studio.browser import cluster, counts, drag, enter, load_example, open_page, wait_for_map, wait_until, watch
+from tests.studio.browser import (
+    cluster,
+    counts,
+    drag,
+    enter,
+    load_example,
+    open_page,
+    wait_for_map,
+    wait_until,
+    watch,
+)
 
 
 @pytest.fixture
@@ -39,7 +49,9 @@ def selected(page):
     """Return the number of selected objects that the map shows."""
     text = page.locator(".map-foot").inner_text()
     found = re.search(r"([\d,]+) objects? selected", text)
-    return int(found[1].replace(",", "")) if found else 0
+    if found:
+        return int(found[1].replace(",", ""))
+    return 0
 
 
 def draw_lasso(page, corners):
@@ -57,14 +69,16 @@ def open_tab(page, name):
     page.click(f"#tab-{name}")
 
 
-# ---- load, run, stop ------------------------------------------------------------------------------------------------
+# ---- load, run, stop -----------------------------------------------------------------------------
 
 
 def test_load_and_cluster_a_table(page, tmp_path):
     table = tmp_path / "flowers; and more.csv"
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 8])
-    table.write_text("name;length;width\n" + "\n".join(f"f{k};{a:.3f};{b:.3f}" for k, (a, b) in enumerate(rows)))
+    table.write_text(
+        "name;length;width\n" + "\n".join(f"f{k};{a:.3f};{b:.3f}" for k, (a, b) in enumerate(rows))
+    )
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
     assert page.locator(".columns input:checked").count() == 2
@@ -89,7 +103,13 @@ def test_drop_a_table(page):
 
 def test_stop_a_run(page, tmp_path):
     table = tmp_path / "noise.csv"
-    np.savetxt(table, np.random.default_rng(0).normal(size=(800, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
+    np.savetxt(
+        table,
+        np.random.default_rng(0).normal(size=(800, 6)),
+        delimiter=",",
+        header="a,b,c,d,e,f",
+        comments="",
+    )
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
     page.select_option("#method", "ecmdd")
@@ -117,7 +137,7 @@ def test_errors_are_shown(page):
     assert "clusters must be" in page.locator("#toast").inner_text()
 
 
-# ---- views ----------------------------------------------------------------------------------------------------------
+# ---- views ---------------------------------------------------------------------------------------
 
 
 def test_hint_of_the_object_under_the_pointer(same_page):
@@ -168,7 +188,8 @@ def test_planes_masses_and_hulls(same_page):
     same_page.click(".map-bar >> text=Masses")
     same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
     same_page.select_option("#plane", "mds")
-    wait_until(lambda: same_page.locator(".map-bar >> text=Masses").count() == 0)  # Contours need a linear plane.
+    # Contours need a linear plane.
+    wait_until(lambda: same_page.locator(".map-bar >> text=Masses").count() == 0)
     assert re.search("faithful|fair|distorted", same_page.locator(".badge").inner_text())
 
 
@@ -209,7 +230,7 @@ def test_start_from_peaks(page):
     assert page.locator("#panel-summary h2").inner_text() == f"BPEC, {chosen} clusters"
 
 
-# ---- explain and select ---------------------------------------------------------------------------------------------
+# ---- explain and select --------------------------------------------------------------------------
 
 
 def test_explain_an_object(same_page):
@@ -255,7 +276,7 @@ def test_lasso(same_page):
     assert 40 <= selected(same_page) <= 60
 
 
-# ---- teach, compare, export -----------------------------------------------------------------------------------------
+# ---- teach, compare, export ----------------------------------------------------------------------
 
 
 def test_answer_questions_by_keys(iris_page):
@@ -265,7 +286,9 @@ def test_answer_questions_by_keys(iris_page):
     assert "expected to remove" in iris_page.locator("#panel-teach").inner_text()
     iris_page.keyboard.press("d")
     iris_page.wait_for_selector(".said-list li >> text=different")
-    iris_page.wait_for_function("text => document.querySelector('.question')?.innerText !== text", arg=first)
+    iris_page.wait_for_function(
+        "text => document.querySelector('.question')?.innerText !== text", arg=first
+    )
     iris_page.click("#answer-same")
     iris_page.wait_for_function("() => document.querySelectorAll('.said-list li').length === 2")
     iris_page.keyboard.press("u")
@@ -273,7 +296,8 @@ def test_answer_questions_by_keys(iris_page):
     iris_page.click("#refit")
     iris_page.wait_for_selector("#panel-teach >> text=What changed")
     names = iris_page.locator(".run-list .open .set-label").all_inner_texts()
-    assert names == ["EVCLUS, 3 clusters", "CredalClustering, 3 clusters"]  # Only EVCLUS uses the answers.
+    # Only EVCLUS uses the answers.
+    assert names == ["EVCLUS, 3 clusters", "CredalClustering, 3 clusters"]
     open_tab(iris_page, "compare")
     iris_page.wait_for_selector("#panel-compare >> text=Agreement")
     assert iris_page.locator("#panel-compare svg g").count() == 2
@@ -298,20 +322,27 @@ def test_exports(same_page):
     open_tab(same_page, "export")
     same_page.wait_for_selector("#export-code")
     assert "CredalClustering(n_clusters=3" in same_page.locator("#export-code").inner_text()
-    assert same_page.locator("#export-command").inner_text().startswith("dempster cluster iris.csv -c 3")
+    assert (
+        same_page.locator("#export-command")
+        .inner_text()
+        .startswith("dempster cluster iris.csv -c 3")
+    )
     with same_page.expect_download() as started:
         same_page.click("text=Partition (CSV)")
     assert started.value.suggested_filename == "iris.partition.csv"
 
 
-# ---- security, reload, keyboard, narrow windows, WebGL --------------------------------------------------------------
+# ---- security, reload, keyboard, narrow windows, WebGL -------------------------------------------
 
 
 def test_hostile_strings_stay_text(page, tmp_path):
     bad = '<img src=x onerror="window.hacked=1">'
     table = tmp_path / "<img src=x onerror=alert(1)>.csv"
     header = 'name,"<script>window.hacked=2</script>","""><svg onload=window.hacked=3>",kind'
-    rows = [f'"{bad.replace(chr(34), chr(34) * 2)}{k}",{k % 7 + k % 2 * 20},{k % 5},"</td>{k % 3}"' for k in range(40)]
+    rows = [
+        f'"{bad.replace(chr(34), chr(34) * 2)}{k}",{k % 7 + k % 2 * 20},{k % 5},"</td>{k % 3}"'
+        for k in range(40)
+    ]
     table.write_text("\n".join([header, *rows]))
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
@@ -361,7 +392,9 @@ def test_keyboard(same_page):
     same_page.wait_for_selector("#panel-why .masses")
     first = same_page.locator("#panel-why h2").inner_text()
     same_page.keyboard.press("n")
-    same_page.wait_for_function("text => document.querySelector('#panel-why h2').innerText !== text", arg=first)
+    same_page.wait_for_function(
+        "text => document.querySelector('#panel-why h2').innerText !== text", arg=first
+    )
     same_page.keyboard.press("l")
     same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Lasso")
     same_page.keyboard.press("?")
@@ -432,7 +465,8 @@ def test_map_with_webgl(webgl_page):
 
 @pytest.mark.long
 def test_a_hundred_thousand_objects(webgl_page, tmp_path):
-    page, rng = webgl_page, np.random.default_rng(0)
+    page = webgl_page
+    rng = np.random.default_rng(0)
     places = rng.normal(size=(4, 3)) * 6
     points = places[rng.integers(4, size=100_000)] + rng.normal(size=(100_000, 3))
     table = tmp_path / "many.npy"

@@ -28,7 +28,9 @@ def test_objects_match_the_partition(iris):
     sizes = np.array([len(one) for one in objects["sets"]])[objects["best"]]
     assert [(sizes == k).sum() for k in (0, 1)] == [run["outliers"], run["certain"]]
     largest = np.stack([objects["empty"], objects["single"], objects["several"]]).argmax(axis=0)
-    chosen = np.stack([objects["empty_set"], objects["single_set"], objects["several_set"]])[largest, np.arange(150)]
+    chosen = np.stack([objects["empty_set"], objects["single_set"], objects["several_set"]])[
+        largest, np.arange(150)
+    ]
     np.testing.assert_array_equal(chosen, objects["best"])
 
 
@@ -39,7 +41,10 @@ def test_planes_have_a_distortion(iris):
     assert plane["points"][:2].tolist() == pytest.approx([1.4, 0.2])
     assert plane["distortion"]["grade"] in ("fair", "distorted")
     assert tab.done(tab.post(f"/runs/{run['id']}/plane", {"kind": "mds"})) == {"ready": True}
-    assert unpack(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"] > 0.95
+    assert (
+        unpack(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"]
+        > 0.95
+    )
     assert tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=9&y=0").status == 422
 
 
@@ -90,7 +95,9 @@ def test_profiles_curve_history_and_candidates(iris):
     assert len(found["points"]) == 2 * labels.shape[1]
     selected = found["shown"].index([one["selected"] for one in table].index(True))
     for k, shown in enumerate(found["shown"]):
-        assert adjusted_rand_score(labels[k], labels[selected]) == pytest.approx(table[shown]["with_selected"])
+        assert adjusted_rand_score(labels[k], labels[selected]) == pytest.approx(
+            table[shown]["with_selected"]
+        )
     assert table[found["shown"][selected]]["method"] in found["reasons"]["shape"]
     assert tab.get(f"/runs/{run['id']}/shepard").status == 422
 
@@ -129,13 +136,20 @@ def test_selection(iris):
     about = tab.ask("PUT", f"/runs/{run['id']}/selection", content=mask.tobytes()).json()
     assert about["n"] == 100
     assert about["attributes"][0]["name"].startswith("petal")
-    np.testing.assert_array_equal(unpack(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask)
+    np.testing.assert_array_equal(
+        unpack(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask
+    )
     rule = tab.post(f"/runs/{run['id']}/rule").json()
     assert rule["hits"] == rule["holds"] == 100  # setosa is well separated
-    assert tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"] == rule["text"]
+    assert (
+        tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"]
+        == rule["text"]
+    )
     part = tab.cluster(source, only="selection", method="ecm", clusters=2)
     assert part["n"] == 100
-    assert unpack(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(range(50, 150))
+    assert unpack(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(
+        range(50, 150)
+    )
     text = tab.get(f"/runs/{run['id']}/selected").content.decode()
     assert len(text.strip().splitlines()) == 101
     assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
@@ -177,7 +191,9 @@ def test_answers_change_the_question_and_the_run(tab):
     asked = tab.get(f"/runs/{run['id']}/question").json()["question"]
     assert 0 < asked["gain"] <= asked["doubt"] + 1e-9
     first, second = (one["row"] for one in asked["objects"])
-    said = tab.post("/answers", {"first": first, "second": second, "answer": "different", "run": run["id"]}).json()
+    said = tab.post(
+        "/answers", {"first": first, "second": second, "answer": "different", "run": run["id"]}
+    ).json()
     assert said["n"] == 1
     again = tab.get(f"/runs/{run['id']}/question").json()["question"]
     assert {one["row"] for one in again["objects"]} != {first, second}
@@ -195,11 +211,18 @@ def test_answers_change_the_question_and_the_run(tab):
 
 
 def test_job_can_be_stopped(tab):
-    rows = "\n".join(",".join(f"{x:.6f}" for x in row) for row in np.random.default_rng(0).normal(size=(4000, 8)))
+    rows = "\n".join(
+        ",".join(f"{x:.6f}" for x in row) for row in np.random.default_rng(0).normal(size=(4000, 8))
+    )
     job = tab.upload("noise.csv", ("a,b,c,d,e,f,g,h\n" + rows).encode())
     source = job["answer"]
     columns = [column["name"] for column in source["columns"]]
-    settings = {"columns": columns, "clusters": 12, "method": "ecmdd", "parameters": {"n_init": 500}}
+    settings = {
+        "columns": columns,
+        "clusters": 12,
+        "method": "ecmdd",
+        "parameters": {"n_init": 500},
+    }
     started = tab.post("/runs", settings).json()["job"]
     time.sleep(0.5)
     before = time.monotonic()
@@ -228,7 +251,10 @@ def test_invalid_settings(tab):
         assert answer.status == 422
         assert words in answer.json()["error"]
     job = tab.job(
-        tab.post("/runs", {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}})
+        tab.post(
+            "/runs",
+            {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}},
+        )
     )
     assert job["state"] == "failed"
     assert "delta" in job["error"]
@@ -246,7 +272,7 @@ def test_internal_errors_are_printed_in_the_terminal_only(tab, iris, monkeypatch
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-# ---- uploads --------------------------------------------------------------------------------------------------------
+# ---- uploads -------------------------------------------------------------------------------------
 
 
 def test_upload_limit(tab, monkeypatch):
@@ -262,7 +288,9 @@ def test_upload_limit(tab, monkeypatch):
         ("evil.pkl", b"\x80\x04cos\nsystem\n(S'true'\ntR."),
         (
             "evil.npy",
-            b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 60 + b"\n",
+            b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
+            + b" " * 60
+            + b"\n",
         ),
         ("text.csv", b"\x00\xff\xfe\x00"),
         ("empty.csv", b""),
@@ -287,7 +315,8 @@ def test_safe_names():
 
 
 def test_tabs_are_independent(studio):
-    one, other = Client(studio), Client(studio)
+    one = Client(studio)
+    other = Client(studio)
     one.open()
     other.open()
     one.load("butterfly")
@@ -327,7 +356,9 @@ def test_local_parameters_are_rejected(iris, tmp_path):
     tab, source, _ = iris
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
     for name, value in (("checkpoint", str(tmp_path / "here")), ("device", "cuda"), ("n_jobs", 64)):
-        answer = tab.post("/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}})
+        answer = tab.post(
+            "/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}}
+        )
         assert answer.status == 422
         assert name in answer.json()["error"]
     assert list(tmp_path.iterdir()) == []
@@ -335,7 +366,11 @@ def test_local_parameters_are_rejected(iris, tmp_path):
 
 def test_interrupted_upload(studio, tab, capfd):
     with socket.create_connection(("127.0.0.1", studio.port)) as connection:
-        head = [f"PUT {tab.base}/file?name=t.csv HTTP/1.1", f"host: 127.0.0.1:{studio.port}", "content-length: 1000000"]
+        head = [
+            f"PUT {tab.base}/file?name=t.csv HTTP/1.1",
+            f"host: 127.0.0.1:{studio.port}",
+            "content-length: 1000000",
+        ]
         head += [f"{name}: {value}" for name, value in tab.credentials.items()]
         connection.sendall("\r\n".join([*head, "", "a,b\n1,2\n"]).encode())
         time.sleep(0.3)

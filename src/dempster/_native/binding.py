@@ -9,19 +9,23 @@ Each kernel is declared by its signature::
 
 The result is a callable that takes the declared arguments by position. In a declaration,
 
-- ``float64[n, f]`` is an array. A length is a name, a number, or a name plus a number. Lengths with the same name must
-  be equal, also to an argument of type ``int`` with this name;
-- ``real[...]`` is a float32 or float64 array, of the same type for all arrays declared as ``real`` (``real1`` and
-  ``real2`` are independent). ``integer[...]`` is int32 or int64. The C functions are ``name_f32``, ``name_f64``, etc.;
+- ``float64[n, f]`` is an array. A length is a name, a number, or a name plus a number. Lengths with
+  the same name must be equal, also to an argument of type ``int`` with this name;
+- ``real[...]`` is a float32 or float64 array, of the same type for all arrays declared as ``real``
+  (``real1`` and ``real2`` are independent). ``integer[...]`` is int32 or int64. The C functions are
+  ``name_f32``, ``name_f64``, etc.;
 - ``out`` marks arrays that the kernel modifies;
 - ``or None`` permits None, which is passed as a null pointer;
-- ``below n`` requires the values of an array or an ``int`` to be in 0, ..., n - 1, and ``up to n`` in 0, ..., n.
-  ``below n or -1`` also permits -1, which means "none";
-- ``offsets in e`` requires a nondecreasing array of values from 0 to e, such as the row offsets of a CSR matrix;
-- ``int``, ``float`` and ``bool`` are numbers. ``-> int`` or ``-> float`` after the brackets is the type of the result.
+- ``below n`` requires the values of an array or an ``int`` to be in 0, ..., n - 1, and ``up to n``
+  in 0, ..., n. ``below n or -1`` also permits -1, which means "none";
+- ``offsets in e`` requires a nondecreasing array of values from 0 to e, such as the row offsets of
+  a CSR matrix;
+- ``int``, ``float`` and ``bool`` are numbers. ``-> int`` or ``-> float`` after the brackets is the
+  type of the result.
 
-Arrays must be C-contiguous and have exactly the declared type. They are never converted or copied. ``native.h``
-describes the arguments of the C function. A call takes about one microsecond per array.
+Arrays must be C-contiguous and have exactly the declared type. They are never converted or copied.
+``native.h`` describes the arguments of the C function. A call takes about one microsecond per
+array.
 """
 
 from __future__ import annotations
@@ -45,7 +49,10 @@ Result = TypeVar("Result")
 Sizes = dict[str | None, int]
 
 _SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "int64": "i64"}
-_DTYPES = {name: np.dtype(name) for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]}
+_DTYPES = {
+    name: np.dtype(name)
+    for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]
+}
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
 _NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
 _PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # types that ctypes converts
@@ -60,12 +67,15 @@ _ARGUMENT = re.compile(
 )
 _LENGTH = re.compile(r"(?:(\w+)\s*\+\s*)?(\d+)|(\w+)")
 
-_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer  # returns the address of a writeable array
+# returns the address of a writeable array
+_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer
 
 
-# ---- the library ----------------------------------------------------------------------------------------------------
+# ---- the library ---------------------------------------------------------------------------------
 
-_REMEDY = "install dempster again (`pip install .` compiles it) or, in a checkout, run `make kernels`"
+_REMEDY = (
+    "install dempster again (`pip install .` compiles it) or, in a checkout, run `make kernels`"
+)
 
 
 @functools.cache
@@ -81,7 +91,9 @@ def library() -> ctypes.CDLL:
         if kernels.library_has_avx2():
             kernels = _load(str(build.HERE / there[-1]))
         elif len(there) == 1:
-            raise ImportError(f"the kernels of dempster were compiled for another processor: {_REMEDY}")
+            raise ImportError(
+                f"the kernels of dempster were compiled for another processor: {_REMEDY}"
+            )
     _check_age(kernels)
     return kernels
 
@@ -95,7 +107,9 @@ def _load(path: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(f"the compiled kernels of dempster cannot be loaded ({error}): {_REMEDY}") from error
+        raise ImportError(
+            f"the compiled kernels of dempster cannot be loaded ({error}): {_REMEDY}"
+        ) from error
 
 
 def _check_age(kernels: ctypes.CDLL) -> None:
@@ -106,15 +120,17 @@ def _check_age(kernels: ctypes.CDLL) -> None:
     found = ctypes.create_string_buffer(17)
     kernels.library_fingerprint(found)
     if found.value.decode() != present:
-        raise ImportError("the C sources of dempster have changed since its kernels were compiled: run `make kernels`")
+        raise ImportError(
+            "the C sources of dempster have changed since its kernels were compiled: run `make kernels`"
+        )
 
 
 def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a long-running function that releases the GIL, so that Ctrl-C interrupts it immediately.
 
-    Python handles signals only between two bytecode instructions of the main thread, not during a call into C or
-    LAPACK. The function is therefore called in another thread while the main thread waits. After an interrupt, the
-    result of the call is discarded.
+    Python handles signals only between two bytecode instructions of the main thread, not during a
+    call into C or LAPACK. The function is therefore called in another thread while the main thread
+    waits. After an interrupt, the result of the call is discarded.
 
     >>> interruptible(max, 2, 3)
     3
@@ -138,7 +154,7 @@ def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
     return results[0]
 
 
-# ---- arguments ------------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -151,7 +167,10 @@ class _Argument:
     first: int
 
     def range_text(self, end: int) -> str:
-        last = "at most" if self.rule == "up to" else "below"
+        if self.rule == "up to":
+            last = "at most"
+        else:
+            last = "below"
         return f"at least {self.first} and {last} {self.bound} = {end}"
 
 
@@ -174,12 +193,17 @@ class _Number(_Argument):
                 return float(value)
             number = operator.index(value)
         except (TypeError, ValueError):
-            kind = "an integer" if self.type == "int" else "a number"
+            if self.type == "int":
+                kind = "an integer"
+            else:
+                kind = "a number"
             raise TypeError(f"{self.name} must be {kind}, got {value!r}") from None
         if not -_MAX_INT <= number <= _MAX_INT:
             raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
         if sizes.setdefault(self.name, number) != number:
-            raise ValueError(f"{self.name} must be {sizes[self.name]}, the length of the arrays, got {number}")
+            raise ValueError(
+                f"{self.name} must be {sizes[self.name]}, the length of the arrays, got {number}"
+            )
         return number
 
     def check(self, value: Any, end: int) -> None:
@@ -209,14 +233,20 @@ class _Array(_Argument):
             length < more or sizes.setdefault(name, length - more) != length - more
             for (name, more), length in zip(self.lengths, value.shape, strict=True)
         ):
-            raise ValueError(f"{self.name} must have shape {self._shape_text(sizes)}, got {value.shape}")
+            raise ValueError(
+                f"{self.name} must have shape {self._shape_text(sizes)}, got {value.shape}"
+            )
         if not value.flags.c_contiguous:
-            raise ValueError(f"{self.name} must be C-contiguous, got shape {value.shape} and strides {value.strides}")
+            raise ValueError(
+                f"{self.name} must be C-contiguous, got shape {value.shape} and strides {value.strides}"
+            )
         if not value.flags.aligned:
             raise ValueError(f"{self.name} must be aligned in memory")
         if self.out and not value.flags.writeable:
             raise ValueError(f"{self.name} must be writable, got a read-only array")
-        return _address(value) if value.flags.carray else value.ctypes.data
+        if value.flags.carray:
+            return _address(value)
+        return value.ctypes.data
 
     def check(self, value: np.ndarray | None, end: int) -> None:
         """Check in compiled code that the values are in the permitted range."""
@@ -225,21 +255,31 @@ class _Array(_Argument):
         is_offsets = self.rule == "offsets in"
         beyond = end + (self.rule == "up to")
         holds = _rule("are_offsets" if is_offsets else "all_within", value.dtype.name)
-        place = _address(value) if value.flags.carray else value.ctypes.data
+        if value.flags.carray:
+            place = _address(value)
+        else:
+            place = value.ctypes.data
         if holds(place, value.size, self.first, end if is_offsets else beyond):
             return
         if is_offsets:
-            raise ValueError(f"{self.name} must rise from 0 to at most {end}, the number of entries")
+            raise ValueError(
+                f"{self.name} must rise from 0 to at most {end}, the number of entries"
+            )
         wrong = value[(value < self.first) | (value >= beyond)]
         raise ValueError(f"{self.name} must be {self.range_text(end)}, got {wrong[0]}")
 
     def _shape_text(self, sizes: Sizes) -> str:
         lengths = [
-            str(more) if name is None else name if more == 0 else f"{name} + {more}" for name, more in self.lengths
+            str(more) if name is None else name if more == 0 else f"{name} + {more}"
+            for name, more in self.lengths
         ]
-        agreed = {name: sizes[name] for name, _ in self.lengths if name is not None and name in sizes}
+        agreed = {
+            name: sizes[name] for name, _ in self.lengths if name is not None and name in sizes
+        }
         where = ", ".join(f"{name} = {size}" for name, size in agreed.items())
-        return f"({', '.join(lengths)}{',' * (len(lengths) == 1)})" + (f" with {where}" if where else "")
+        return f"({', '.join(lengths)}{',' * (len(lengths) == 1)})" + (
+            f" with {where}" if where else ""
+        )
 
 
 @functools.cache
@@ -255,17 +295,25 @@ def _parse_argument(text: str) -> _Number | _Array:
     if not found:
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     name, kind, shape, rule, bound, absent, out, optional = found.groups()
-    first = -1 if absent else 0
+    if absent:
+        first = -1
+    else:
+        first = 0
     if shape is None:
         is_plain = kind in _NUMBERS and not out and not optional and rule != "offsets in"
         if not is_plain or (rule and kind != "int") or (absent and rule != "below"):
             raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
         return _Number(name, rule, bound, first, kind)
-    variable = kind if re.fullmatch(r"(real|integer)\d?", kind) else None
+    if re.fullmatch(r"(real|integer)\d?", kind):
+        variable = kind
+    else:
+        variable = None
     if (variable is None and kind not in _DTYPES) or (absent and rule != "below"):
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
-    return _Array(name, rule, bound, first, _DTYPES.get(kind), variable, lengths, bool(out), bool(optional))
+    return _Array(
+        name, rule, bound, first, _DTYPES.get(kind), variable, lengths, bool(out), bool(optional)
+    )
 
 
 def _parse_length(text: str) -> tuple[str | None, int]:
@@ -273,16 +321,19 @@ def _parse_length(text: str) -> tuple[str | None, int]:
     if not found:
         raise SyntaxError(f"not a length: {text!r}")
     name, number, alone = found.groups()
-    return (alone, 0) if alone else (name, int(number))
+    if alone:
+        return (alone, 0)
+    return (name, int(number))
 
 
-# ---- kernels --------------------------------------------------------------------------------------------------------
+# ---- kernels -------------------------------------------------------------------------------------
 
 
 class Kernel:
     """C function with a declaration of its arguments; it is called with positional arguments.
 
-    The call returns the declared result or None. If the C function cannot allocate memory, it raises `MemoryError`.
+    The call returns the declared result or None. If the C function cannot allocate memory, it
+    raises `MemoryError`.
     """
 
     def __init__(self, declaration: str):
@@ -290,25 +341,35 @@ class Kernel:
         if not head:
             raise SyntaxError(f"not a declaration of a kernel: {declaration!r}")
         self.name, text, result = head.groups()
-        self._arguments = [_parse_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()]
+        self._arguments = [
+            _parse_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()
+        ]
         numbers = {a.name for a in self._arguments if isinstance(a, _Number) and a.type == "int"}
-        lengths = [name for a in self._arguments if isinstance(a, _Array) for name, _ in a.lengths if name]
+        lengths = [
+            name for a in self._arguments if isinstance(a, _Array) for name, _ in a.lengths if name
+        ]
         self._sizes = [name for name in dict.fromkeys(lengths) if name not in numbers]
         self._variables = list(dict.fromkeys(a.variable for a in self._arguments if a.variable))
         for name in {a.bound for a in self._arguments if a.rule} - {*self._sizes, *numbers}:
             raise SyntaxError(f"{self.name}: {name} is neither a length nor an integer argument")
-        self._result = _NUMBERS[result] if result else None
+        if result:
+            self._result = _NUMBERS[result]
+        else:
+            self._result = None
         self._functions: dict[tuple[np.dtype, ...], Callable] = {}
         if not self._variables:
             self._function(())
         self._is_length = [isinstance(a, _Number) and a.name in lengths for a in self._arguments]
         position: dict[str | None, int] = {a.name: i for i, a in enumerate(self._arguments)}
-        self._rules = [(a, i, a.bound, position.get(a.bound)) for i, a in enumerate(self._arguments) if a.rule]
+        self._rules = [
+            (a, i, a.bound, position.get(a.bound)) for i, a in enumerate(self._arguments) if a.rule
+        ]
         self._checked: dict[tuple, tuple[Callable, dict[str | None, int], list[int]]] = {}
         self.declaration = " ".join(declaration.split())
 
     def __call__(self, *values: Any) -> Any:
-        # Each combination of types and shapes is checked only once, because most calls repeat an earlier combination.
+        # Each combination of types and shapes is checked only once, because most calls repeat an
+        # earlier combination.
         signature: list[Any] = []
         passed = []
         for value, is_length in zip(values, self._is_length, strict=False):
@@ -337,11 +398,14 @@ class Kernel:
     def _check_and_call(self, values: tuple[Any, ...], signature: tuple | None = None) -> Any:
         """Check all arguments, store their types and shapes as ``signature`` if they are valid, and call the kernel."""
         if len(values) != len(self._arguments):
-            raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, got {len(values)}")
+            raise TypeError(
+                f"{self.name} takes {len(self._arguments)} arguments, got {len(values)}"
+            )
         sizes: Sizes = {None: 0}
         types: dict[str, np.dtype] = {}
         passed = [
-            argument.convert(value, sizes, types) for argument, value in zip(self._arguments, values, strict=True)
+            argument.convert(value, sizes, types)
+            for argument, value in zip(self._arguments, values, strict=True)
         ]
         for argument, i, name, _ in self._rules:
             argument.check(values[i], sizes.get(name, 0))
@@ -356,10 +420,12 @@ class Kernel:
 
     def _run(self, function: Callable, leading: list[int], passed: list[Any]) -> Any:
         if self._result is None:
-            failed, result = function(*leading, *passed), None
+            failed = function(*leading, *passed)
+            result = None
         else:
             place = self._result()
-            failed, result = function(*leading, *passed, ctypes.byref(place)), place.value
+            failed = function(*leading, *passed, ctypes.byref(place))
+            result = place.value
         if failed:
             raise MemoryError(f"not enough memory for the temporary arrays of {self.name}")
         return result

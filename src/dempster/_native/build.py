@@ -3,13 +3,14 @@
     python src/dempster/_native/build.py                       compile changed files
     python src/dempster/_native/build.py --sanitize FOLDER     compile with address and undefined-behavior sanitizers
 
-The build hook of the package calls this module during installation. It imports only the standard library, because it
-runs before any dependency is installed.
+The build hook of the package calls this module during installation. It imports only the standard
+library, because it runs before any dependency is installed.
 
-The compiler is the value of the environment variable ``CC``, the C compiler of the system, or that of the Python
-package ``ziglang``, in this order. A wheel for x86-64 contains two libraries, one for SSE4.2 and one for AVX2, and the
-fastest one that the processor supports is loaded. In a checkout, only this one is compiled. Both give the same results
-to the last bit, because products and sums are never fused or reordered (``-ffp-contract=off``, no fast-math).
+The compiler is the value of the environment variable ``CC``, the C compiler of the system, or that
+of the Python package ``ziglang``, in this order. A wheel for x86-64 contains two libraries, one for
+SSE4.2 and one for AVX2, and the fastest one that the processor supports is loaded. In a checkout,
+only this one is compiled. Both give the same results to the last bit, because products and sums are
+never fused or reordered (``-ffp-contract=off``, no fast-math).
 """
 
 from __future__ import annotations
@@ -34,12 +35,27 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
 CACHE = PACKAGE.parents[1] / "build" / "kernels"  # object files of a checkout
 
-# errno and floating-point traps can be disabled without changing the results, because no code uses them.
-FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+# errno and floating-point traps can be disabled without changing the results, because no code uses
+# them.
+FLAGS = [
+    "-std=c11",
+    "-O3",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+]
 WARNINGS = ["-Wall", "-Wextra", "-Wvla"]
-SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZE = [
+    "-O1",
+    "-g",
+    "-fno-omit-frame-pointer",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+]
 
-# Flags for the x86-64 levels v2 and v3. Older compilers do not accept the flags -march=x86-64-v2 and -v3.
+# Flags for the x86-64 levels v2 and v3. Older compilers do not accept the flags -march=x86-64-v2
+# and -v3.
 BASELINE = ["-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16"]
 AVX2 = [*BASELINE, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mfma", "-mf16c", "-mlzcnt", "-mmovbe"]
 
@@ -58,7 +74,15 @@ class Compiler:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "trial.c")
             source.write_text(_TRIAL)
-            command = [*self.command, "-shared", "-fPIC", str(source), "-o", str(Path(folder, "trial.so")), "-lm"]
+            command = [
+                *self.command,
+                "-shared",
+                "-fPIC",
+                str(source),
+                "-o",
+                str(Path(folder, "trial.so")),
+                "-lm",
+            ]
             try:
                 return subprocess.run(command, capture_output=True, timeout=120).returncode == 0
             except (OSError, subprocess.TimeoutExpired):
@@ -67,7 +91,10 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Target:
-    """Platform for which the library is compiled; ``triple`` is its name in zig (None for this machine)."""
+    """Platform for which the library is compiled.
+
+    ``triple`` is its name in zig (None for this machine).
+    """
 
     system: str  # "linux", "darwin", "win32"
     machine: str  # "x86_64", "arm64", "aarch64", ...
@@ -96,8 +123,14 @@ TARGETS = {
 
 
 def library_names(target: Target) -> list[str]:
-    """Return the file names of the libraries for a target; the first one supports all processors."""
-    kinds = ["kernels", "kernels-avx2"] if target.machine == "x86_64" else ["kernels"]
+    """Return the file names of the libraries for a target.
+
+    The first one supports all processors.
+    """
+    if target.machine == "x86_64":
+        kinds = ["kernels", "kernels-avx2"]
+    else:
+        kinds = ["kernels"]
     return [kind + target.suffix for kind in kinds]
 
 
@@ -109,8 +142,19 @@ def names_here(compiler: Compiler) -> list[str]:
         return names
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         probe = Path(folder, names[0])
-        _run([*_command(compiler, target, probe), "-shared", str(HERE / "library.c"), "-o", str(probe), "-lm"])
-        return names[1:] if ctypes.CDLL(str(probe)).library_has_avx2() else names[:1]
+        _run(
+            [
+                *_command(compiler, target, probe),
+                "-shared",
+                str(HERE / "library.c"),
+                "-o",
+                str(probe),
+                "-lm",
+            ]
+        )
+        if ctypes.CDLL(str(probe)).library_has_avx2():
+            return names[1:]
+        return names[:1]
 
 
 def machine_compiler() -> Compiler | None:
@@ -123,12 +167,17 @@ def machine_compiler() -> Compiler | None:
 
 def find_compiler(cross: bool = False) -> Compiler:
     """Return the system's C compiler, or zig if there is none or if ``cross`` (to compile for other platforms)."""
-    compiler = None if cross else machine_compiler()
+    if cross:
+        compiler = None
+    else:
+        compiler = machine_compiler()
     if compiler:
         return compiler
     if importlib.util.find_spec("ziglang"):
         return Compiler((sys.executable, "-m", "ziglang", "cc"), zig=True)
-    raise RuntimeError("no C compiler found: install gcc or clang, set CC, or run `pip install ziglang`")
+    raise RuntimeError(
+        "no C compiler found: install gcc or clang, set CC, or run `pip install ziglang`"
+    )
 
 
 def sources() -> list[Path]:
@@ -142,7 +191,9 @@ def headers() -> list[Path]:
 def fingerprint() -> str | None:
     """Return a hash of all C sources, or None if there are none (in an installed wheel)."""
     files = [*sources(), *headers()]
-    return _hash(*(file.read_bytes() for file in files)) if files else None
+    if files:
+        return _hash(*(file.read_bytes() for file in files))
+    return None
 
 
 def is_current() -> bool:
@@ -178,7 +229,9 @@ def build(
         objects = cache or Path(scratch)
         objects.mkdir(parents=True, exist_ok=True)
         commands = [[*_command(compiler, target, library), *extra] for library in libraries]
-        compiled = [pool.map(lambda s, c=command: _object(c, s, objects), sources()) for command in commands]
+        compiled = [
+            pool.map(lambda s, c=command: _object(c, s, objects), sources()) for command in commands
+        ]
         for library, command, parts in zip(libraries, commands, compiled, strict=True):
             linked = Path(scratch, library.name)
             _run([*command, "-shared", *map(str, parts), "-o", str(linked), "-lm"])
@@ -196,7 +249,13 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
         command.append(f"-mmacosx-version-min={MACOS}")
     faster = library.stem.endswith("avx2")
     if compiler.zig:  # Without -mcpu, zig compiles for the processor on which it runs.
-        kind = ("x86_64_v3" if faster else "x86_64_v2") if target.machine == "x86_64" else "baseline"
+        if target.machine == "x86_64":
+            if faster:
+                kind = "x86_64_v3"
+            else:
+                kind = "x86_64_v2"
+        else:
+            kind = "baseline"
         command += [f"-mcpu={kind}", "-fno-sanitize=all"]
     elif target.machine == "x86_64":
         command += AVX2 if faster else BASELINE
@@ -205,8 +264,13 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     """Return the object file of a source file, compiled unless the sources and flags have not changed."""
-    flags = [*command, f'-DFINGERPRINT="{fingerprint()}"'] if source.parent == HERE else command
-    key = _hash("\0".join(flags).encode(), source.read_bytes(), *(h.read_bytes() for h in headers()))
+    if source.parent == HERE:
+        flags = [*command, f'-DFINGERPRINT="{fingerprint()}"']
+    else:
+        flags = command
+    key = _hash(
+        "\0".join(flags).encode(), source.read_bytes(), *(h.read_bytes() for h in headers())
+    )
     compiled = folder / f"{source.stem}-{key}.o"
     if not compiled.exists():
         partial = folder / f"{compiled.stem}-{os.getpid()}.o"
@@ -232,14 +296,20 @@ def _replace(new: Path, old: Path) -> None:
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"compiling the kernels failed: {shlex.join(command)}\n{done.stdout}{done.stderr}")
+        raise RuntimeError(
+            f"compiling the kernels failed: {shlex.join(command)}\n{done.stdout}{done.stderr}"
+        )
     sys.stderr.write(done.stderr)  # warnings
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of dempster.")
-    parser.add_argument("--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER with sanitizers")
-    parser.add_argument("--targets", action="store_true", help="list the platforms of the wheels and exit")
+    parser.add_argument(
+        "--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER with sanitizers"
+    )
+    parser.add_argument(
+        "--targets", action="store_true", help="list the platforms of the wheels and exit"
+    )
     options = parser.parse_args()
     if options.targets:
         print(*TARGETS, sep="\n")
@@ -247,7 +317,9 @@ def main() -> None:
     folder = options.sanitize
     try:
         if folder:
-            build(folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1])
+            build(
+                folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1]
+            )
         elif not is_current():
             build_here(CACHE)
     except RuntimeError as error:

@@ -27,21 +27,37 @@ from dempster.belief.focal_sets import FocalSets
 SUM_TOLERANCE = 1e-6
 
 
-def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets") -> tuple[int, ...]:
-    """Return the sorted indices, in the frame, of the answers of a set. An answer is given by its name or index."""
+def parse_set(
+    clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
+) -> tuple[int, ...]:
+    """Return the sorted indices, in the frame, of the answers of a set.
+
+    An answer is given by its name or index.
+    """
     where = {name: k for k, name in enumerate(frame)}
-    may_be_index = not any(isinstance(name, Number) for name in frame)  # If False, integers are names.
-    members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
-    if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
-        members = list(members[0]) if all(letter in where for letter in members[0]) else members
+    # If False, integers are names.
+    may_be_index = not any(isinstance(name, Number) for name in frame)
+    if isinstance(clusters, tuple | list | set | frozenset | range):
+        members = list(clusters)
+    else:
+        members = [clusters]
+    is_unknown_text = len(members) == 1 and isinstance(members[0], str) and members[0] not in where
+    if is_unknown_text and all(letter in where for letter in members[0]):
+        members = list(members[0])
     indices = set()
     for member in members:
-        if hashable.test(member) and member in where and are_labels_equal(member, frame[where[member]]):
+        if (
+            hashable.test(member)
+            and member in where
+            and are_labels_equal(member, frame[where[member]])
+        ):
             indices.add(where[member])
         elif may_be_index and is_integer(member) and 0 <= int(member) < len(frame):
             indices.add(int(member))
         else:
-            raise InvalidParameterError(argument, must=f"contain answers of the frame {frame}", value=member)
+            raise InvalidParameterError(
+                argument, must=f"contain answers of the frame {frame}", value=member
+            )
     return tuple(sorted(indices))
 
 
@@ -81,14 +97,17 @@ def set_rows(sets: list[Any], frame: tuple[Hashable, ...], name: str) -> np.ndar
 def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
     """Sort the columns of a table into the order of the sets, if all columns have the names of sets.
 
-    Otherwise return ``masses`` unchanged, after checking that no column has the name of a set at another position.
+    Otherwise return ``masses`` unchanged, after checking that no column has the name of a set at
+    another position.
     """
     columns = column_names(masses)
     if columns is None or len(columns) != len(focal_sets):
         return masses
     names = focal_sets.names(frame)
     if columns == names or set(columns) == set(names):
-        return masses if columns == names else masses[names]
+        if columns == names:
+            return masses
+        return masses[names]
     for column, name in zip(columns, names, strict=True):
         if column != name and column in names:
             raise InvalidParameterError(
@@ -101,43 +120,68 @@ def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, .
 
 def rounding_tolerance(masses: Array) -> float:
     """Return the largest absolute value of a mass that is regarded as a rounding error."""
-    return 1e-6 if precision_of(masses) == np.float32 else 1e-10
+    if precision_of(masses) == np.float32:
+        return 1e-6
+    return 1e-10
 
 
 def validate_masses(masses: Any, f: int) -> Array:
-    """Validate masses; return them without negative values and with rows that sum to one, shape (n, f)."""
-    values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
+    """Validate masses.
+
+    Return them without negative values and with rows that sum to one, shape (n, f).
+    """
+    values: Array = (
+        real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
+    )
     if values.ndim == 1:
-        values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
+        if len(values) in (0, f):
+            values = values.reshape(len(values) // f, f)
+        else:
+            values = values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
-        raise InvalidParameterError("masses", must=f"have shape (n, {f}), one column per focal set, got {values.shape}")
+        raise InvalidParameterError(
+            "masses", must=f"have shape (n, {f}), one column per focal set, got {values.shape}"
+        )
     total = values.sum(axis=1)
     library = library_of(values)
     if not library.isfinite(total).all():
         raise InvalidParameterError("masses", must="be finite, got NaN or infinite values")
     if len(values) and values.min() < -rounding_tolerance(values):
         row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
-        raise InvalidParameterError("masses", must=f"not be negative, got {values[row].min():.3g} in row {row}")
+        raise InvalidParameterError(
+            "masses", must=f"not be negative, got {values[row].min():.3g} in row {row}"
+        )
     if (abs(total - 1) > (1e-5 if values.dtype == library.float32 else SUM_TOLERANCE)).any():
         row = int(abs(total - 1).argmax())
-        raise InvalidParameterError("masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}")
-    values = values.clamp(min=0) if is_tensor(values) else np.maximum(values, 0)
+        raise InvalidParameterError(
+            "masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}"
+        )
+    if is_tensor(values):
+        values = values.clamp(min=0)
+    else:
+        values = np.maximum(values, 0)
     return values / values.sum(axis=1, keepdims=True)
 
 
 def validate_index(index: Any, n: int) -> Any:
     """Return the row names ``index``, or raise an error if it does not contain n hashable names."""
     is_list = hasattr(index, "__len__") and not isinstance(index, str | Set | Mapping)
-    count = len(index) if is_list and getattr(index, "ndim", 1) == 1 else None
+    if is_list and getattr(index, "ndim", 1) == 1:
+        count = len(index)
+    else:
+        count = None
     if count != n:
         raise InvalidParameterError(
-            "index", must=f"contain one name per row ({n}), got {format_value(index) if count is None else count}"
+            "index",
+            must=f"contain one name per row ({n}), got {format_value(index) if count is None else count}",
         )
     if isinstance(index, list | tuple | np.ndarray):
         try:
             set(index)
         except Exception as error:
-            raise InvalidParameterError("index", must="contain a hashable name for each row", value=index) from error
+            raise InvalidParameterError(
+                "index", must="contain a hashable name for each row", value=index
+            ) from error
     return index
 
 
@@ -156,17 +200,25 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
     if array.dtype == bool and len(array) != n:
         raise IndexError(f"a Boolean mask must have length {n}, got {len(array)}")
     if array.dtype != bool and not (-n <= int(array.min()) and int(array.max()) < n):
-        raise IndexError(f"rows must be indices of {n} mass functions, got {array.min()} to {array.max()}")
+        raise IndexError(
+            f"rows must be indices of {n} mass functions, got {array.min()} to {array.max()}"
+        )
     return array
 
 
-def validate_frame(frame: Iterable[Hashable] | None, c: int, argument: str = "frame") -> tuple[Hashable, ...]:
+def validate_frame(
+    frame: Iterable[Hashable] | None, c: int, argument: str = "frame"
+) -> tuple[Hashable, ...]:
     """Return the names of the c answers as a tuple, by default 0, ..., c - 1."""
     if frame is None:
         return tuple(range(c))
-    names = tuple(frame if isinstance(frame, str) else as_list(frame, argument, f"{c} different names"))
+    names = tuple(
+        frame if isinstance(frame, str) else as_list(frame, argument, f"{c} different names")
+    )
     if not all(map(hashable.test, names)):
-        raise InvalidParameterError(argument, must="contain hashable names (text, numbers, tuples)", value=names)
+        raise InvalidParameterError(
+            argument, must="contain hashable names (text, numbers, tuples)", value=names
+        )
     if len(names) != c or len(set(names)) != len(names):
         raise InvalidParameterError(argument, must=f"contain {c} different names", value=names)
     return names
@@ -174,14 +226,21 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int, argument: str = "fr
 
 def parse_frame(frame: Any, argument: str = "frame") -> tuple[Hashable, ...]:
     """Return the names of any number of answers as a tuple; the letters of a string are names."""
-    names = list(frame) if isinstance(frame, str) else as_list(frame, argument, "names of answers")
+    if isinstance(frame, str):
+        names = list(frame)
+    else:
+        names = as_list(frame, argument, "names of answers")
     return validate_frame(names, len(names), argument)
 
 
 def validate_probabilities(values: Any, name: str, *, sum_to_one: bool = False) -> np.ndarray:
     """Return the values as an array of shape (n, c), or raise an error if they are outside [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
-    if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
+    if (
+        values.ndim != 2
+        or values.size == 0
+        or not np.all((values >= -1e-12) & (values <= 1 + 1e-12))
+    ):
         raise InvalidParameterError(
             name, must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}"
         )

@@ -1,8 +1,8 @@
 """Combination and discounting of mass functions.
 
-Every rule combines all sources of evidence at once, because some rules (Yager, Dubois-Prade, PCR6) are not associative.
-A source of evidence is an array of masses with its family of focal sets. `MassFunctions.combine` and
-`MassFunctions.discount` validate the arguments.
+Every rule combines all sources of evidence at once, because some rules (Yager, Dubois-Prade, PCR6)
+are not associative. A source of evidence is an array of masses with its family of focal sets.
+`MassFunctions.combine` and `MassFunctions.discount` validate the arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, cast_like, divide, is_tensor, library_of, precision_of, to_device_of, to_host, zeros
+from dempster._arrays import (
+    Array,
+    cast_like,
+    divide,
+    is_tensor,
+    library_of,
+    precision_of,
+    to_device_of,
+    to_host,
+    zeros,
+)
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
@@ -35,21 +45,32 @@ Source = tuple[Array, FocalSets]
 
 
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
-    """Combine sources of n mass functions each. A source with one mass function is repeated for every row."""
+    """Combine sources of n mass functions each.
+
+    A source with one mass function is repeated for every row.
+    """
     check_choice(rule, "rule", RULES)
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
     if not {1, n}.issuperset(lengths):
-        raise InvalidInputError(f"the sources must contain the same number of mass functions (or one), got {lengths}")
+        raise InvalidInputError(
+            f"the sources must contain the same number of mass functions (or one), got {lengths}"
+        )
     library = library_of(sources[0][0])
     sources = unify_tensors(sources)
-    spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
-    return _on_host(spread, rule) if library is not np and rule in _ON_HOST else RULES[rule](spread)
+    spread = [
+        (library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources
+    ]
+    if library is not np and rule in _ON_HOST:
+        return _on_host(spread, rule)
+    return RULES[rule](spread)
 
 
 def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
     """Convert the masses to the highest precision among them, or raise an error if they are on different devices."""
-    devices = {str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources}
+    devices = {
+        str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources
+    }
     if len(devices) > 1:
         raise InvalidInputError(
             f"the mass functions must be on the same device, got {' and '.join(sorted(devices))}; move the tensors to "
@@ -64,7 +85,9 @@ def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
 def _on_host(sources: Sequence[Source], rule: str) -> Source:
     """Apply a rule to tensors by converting them to NumPy arrays, without gradients."""
     if any(masses.requires_grad for masses, _ in sources):
-        raise InvalidInputError(f"rule={rule!r} has no gradient; detach() the masses, or use another rule")
+        raise InvalidInputError(
+            f"rule={rule!r} has no gradient; detach() the masses, or use another rule"
+        )
     masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
     return to_device_of(masses, sources[0][0]), family
 
@@ -73,13 +96,16 @@ def _blocks(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK_ROWS) for start in range(0, n, _BLOCK_ROWS)]
 
 
-# ---- joining focal sets pair by pair --------------------------------------------------------------------------------
+# ---- joining focal sets pair by pair -------------------------------------------------------------
 
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
-    """Add each product of the masses of sets A and B to the mass of ``join(A, B)``; return the masses and sets."""
+    """Add each product of the masses of sets A and B to the mass of ``join(A, B)``.
+
+    Return the masses and sets.
+    """
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
@@ -100,7 +126,8 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
     target = target.reshape(len(rows_a), len(rows_b))
     out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
     for block in _blocks(len(a)):
-        columns_a, columns_b = np.ascontiguousarray(a[block].T), np.ascontiguousarray(b[block].T)
+        columns_a = np.ascontiguousarray(a[block].T)
+        columns_b = np.ascontiguousarray(b[block].T)
         total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
         scratch = np.empty_like(total[0])
         for i in range(len(rows_a)):
@@ -111,18 +138,25 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
 
 
 def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
-    """Sum the products of masses over the pairs of columns with the same target; return an (n, n_sets) tensor."""
-    torch, where = library_of(a), to_device_of(target, a)
+    """Sum the products of masses over the pairs of columns with the same target.
+
+    Return an (n, n_sets) tensor.
+    """
+    torch = library_of(a)
+    where = to_device_of(target, a)
     size = max(1, _TENSOR_CELLS // len(target))
     parts = []
     for start in range(0, max(len(a), 1), size):
-        products = torch.einsum("if,ig->ifg", a[start : start + size], b[start : start + size]).flatten(1)
+        products = torch.einsum(
+            "if,ig->ifg", a[start : start + size], b[start : start + size]
+        ).flatten(1)
         parts.append(products.new_zeros((len(products), n_sets)).index_add(1, where, products))
     return torch.cat(parts)
 
 
 def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
-    masses, rows = sources[0][0], sources[0][1].membership
+    masses = sources[0][0]
+    rows = sources[0][1].membership
     for other, family in sources[1:]:
         masses, rows = _join(masses, rows, other, family.membership, join)
     return transforms.sort_sets(masses, rows)
@@ -145,7 +179,9 @@ def _check_power_set(n: int, c: int) -> None:
             f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use another rule or a "
             "smaller frame"
         )
-    check_memory(4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once")
+    check_memory(
+        4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once"
+    )
 
 
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
@@ -154,7 +190,7 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
     return c <= _MAX_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
 
-# ---- the rules ------------------------------------------------------------------------------------------------------
+# ---- the rules -----------------------------------------------------------------------------------
 
 
 def _conjunctive(sources: Sequence[Source]) -> Source:
@@ -174,11 +210,18 @@ def _disjunctive(sources: Sequence[Source]) -> Source:
 
 
 def _dempster(sources: Sequence[Source]) -> Source:
-    """Apply Dempster's rule, the normalized conjunctive rule (Shafer, 1976); raise an error if the conflict is 1."""
+    """Apply Dempster's rule, the normalized conjunctive rule (Shafer, 1976).
+
+    Raise an error if the conflict is 1.
+    """
     masses, family = _conjunctive(sources)
     if family.empty_index is None:
         return masses, family
-    masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
+    if len(family) == 1:
+        masses, family = _with_omega(masses, family)
+    else:
+        masses = masses
+        family = family
     rest, family = _drop_empty(masses, family)
     agreement = rest.sum(axis=1)
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
@@ -189,12 +232,18 @@ def _dempster(sources: Sequence[Source]) -> Source:
             "rule='dubois_prade' or 'yager'"
         )
     if (agreement < 1e-12).any():
-        warnings.warn("the conflict in Dempster's rule is close to 1; the result has few correct digits", stacklevel=4)
+        warnings.warn(
+            "the conflict in Dempster's rule is close to 1; the result has few correct digits",
+            stacklevel=4,
+        )
     return rest / agreement[:, None], family
 
 
 def remove_empty(masses: Array, family: FocalSets) -> Source:
-    """Divide the masses of the nonempty sets by their sum; a row with all mass on the empty set becomes vacuous."""
+    """Divide the masses of the nonempty sets by their sum.
+
+    A row with all mass on the empty set becomes vacuous.
+    """
     empty = family.empty_index
     if empty is None:
         return masses, family
@@ -240,7 +289,8 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
         return sources[0]
     c = sources[0][1].n_clusters
     # A membership row has c columns for the intersection, then c columns for the union.
-    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)
+    masses = sources[0][0]
+    rows = np.tile(sources[0][1].membership, 2)
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
@@ -259,25 +309,34 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     """Divide each conflicting product among its sets in proportion to their masses (PCR6; Martin and Osswald, 2006)."""
     for masses, family in sources:
         if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
-            raise InvalidInputError("rule='pcr6' does not allow mass on the empty set; normalize the mass functions")
+            raise InvalidInputError(
+                "rule='pcr6' does not allow mass on the empty set; normalize the mass functions"
+            )
     families = [family for _, family in sources]
     n_tuples = prod(len(family) for family in families)
     if n_tuples > _MAX_TUPLES:
-        raise InvalidInputError(f"rule='pcr6' needs {n_tuples:,} tuples of focal sets, more than {_MAX_TUPLES:,}")
+        raise InvalidInputError(
+            f"rule='pcr6' needs {n_tuples:,} tuples of focal sets, more than {_MAX_TUPLES:,}"
+        )
     choices = list(product(*(range(len(family)) for family in families)))
     both = np.array(
-        [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
+        [
+            np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)])
+            for choice in choices
+        ]
     )
     wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
     wider = FocalSets(wider.membership[wider.cardinality > 0])
     target = wider.find(both)  # The index is -1 if the intersection is empty.
     position = [wider.find(family.membership) for family in families]
     dtype = np.result_type(*(masses for masses, _ in sources))
-    out, tiny = np.empty((len(sources[0][0]), len(wider)), dtype=dtype), np.finfo(dtype).tiny
+    out = np.empty((len(sources[0][0]), len(wider)), dtype=dtype)
+    tiny = np.finfo(dtype).tiny
     for rows in _blocks(len(out)):
         columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
         total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
-        share, sums = np.empty_like(total[0]), np.empty_like(total[0])
+        share = np.empty_like(total[0])
+        sums = np.empty_like(total[0])
         for choice, where in zip(choices, target, strict=True):
             parts = [column[k] for column, k in zip(columns, choice, strict=True)]
             share[:] = parts[0]
@@ -289,7 +348,8 @@ def _pcr6(sources: Sequence[Source]) -> Source:
             sums[:] = parts[0]
             for part in parts[1:]:
                 sums += part
-            share /= np.maximum(sums, tiny, out=sums)  # If all masses are zero, their product is zero, too.
+            # If all masses are zero, their product is zero, too.
+            share /= np.maximum(sums, tiny, out=sums)
             for own, k, part in zip(position, choice, parts, strict=True):
                 if own[k] >= 0:  # The index of the empty set, which has no mass, is -1.
                     total[own[k]] += np.multiply(part, share, out=sums)
@@ -310,24 +370,34 @@ def _average(sources: Sequence[Source]) -> Source:
 def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     """Combine dependent sources by the cautious rule or, if ``complemented``, by the bold rule (Denoeux, 2008).
 
-    The cautious rule takes the minimum of the conjunctive weights w of the sources for every set (see
-    `transforms.mass_to_conjunctive_weights`). The bold rule applies the cautious rule to the complements of all sets.
-    The minimum of w is computed as the maximum of -ln w.
+    The cautious rule takes the minimum of the conjunctive weights w of the sources for every set
+    (see `transforms.mass_to_conjunctive_weights`). The bold rule applies the cautious rule to the
+    complements of all sets. The minimum of w is computed as the maximum of -ln w.
     """
     needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
     if not complemented:
         needed = "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
     for masses, family in sources:
-        column = family.empty_index if complemented else family.omega_index
+        if complemented:
+            column = family.empty_index
+        else:
+            column = family.omega_index
         if column is None or not np.all(masses[:, column] > 0):
             raise InvalidInputError(needed)
     c = sources[0][1].n_clusters
     _check_power_set(len(sources[0][0]), c)
-    flip = (1 << c) - 1 if complemented else 0  # XOR with this number maps the code of a set to that of its complement.
+    # XOR with this number maps the code of a set to that of its complement.
+    if complemented:
+        flip = (1 << c) - 1
+    else:
+        flip = 0
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
     for rows in _blocks(len(out)):
-        largest = reduce(np.maximum, (_minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources))
+        largest = reduce(
+            np.maximum,
+            (_minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources),
+        )
         transforms.sweep_columns(largest, 0, 1)
         commonality = np.exp(largest - largest[0])
         transforms.sweep_columns(commonality, 0, -1)
@@ -336,7 +406,10 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
 
 
 def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """Return -ln w, shape (2^c, n), for the conjunctive weights w of n mass functions; the frame has value 0."""
+    """Return -ln w, shape (2^c, n), for the conjunctive weights w of n mass functions.
+
+    The frame has value 0.
+    """
     columns = np.zeros((1 << c, len(masses)))
     columns[codes] = masses.T
     transforms.sweep_columns(columns, 0, 1)
@@ -360,7 +433,7 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 }
 
 
-# ---- discounting ----------------------------------------------------------------------------------------------------
+# ---- discounting ---------------------------------------------------------------------------------
 
 
 def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
@@ -375,7 +448,10 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
             "or set, use a mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
-    keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
+    if has_gradient:
+        keep = (1 - rates).to(masses)
+    else:
+        keep = cast_like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
     out, wider = _with_omega(masses * keep[:, None], family)
     out[:, wider.omega_index] += 1 - keep
@@ -383,20 +459,28 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
 
 
 def validate_contexts(
-    rate: Any, contexts: Any, n_answers: int, membership_rows: Callable[[Any], tuple[np.ndarray, bool]]
+    rate: Any,
+    contexts: Any,
+    n_answers: int,
+    membership_rows: Callable[[Any], tuple[np.ndarray, bool]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the membership array of the l contexts, shape (l, c), and their rates, shape (l,)."""
     if isinstance(rate, Mapping):
         if contexts is not None:
-            raise InvalidParameterError("contexts", must="be None when rate is a mapping {set: rate}")
-        contexts, rate = list(rate), list(rate.values())
+            raise InvalidParameterError(
+                "contexts", must="be None when rate is a mapping {set: rate}"
+            )
+        contexts = list(rate)
+        rate = list(rate.values())
     if isinstance(contexts, str):
         if contexts != "answers":
             raise InvalidParameterError("contexts", "'answers' or a list of sets", contexts)
         rows = np.eye(n_answers, dtype=bool)
     else:
         try:
-            rows = membership_rows(list(contexts) if isinstance(contexts, tuple) else contexts)[0].astype(bool)
+            rows = membership_rows(list(contexts) if isinstance(contexts, tuple) else contexts)[
+                0
+            ].astype(bool)
         except ValueError as error:
             raise InvalidParameterError("contexts", must=f"be sets of answers: {error}") from error
     if len({row.tobytes() for row in rows}) < len(rows):
@@ -406,18 +490,21 @@ def validate_contexts(
     rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.shape != (len(rows),):
         raise InvalidParameterError(
-            "rate", must=f"contain {len(rows)} numbers, one for each context, got shape {rates.shape}"
+            "rate",
+            must=f"contain {len(rows)} numbers, one for each context, got shape {rates.shape}",
         )
     _check_rates(rates)
     return rows, rates
 
 
-def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray) -> Source:
+def discount_contexts(
+    masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray
+) -> Source:
     """Apply contextual discounting (Mercier, Quost and Denoeux, 2008).
 
-    For each context A, the mass of every set B is multiplied by 1 - rate(A), and the rest is moved to the union of A
-    and B. This is a linear map of the masses, the same for all rows. The sparse matrices of all contexts are therefore
-    multiplied first.
+    For each context A, the mass of every set B is multiplied by 1 - rate(A), and the rest is moved
+    to the union of A and B. This is a linear map of the masses, the same for all rows. The sparse
+    matrices of all contexts are therefore multiplied first.
     """
     from scipy import sparse
 
@@ -427,8 +514,11 @@ def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, ra
         if rate > 0:
             kept, target = unique_sets(np.vstack([rows, rows | context]))
             shares = np.repeat([1 - rate, rate], len(rows))
-            step = sparse.coo_matrix((shares, (np.tile(np.arange(len(rows)), 2), target)), (len(rows), len(kept)))
-            moves, rows = moves @ step.tocsr(), kept
+            step = sparse.coo_matrix(
+                (shares, (np.tile(np.arange(len(rows)), 2), target)), (len(rows), len(kept))
+            )
+            moves = moves @ step.tocsr()
+            rows = kept
             _check_sets(len(masses), len(rows), len(contexts))
     reached = np.flatnonzero(np.asarray(moves.sum(axis=0)).ravel() > 0)
     wider = FocalSets(rows[reached])
@@ -442,7 +532,9 @@ def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, ra
 def _check_sets(n: int, f: int, n_contexts: int) -> None:
     advice = f"use fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
     if f > _MAX_SETS:
-        raise InvalidInputError(f"contextual discounting gives a family of more than {_MAX_SETS:,} sets; {advice}")
+        raise InvalidInputError(
+            f"contextual discounting gives a family of more than {_MAX_SETS:,} sets; {advice}"
+        )
     check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 
 

@@ -1,8 +1,8 @@
 """Decision rules for mass functions, which choose an act (a class, a set of classes or rejection).
 
-A loss matrix has a row for every class and a column for every act. For a normalized mass function, each act has a
-lower, an upper and a pignistic expected loss. The rules differ in the expected loss that they minimize (Denoeux, 2019,
-"Decision-making with belief functions: a review").
+A loss matrix has a row for every class and a column for every act. For a normalized mass function,
+each act has a lower, an upper and a pignistic expected loss. The rules differ in the expected loss
+that they minimize (Denoeux, 2019, "Decision-making with belief functions: a review").
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _MAX_LOSSES = 100_000_000  # Maximum total number of losses of candidate sets.
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
-def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
+def decide(
+    masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
+) -> Array:
     """Choose acts for normalized masses; see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
     check(optimism, "optimism", real(0, 1))
@@ -33,21 +35,37 @@ def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: flo
     table = validate_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:
-            raise InvalidParameterError("reject", f"None for rule={rule!r}, which keeps several acts", reject)
-        keep = _find_undominated if rule == "interval_dominance" else _find_maximal
+            raise InvalidParameterError(
+                "reject", f"None for rule={rule!r}, which keeps several acts", reject
+            )
+        if rule == "interval_dominance":
+            keep = _find_undominated
+        else:
+            keep = _find_maximal
         return keep(masses, family, table)
     return _choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
 
 
 def decide_sets(
-    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
+    masses: Array,
+    family: FocalSets,
+    tolerance: float,
+    rule: str,
+    optimism: float,
+    max_size: int | None,
 ) -> Array:
     """Choose sets of answers for normalized masses; see `MassFunctions.decide_sets`."""
     check(tolerance, "tolerance", real(0.5, 1))
     check(optimism, "optimism", real(0, 1))
     check_choice(rule, "rule", SINGLE_RULES)
     c = family.n_clusters
-    size = (2 if c > 8 else c) if max_size is None else max_size
+    if max_size is None:
+        if c > 8:
+            size = 2
+        else:
+            size = c
+    else:
+        size = max_size
     check(size, "max_size", integer(1))
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
     if count * len(family) > _MAX_LOSSES:
@@ -56,31 +74,43 @@ def decide_sets(
             f"than {_MAX_LOSSES:,} losses; use a smaller max_size"
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
-    # A set S that contains the true answer has the utility g_1(|S|). This is the first weight of the maximum-entropy
-    # ordered weighted average of |S| values with the given tolerance (Ma and Denoeux, 2021), which is 1 for a singleton
-    # and smaller for larger sets. In a tie the smaller set is chosen, then the set with the lower index.
+    # A set S that contains the true answer has the utility g_1(|S|). This is the first weight of
+    # the maximum-entropy ordered weighted average of |S| values with the given tolerance (Ma and
+    # Denoeux, 2021), which is 1 for a singleton and smaller for larger sets. In a tie the smaller
+    # set is chosen, then the set with the lower index.
     utility = np.array([_largest_weight(int(size), tolerance) for size in candidates.cardinality])
     losses = 1.0 - utility[None, :] * candidates.membership.T
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
     blocks = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
-    acts = [_choose_acts(expected_losses(block, family, losses, rule, optimism), None) for block in blocks]
+    acts = [
+        _choose_acts(expected_losses(block, family, losses, rule, optimism), None)
+        for block in blocks
+    ]
     return look_up(candidates.membership, library_of(masses).concatenate(acts))
 
 
 def validate_losses(losses: Any, c: int) -> np.ndarray:
     """Return the matrix of losses, shape (c, acts) or (c + 1, acts), by default 0-1 losses."""
-    table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
+    if losses is None:
+        table = 1.0 - np.eye(c)
+    else:
+        table = as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
-        raise InvalidParameterError("losses", must=f"have {c} or {c + 1} rows, got shape {table.shape}")
+        raise InvalidParameterError(
+            "losses", must=f"have {c} or {c + 1} rows, got shape {table.shape}"
+        )
     if not np.isfinite(table).all():
         raise InvalidParameterError("losses", must="be finite")
     return table
 
 
-def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
+def expected_losses(
+    masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5
+) -> Array:
     """Return the expected losses that a rule minimizes, shape (n, acts), for normalized masses.
 
-    If ``losses`` has c + 1 rows, the last row is for an unknown class, which only the whole frame contains.
+    If ``losses`` has c + 1 rows, the last row is for an unknown class, which only the whole frame
+    contains.
     """
     check_choice(rule, "rule", SINGLE_RULES)
     check(optimism, "optimism", real(0, 1))
@@ -100,7 +130,9 @@ def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
     """Return the membership array of the focal sets, with a column for the unknown class if losses has c + 1 rows."""
     sets = family.membership
-    return sets if losses.shape[0] == family.n_clusters else np.column_stack([sets, sets.all(axis=1)])
+    if losses.shape[0] == family.n_clusters:
+        return sets
+    return np.column_stack([sets, sets.all(axis=1)])
 
 
 def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +157,8 @@ def _choose_acts(expected: Array, reject: float | None) -> Array:
 def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
     """Return a mask, shape (n, acts), of acts whose lower expected loss is at most the smallest upper expected loss.
 
-    With 0-1 losses, the acts are the classes whose plausibility is at least the largest belief of a single class.
+    With 0-1 losses, the acts are the classes whose plausibility is at least the largest belief of a
+    single class.
     """
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
@@ -135,7 +168,8 @@ def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> A
 def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
     """Return a mask, shape (n, acts), of the maximal acts (Walley, 1991; Denoeux, 2019).
 
-    An act a is maximal if there is no act b such that the lower expectation of loss(a) - loss(b) is positive.
+    An act a is maximal if there is no act b such that the lower expectation of loss(a) - loss(b) is
+    positive.
     """
     sets = _sets_of_states(family, losses)
     kept = zeros((len(masses), losses.shape[1]), masses) == 0
@@ -147,7 +181,9 @@ def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array
 
 def _slack(masses: Array, losses: np.ndarray) -> float:
     """Return a tolerance for the comparison of expected losses, so that rounding errors do not exclude equal acts."""
-    return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
+    return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(
+        1.0, float(np.abs(losses).max())
+    )
 
 
 @cache

@@ -35,8 +35,8 @@ _MAX_CLUSTERS = 1 << 20
 def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
     """Return the edges (k, l), k < l, of the Gabriel graph of points, given their matrix of squared distances.
 
-    An edge connects two points if the ball whose diameter is the segment between them contains no third point j, that
-    is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
+    An edge connects two points if the ball whose diameter is the segment between them contains no
+    third point j, that is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
     """
     S = np.asarray(squared_distances, dtype=float)
     pairs = []
@@ -52,14 +52,15 @@ def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
 class FocalSets:
     """Ordered, immutable family of subsets of a frame of ``n_clusters`` elements.
 
-    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`, `full`, ...) are sorted
-    by cardinality, then lexicographically, so that the empty set is first and the whole frame last. `from_sets` and
-    the constructor keep the given order.
+    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`,
+    `full`, ...) are sorted by cardinality, then lexicographically, so that the empty set is first
+    and the whole frame last. `from_sets` and the constructor keep the given order.
 
     Parameters
     ----------
     membership : array-like of shape (f, c)
-        Boolean array with one row per set. The value is true if the cluster belongs to the set. The rows must differ.
+        Boolean array with one row per set. The value is true if the cluster belongs to the set. The
+        rows must differ.
 
     Examples
     --------
@@ -75,11 +76,14 @@ class FocalSets:
         rows = as_boolean(membership, "membership")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
             raise InvalidParameterError(
-                "membership", must=f"be a 2-D array with at least one set and one cluster, got {rows.shape}"
+                "membership",
+                must=f"be a 2-D array with at least one set and one cluster, got {rows.shape}",
             )
         rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
-            raise InvalidParameterError("membership", must="contain different sets, but one occurs twice")
+            raise InvalidParameterError(
+                "membership", must="contain different sets, but one occurs twice"
+            )
         rows.flags.writeable = False
         self._membership = rows
 
@@ -91,7 +95,7 @@ class FocalSets:
         family._membership = rows
         return family
 
-    # ---- families -------------------------------------------------------------------------------------------------
+    # ---- families --------------------------------------------------------------------------------
 
     @classmethod
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
@@ -109,7 +113,10 @@ class FocalSets:
         FocalSets
         """
         is_plain = type(n_clusters) is int and 1 <= n_clusters <= _FEW_SETS
-        c = n_clusters if is_plain else _check_n_clusters(n_clusters)
+        if is_plain:
+            c = n_clusters
+        else:
+            c = _check_n_clusters(n_clusters)
         if not (isinstance(empty, bool) and isinstance(omega, bool)):
             check_flags(empty=empty, omega=omega)
         if c > _FEW_SETS:
@@ -158,11 +165,16 @@ class FocalSets:
                 "or FocalSets.simple"
             )
         check_flags(empty=empty, omega=omega)
-        largest = c if omega or c == 1 else c - 1
+        if omega or c == 1:
+            largest = c
+        else:
+            largest = c - 1
         return cls.max_cardinality(c, largest, empty=empty, omega=omega)
 
     @classmethod
-    def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    def max_cardinality(
+        cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
         """Return all sets of 1 to ``size`` clusters, by default with the empty set and the whole frame.
 
         Parameters
@@ -200,7 +212,12 @@ class FocalSets:
 
     @classmethod
     def with_pairs(
-        cls, n_clusters: int, pairs: Iterable[Sequence[int]], *, empty: bool = True, omega: bool = True
+        cls,
+        n_clusters: int,
+        pairs: Iterable[Sequence[int]],
+        *,
+        empty: bool = True,
+        omega: bool = True,
     ) -> FocalSets:
         """Return the empty set, the singletons, the given pairs and the whole frame.
 
@@ -223,15 +240,19 @@ class FocalSets:
         _membership_rows(c, sets, "pairs")
         for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
-                raise InvalidParameterError("pairs", must="contain two different clusters in each pair", value=pair)
+                raise InvalidParameterError(
+                    "pairs", must="contain two different clusters in each pair", value=pair
+                )
         return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
 
     @classmethod
-    def neighbors(cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True) -> FocalSets:
+    def neighbors(
+        cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True
+    ) -> FocalSets:
         """Return the empty set, the singletons and the pairs of neighboring clusters.
 
-        Two clusters are neighbors if the ball whose diameter is the segment between their centers contains no third
-        center (the Gabriel graph).
+        Two clusters are neighbors if the ball whose diameter is the segment between their centers
+        contains no third center (the Gabriel graph).
 
         Parameters
         ----------
@@ -299,7 +320,9 @@ class FocalSets:
         return cls(_membership_rows(c, _list_sets(sets, "sets")))
 
     @classmethod
-    def _canonical(cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool) -> FocalSets:
+    def _canonical(
+        cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool
+    ) -> FocalSets:
         check_flags(empty=empty, omega=omega)
         unique = {frozenset(s) for s in sets}
         if empty:
@@ -316,11 +339,12 @@ class FocalSets:
         -------
         FocalSets
         """
-        # If two sets have the same size, the set that contains the first cluster in which they differ comes first.
+        # If two sets have the same size, the set that contains the first cluster in which they
+        # differ comes first.
         keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
         return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
 
-    # ---- reading --------------------------------------------------------------------------------------------------
+    # ---- reading ---------------------------------------------------------------------------------
 
     @property
     def membership(self) -> np.ndarray:
@@ -339,14 +363,20 @@ class FocalSets:
 
     @cached_property
     def conflict(self) -> np.ndarray:
-        """Array of shape (f, f), 1 if two sets are disjoint. The empty set is disjoint from all sets, even itself."""
+        """Array of shape (f, f), 1 if two sets are disjoint.
+
+        The empty set is disjoint from all sets, even itself.
+        """
         self._check_square("the conflict of all pairs of")
         rows = self._membership.astype(float)
         return freeze((rows @ rows.T == 0).astype(float))
 
     @cached_property
     def jaccard(self) -> np.ndarray:
-        """Jaccard indices |A ∩ B| / |A ∪ B| of all pairs of sets, shape (f, f); 1 if both sets are empty."""
+        """Jaccard indices |A ∩ B| / |A ∪ B| of all pairs of sets, shape (f, f).
+
+        1 if both sets are empty.
+        """
         self._check_square("the Jaccard index of all pairs of")
         rows = self._membership.astype(float)
         common = rows @ rows.T
@@ -378,10 +408,17 @@ class FocalSets:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Sets as integers. Bit k is 1 if cluster k belongs to the set (for at most 62 clusters)."""
+        """Sets as integers.
+
+        Bit k is 1 if cluster k belongs to the set (for at most 62 clusters).
+        """
         if self.n_clusters > 62:
-            raise InvalidInputError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
-        return freeze(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
+            raise InvalidInputError(
+                f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead"
+            )
+        return freeze(
+            self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64))
+        )
 
     @cached_property
     def _lookup(self) -> dict[bytes, int]:
@@ -389,7 +426,11 @@ class FocalSets:
 
     def _check_square(self, what: str) -> None:
         f = len(self)
-        check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "use a family of fewer sets, such as FocalSets.pairs")
+        check_memory(
+            3 * 8 * f * f,
+            f"{what} {f:,} sets",
+            "use a family of fewer sets, such as FocalSets.pairs",
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copying and unpickling make the arrays writable, so they are frozen again.
@@ -411,7 +452,9 @@ class FocalSets:
         """
         rows = np.ascontiguousarray(as_boolean(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
-            raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
+            raise InvalidParameterError(
+                "membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}"
+            )
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
@@ -440,8 +483,8 @@ class FocalSets:
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Return the names of the sets as text, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
 
-        If two sets would have the same name, such as {a,b} and the set of the single cluster "a,b", the names of the
-        clusters are quoted.
+        If two sets would have the same name, such as {a,b} and the set of the single cluster "a,b",
+        the names of the clusters are quoted.
 
         Parameters
         ----------
@@ -453,9 +496,14 @@ class FocalSets:
         list of str
         """
         names = range(self.n_clusters) if cluster_names is None else cluster_names
-        labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
+        if isinstance(names, str):
+            labels = [*names]
+        else:
+            labels = as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
-            raise InvalidParameterError("cluster_names", must=f"contain {self.n_clusters} names, got {len(labels)}")
+            raise InvalidParameterError(
+                "cluster_names", must=f"contain {self.n_clusters} names, got {len(labels)}"
+            )
         found = [_set_name(row, labels) for row in self._membership]
         if len(set(found)) < len(found):
             quoted = list(map(repr, names))
@@ -476,10 +524,14 @@ class FocalSets:
         """
         validate_family(other, "other")
         if other.n_clusters != self.n_clusters:
-            raise InvalidParameterError("other", must=f"have {self.n_clusters} clusters, got {other.n_clusters}")
+            raise InvalidParameterError(
+                "other", must=f"have {self.n_clusters} clusters, got {other.n_clusters}"
+            )
         if other == self:
             return self
-        return FocalSets._canonical(self.n_clusters, list(self) + list(other), empty=False, omega=False)
+        return FocalSets._canonical(
+            self.n_clusters, list(self) + list(other), empty=False, omega=False
+        )
 
     def __len__(self) -> int:
         return len(self._membership)
@@ -506,7 +558,9 @@ class FocalSets:
 def _set_name(row: np.ndarray, labels: list[str]) -> str:
     if row.all() and len(row) > 1:
         return "Ω"
-    return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
+    if row.any():
+        return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}"
+    return "∅"
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
@@ -521,7 +575,9 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         number = {key: k for k, key in enumerate(sorted(first))}
-        return rows[[first[key] for key in number]], np.array([number[key] for key in keys], dtype=np.intp)
+        return rows[[first[key] for key in number]], np.array(
+            [number[key] for key in keys], dtype=np.intp
+        )
     packed = np.packbits(rows, axis=1, bitorder="little")
     padded = np.zeros((len(rows), 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -537,7 +593,10 @@ def validate_family(family: Any, name: str) -> FocalSets:
 
 
 def _list_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
-    return [tuple(as_list(s, name, "sets of cluster numbers")) for s in as_list(sets, name, "sets of cluster numbers")]
+    return [
+        tuple(as_list(s, name, "sets of cluster numbers"))
+        for s in as_list(sets, name, "sets of cluster numbers")
+    ]
 
 
 def _check_n_clusters(n_clusters: Any) -> int:
@@ -558,7 +617,8 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
-                    name, must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}"
+                    name,
+                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
                 )
         rows[i, list(clusters)] = True
     return rows
@@ -585,7 +645,8 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
             points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
             raise InvalidParameterError(
-                "centers", must=f"be a finite array of shape (n_clusters, n_features), got {points.shape}"
+                "centers",
+                must=f"be a finite array of shape (n_clusters, n_features), got {points.shape}",
             )
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)
@@ -593,6 +654,7 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
     if not square or not ((squares >= 0) & (squares < np.inf)).all():
         raise InvalidParameterError(
-            "squared_distances", must=f"be a square matrix of nonnegative numbers, got shape {squares.shape}"
+            "squared_distances",
+            must=f"be a square matrix of nonnegative numbers, got shape {squares.shape}",
         )
     return squares

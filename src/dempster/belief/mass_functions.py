@@ -62,24 +62,26 @@ _BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
 _MAX_BELIEFS = 1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
 _MAX_FRAME = 20
-_MAX_TEXT_ROWS, _MAX_TEXT_SETS, _MAX_TEXT_ANSWERS = 5, 6, 8
+_MAX_TEXT_ROWS = 5
+_MAX_TEXT_SETS = 6
+_MAX_TEXT_ANSWERS = 8
 _MAX_HTML_ROWS = 20
 
 
 class MassFunctions:
     """Array of mass functions on the same frame, with one mass function in each row.
 
-    A mass function distributes a total belief of 1 over *sets* of possible answers. Mass on a single answer supports
-    this answer, mass on a set of several answers expresses ignorance about which of them is right, and mass on the
-    empty set means that no answer is right.
+    A mass function distributes a total belief of 1 over *sets* of possible answers. Mass on a
+    single answer supports this answer, mass on a set of several answers expresses ignorance about
+    which of them is right, and mass on the empty set means that no answer is right.
 
     Parameters
     ----------
     masses : array-like of shape (n, f)
-        Nonnegative masses whose rows sum to one. Rounding errors (masses above -1e-10, sums within 1e-6 of one) are
-        corrected, larger errors raise an exception. Masses of type float32 keep this type. The columns of a table
-        may have the names of the sets in any order. If the masses are a torch tensor, all results are tensors on its
-        device, with gradients.
+        Nonnegative masses whose rows sum to one. Rounding errors (masses above -1e-10, sums within
+        1e-6 of one) are corrected, larger errors raise an exception. Masses of type float32 keep
+        this type. The columns of a table may have the names of the sets in any order. If the masses
+        are a torch tensor, all results are tensors on its device, with gradients.
     focal_sets : FocalSets
         Focal sets of the columns of ``masses``.
     index : sequence of length n, optional
@@ -117,26 +119,35 @@ class MassFunctions:
         frame: Sequence[Hashable] | None = None,
     ):
         if isinstance(masses, MassFunctions):
-            focal_sets = masses.focal_sets if focal_sets is None else focal_sets
-            index = masses.index if index is None else index
-            frame = masses.frame if frame is None else frame
+            if focal_sets is None:
+                focal_sets = masses.focal_sets
+            if index is None:
+                index = masses.index
+            if frame is None:
+                frame = masses.frame
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
             raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
         names = validate_frame(frame, focal_sets.n_clusters)
-        index = table_names(masses)["index"] if index is None else index
+        if index is None:
+            index = table_names(masses)["index"]
         masses = reorder_columns(masses, focal_sets, names)
         self._set(validate_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
         self._masses = freeze(masses)
         self.focal_sets = focal_sets
-        self.index = None if index is None else validate_index(index, len(masses))
+        if index is None:
+            self.index = None
+        else:
+            self.index = validate_index(index, len(masses))
         c = focal_sets.n_clusters
         self.frame: tuple[Any, ...] = tuple(range(c)) if frame is None else validate_frame(frame, c)
 
     @classmethod
-    def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
+    def unchecked(
+        cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more
+    ) -> Self:
         """Create mass functions from valid masses without validation or copy.
 
         Parameters
@@ -167,7 +178,7 @@ class MassFunctions:
         for value in state.values():
             freeze(value)
 
-    # ---- constructors ---------------------------------------------------------------------------------------------
+    # ---- constructors ----------------------------------------------------------------------------
 
     @classmethod
     def from_dict(
@@ -181,8 +192,8 @@ class MassFunctions:
         Parameters
         ----------
         masses : mapping {set: mass}, or sequence of mappings
-            Masses of one row, or of each row. A set is a tuple or frozenset of names of the frame, a single name, or
-            ``()`` for the empty set.
+            Masses of one row, or of each row. A set is a tuple or frozenset of names of the frame,
+            a single name, or ``()`` for the empty set.
         frame : sequence of length c
             Names of the answers.
         index : sequence of length n, optional
@@ -194,15 +205,24 @@ class MassFunctions:
             A `CredalPartition` if the method is called on that class.
         """
         names = parse_frame(frame)
-        rows = [masses] if isinstance(masses, Mapping) else as_list(masses, "masses", "dictionaries {set: mass}")
+        if isinstance(masses, Mapping):
+            rows = [masses]
+        else:
+            rows = as_list(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise InvalidParameterError(
-                "masses", must="contain at least one dictionary {set: mass} and nothing else", value=masses
+                "masses",
+                must="contain at least one dictionary {set: mass} and nothing else",
+                value=masses,
             )
-        sets = [{parse_set(key, names, "masses"): value for key, value in row.items()} for row in rows]
+        sets = [
+            {parse_set(key, names, "masses"): value for key, value in row.items()} for row in rows
+        ]
         for parsed, row in zip(sets, rows, strict=True):
             if len(parsed) < len(row):
-                raise InvalidParameterError("masses", must="contain each set only once", value=list(row))
+                raise InvalidParameterError(
+                    "masses", must="contain each set only once", value=list(row)
+                )
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
         return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
@@ -217,17 +237,19 @@ class MassFunctions:
     ) -> Self:
         """Return mass functions from probabilities of interpretations and a multivalued mapping (Dempster, 1967).
 
-        If an interpretation of the evidence is right, the answer is in the image of this interpretation, and nothing
-        more is known. The mass of a set is the probability of the interpretations whose image is this set.
+        If an interpretation of the evidence is right, the answer is in the image of this
+        interpretation, and nothing more is known. The mass of a set is the probability of the
+        interpretations whose image is this set.
 
         Parameters
         ----------
         probabilities : mapping {interpretation: probability}, or array-like of shape (n, s)
-            Probabilities of the s interpretations, which sum to one in each row. The columns of an array are in the
-            order of ``images``; the columns of a table have the names of the interpretations, in any order.
+            Probabilities of the s interpretations, which sum to one in each row. The columns of an
+            array are in the order of ``images``; the columns of a table have the names of the
+            interpretations, in any order.
         images : mapping {interpretation: set}
-            Image of each interpretation. A set is a tuple or frozenset of names of the frame, a single name, or ``()``
-            for the empty set.
+            Image of each interpretation. A set is a tuple or frozenset of names of the frame, a
+            single name, or ``()`` for the empty set.
         frame : sequence of length c
             Names of the answers.
         index : sequence of length n, optional
@@ -240,12 +262,13 @@ class MassFunctions:
 
         References
         ----------
-        A. P. Dempster (1967). Upper and lower probabilities induced by a multivalued mapping. Annals of Mathematical
-        Statistics 38.
+        A. P. Dempster (1967). Upper and lower probabilities induced by a multivalued mapping.
+        Annals of Mathematical Statistics 38.
 
         Examples
         --------
-        A sensor reports a tree or an obstacle. It is broken with probability 0.1, and its report is then meaningless.
+        A sensor reports a tree or an obstacle. It is broken with probability 0.1, and its report is
+        then meaningless.
 
         >>> from dempster import MassFunctions
         >>> frame = ["grass", "road", "tree", "obstacle", "sky"]
@@ -256,7 +279,9 @@ class MassFunctions:
         """
         names = parse_frame(frame)
         if not isinstance(images, Mapping) or not images:
-            raise InvalidParameterError("images", "a mapping of interpretations to sets of answers", images)
+            raise InvalidParameterError(
+                "images", "a mapping of interpretations to sets of answers", images
+            )
         table_index = table_names(probabilities)["index"]
         if getattr(probabilities, "ndim", 0) == 1:
             probabilities = reorder_by_names(probabilities, list(images))
@@ -265,10 +290,14 @@ class MassFunctions:
         else:
             columns = column_names(probabilities) or list(images)
         if set(columns) != set(images):
-            raise InvalidParameterError("probabilities", must=f"be named {list(images)}", value=columns)
+            raise InvalidParameterError(
+                "probabilities", must=f"be named {list(images)}", value=columns
+            )
         values = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
         if values.shape[1] != len(images):
-            raise InvalidParameterError("probabilities", must=f"have {len(images)} columns, got {values.shape[1]}")
+            raise InvalidParameterError(
+                "probabilities", must=f"have {len(images)} columns, got {values.shape[1]}"
+            )
         rows = set_rows([images[column] for column in columns], names, "images")
         masses, family = refinement.merge_sets(values, rows)
         return cls(masses, family, table_index if index is None else index, frame=names)
@@ -293,7 +322,9 @@ class MassFunctions:
         """
         values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
-            raise InvalidParameterError("focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)")
+            raise InvalidParameterError(
+                "focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)"
+            )
         empty = 1 - values[:, [focal_sets.omega_index]]
         return cls.from_implicability(values + empty, focal_sets, **keywords)
 
@@ -315,14 +346,16 @@ class MassFunctions:
         MassFunctions
             A `CredalPartition` if the method is called on that class.
         """
-        return cls._from_values(transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords)
+        return cls._from_values(
+            transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords
+        )
 
     @classmethod
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """Return mass functions from the unnormalized plausibilities of all focal sets.
 
-        The plausibilities must determine the masses. They do for the power set, and for the family of the singletons
-        and the empty set.
+        The plausibilities must determine the masses. They do for the power set, and for the family
+        of the singletons and the empty set.
 
         Parameters
         ----------
@@ -338,7 +371,9 @@ class MassFunctions:
         MassFunctions
             A `CredalPartition` if the method is called on that class.
         """
-        return cls._from_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
+        return cls._from_values(
+            transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords
+        )
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
@@ -358,17 +393,23 @@ class MassFunctions:
         MassFunctions
             A `CredalPartition` if the method is called on that class.
         """
-        return cls._from_values(transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords)
+        return cls._from_values(
+            transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords
+        )
 
     @classmethod
-    def _from_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
+    def _from_values(
+        cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]
+    ) -> Self:
         """Create mass functions from masses that were computed from the argument ``values``, which errors name."""
         try:
             return cls(masses, focal_sets, **keywords)
         except InvalidParameterError as error:
             if error.name != "masses":
                 raise
-            raise InvalidParameterError("values", must=f"define valid mass functions, but {error}") from error
+            raise InvalidParameterError(
+                "values", must=f"define valid mass functions, but {error}"
+            ) from error
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
@@ -379,7 +420,8 @@ class MassFunctions:
         contour : array-like of shape (n, c)
             Plausibilities of the answers, in [0, 1].
         **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
+            table.
 
         Returns
         -------
@@ -388,7 +430,8 @@ class MassFunctions:
         """
         values = validate_probabilities(contour, "contour")
         return cls(
-            *transforms.nested_masses(*transforms.consonant_from_contour(values)), **(table_names(contour) | keywords)
+            *transforms.nested_masses(*transforms.consonant_from_contour(values)),
+            **(table_names(contour) | keywords),
         )
 
     @classmethod
@@ -400,7 +443,8 @@ class MassFunctions:
         probabilities : array-like of shape (n, c)
             Pignistic probabilities of the answers, which sum to one in each row.
         **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
+            table.
 
         Returns
         -------
@@ -417,10 +461,11 @@ class MassFunctions:
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
         """Return mass functions from multinomial opinions of subjective logic (Jøsang, 2016).
 
-        The mass of {k} is the belief in answer k, and the mass of the frame is the uncertainty. An opinion also has
-        base rates, which distribute the uncertainty over the answers (probability = belief + base rate * uncertainty).
-        A mass function has no base rates. `pignistic` distributes the mass of the frame equally, which corresponds to
-        the base rates 1/c. For other base rates use ``to_opinions(base_rate).probability``.
+        The mass of {k} is the belief in answer k, and the mass of the frame is the uncertainty. An
+        opinion also has base rates, which distribute the uncertainty over the answers (probability
+        = belief + base rate * uncertainty). A mass function has no base rates. `pignistic`
+        distributes the mass of the frame equally, which corresponds to the base rates 1/c. For
+        other base rates use ``to_opinions(base_rate).probability``.
 
         Parameters
         ----------
@@ -429,7 +474,8 @@ class MassFunctions:
         uncertainty : array-like of shape (n,), optional
             Uncertainty of each row; by default one minus the sum of the beliefs.
         **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
+            table.
 
         Returns
         -------
@@ -450,25 +496,30 @@ class MassFunctions:
         >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
         array([[0.54, 0.14, 0.32]])
         """
-        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(table_names(belief) | keywords))
+        return cls(
+            *opinions.masses_from_opinions(belief, uncertainty), **(table_names(belief) | keywords)
+        )
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
         """Return mass functions from the parameters of Dirichlet distributions (the output of evidential networks).
 
-        The evidence in the data is r = alpha - prior. With S the sum of alpha and W the sum of the prior, the belief
-        in answer k is b_k = r_k / S and the uncertainty is u = W / S (Jøsang, 2016, section 3.5). `from_opinions`
-        converts b and u to masses. Without evidence the mass function is vacuous.
+        The evidence in the data is r = alpha - prior. With S the sum of alpha and W the sum of the
+        prior, the belief in answer k is b_k = r_k / S and the uncertainty is u = W / S (Jøsang,
+        2016, section 3.5). `from_opinions` converts b and u to masses. Without evidence the mass
+        function is vacuous.
 
         Parameters
         ----------
         alpha : array-like of shape (n, c)
             Parameters of the Dirichlet distributions, which must be at least ``prior``.
         prior : number or array-like of shape (c,), positive, default=1
-            Parameters of the prior. Evidential deep learning uses 1, the uniform distribution (Sensoy et al., 2018);
-            Jøsang uses 2/c. The prior divided by its sum gives the base rates.
+            Parameters of the prior. Evidential deep learning uses 1, the uniform distribution
+            (Sensoy et al., 2018); Jøsang uses 2/c. The prior divided by its sum gives the base
+            rates.
         **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
+            table.
 
         Returns
         -------
@@ -479,8 +530,8 @@ class MassFunctions:
         ----------
         A. Jøsang (2016). Subjective Logic: A Formalism for Reasoning Under Uncertainty. Springer.
 
-        M. Sensoy, L. Kaplan and M. Kandemir (2018). Evidential deep learning to quantify classification uncertainty.
-        Advances in Neural Information Processing Systems 31.
+        M. Sensoy, L. Kaplan and M. Kandemir (2018). Evidential deep learning to quantify
+        classification uncertainty. Advances in Neural Information Processing Systems 31.
 
         Examples
         --------
@@ -490,7 +541,9 @@ class MassFunctions:
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
         names = table_names(alpha) | keywords
-        return cls(*opinions.masses_from_dirichlet(alpha, reorder_by_names(prior, names["frame"])), **names)
+        return cls(
+            *opinions.masses_from_dirichlet(alpha, reorder_by_names(prior, names["frame"])), **names
+        )
 
     @classmethod
     def from_counts(
@@ -510,18 +563,21 @@ class MassFunctions:
         counts : array-like of shape (n, c)
             Number of observations of each answer. A row of zeros gives the vacuous mass function.
         rule : {"goodman", "dirichlet"}, default="goodman"
-            With "goodman", the beliefs in all sets are at most their true probabilities with a probability of about
-            ``confidence`` in repeated sampling (Denoeux, 2006). With "dirichlet", belief and plausibility are the lower
-            and upper probabilities of the imprecise Dirichlet model (Walley, 1996).
+            With "goodman", the beliefs in all sets are at most their true probabilities with a
+            probability of about ``confidence`` in repeated sampling (Denoeux, 2006). With
+            "dirichlet", belief and plausibility are the lower and upper probabilities of the
+            imprecise Dirichlet model (Walley, 1996).
         confidence : float in (0, 1), default=0.95
             Confidence level of the intervals, for ``rule="goodman"``.
         ordered : bool, default=False
-            Whether the answers have an order (such as grades), for ``rule="goodman"``. Only sets of consecutive
-            answers then have mass.
+            Whether the answers have an order (such as grades), for ``rule="goodman"``. Only sets of
+            consecutive answers then have mass.
         prior_weight : float > 0, default=2
-            Number s of hidden prior observations, for ``rule="dirichlet"``; Walley recommends 1 or 2.
+            Number s of hidden prior observations, for ``rule="dirichlet"``; Walley recommends 1 or
+            2.
         **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
+            table.
 
         Returns
         -------
@@ -530,31 +586,34 @@ class MassFunctions:
 
         Notes
         -----
-        For ``rule="goodman"``, let [l_k, u_k] be simultaneous confidence intervals of the probabilities of the
-        answers (Goodman, 1965). The lower probability of a set A is
+        For ``rule="goodman"``, let [l_k, u_k] be simultaneous confidence intervals of the
+        probabilities of the answers (Goodman, 1965). The lower probability of a set A is
 
         .. math::
 
             P(A) = \max\Bigl(\sum_{k \in A} l_k,\; 1 - \sum_{k \notin A} u_k\Bigr).
 
-        For two or three answers, P is the belief function. If the answers have an order, the beliefs in all sets of
-        consecutive answers are equal to P. In all other cases P is not a belief function. The masses then maximize the
-        sum of the beliefs in all sets, with beliefs of at most P. Denoeux (2006) does not select one of the many
-        solutions of this linear program; here the largest difference between P and the belief is as small as possible.
-        The program is solved once for all rows with the same counts in any order, which takes from 2 milliseconds (four
-        answers) to a second (ten answers, the maximum).
+        For two or three answers, P is the belief function. If the answers have an order, the
+        beliefs in all sets of consecutive answers are equal to P. In all other cases P is not a
+        belief function. The masses then maximize the sum of the beliefs in all sets, with beliefs
+        of at most P. Denoeux (2006) does not select one of the many solutions of this linear
+        program; here the largest difference between P and the belief is as small as possible. The
+        program is solved once for all rows with the same counts in any order, which takes from 2
+        milliseconds (four answers) to a second (ten answers, the maximum).
 
-        For ``rule="dirichlet"``, with N the sum of the counts, m({k}) = n_k / (N + s) and m(frame) = s / (N + s).
+        For ``rule="dirichlet"``, with N the sum of the counts, m({k}) = n_k / (N + s) and m(frame)
+        = s / (N + s).
 
         References
         ----------
-        T. Denoeux (2006). Constructing belief functions from sample data using multinomial confidence regions.
-        International Journal of Approximate Reasoning 42.
+        T. Denoeux (2006). Constructing belief functions from sample data using multinomial
+        confidence regions. International Journal of Approximate Reasoning 42.
 
-        L. A. Goodman (1965). On simultaneous confidence intervals for multinomial proportions. Technometrics 7.
+        L. A. Goodman (1965). On simultaneous confidence intervals for multinomial proportions.
+        Technometrics 7.
 
-        P. Walley (1996). Inferences from multinomial data: learning about a bag of marbles. Journal of the Royal
-        Statistical Society B 58.
+        P. Walley (1996). Inferences from multinomial data: learning about a bag of marbles. Journal
+        of the Royal Statistical Society B 58.
 
         Examples
         --------
@@ -579,7 +638,7 @@ class MassFunctions:
             masses, family = opinions.masses_from_dirichlet(values + prior, prior)
         return cls(masses, family, **(table_names(counts) | keywords))
 
-    # ---- masses ---------------------------------------------------------------------------------------------------
+    # ---- masses ----------------------------------------------------------------------------------
 
     @property
     def masses(self) -> Array:
@@ -595,9 +654,11 @@ class MassFunctions:
     def empty(self) -> Array:
         """Mass of the empty set in each row, shape (n,)."""
         where = self.focal_sets.empty_index
-        return freeze(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
+        return freeze(
+            zeros((len(self),), self._masses) if where is None else self._masses[:, where]
+        )
 
-    # ---- properties -----------------------------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def is_normal(self) -> Array:
@@ -631,13 +692,19 @@ class MassFunctions:
 
     @property
     def is_consonant(self) -> Array:
-        """Whether the focal sets are nested, shape (n,). The plausibility is then a possibility measure."""
-        # |A ∩ B| <= min(|A|, |B|), with equality if A and B are nested. Summed over all pairs of focal sets, the left
-        # side is the sum over the answers of the squared number of focal sets that contain the answer, and the right
-        # side is the sum over k of the squared number of focal sets with more than k answers.
+        """Whether the focal sets are nested, shape (n,).
+
+        The plausibility is then a possibility measure.
+        """
+        # |A ∩ B| <= min(|A|, |B|), with equality if A and B are nested. Summed over all pairs of
+        # focal sets, the left side is the sum over the answers of the squared number of focal sets
+        # that contain the answer, and the right side is the sum over k of the squared number of
+        # focal sets with more than k answers.
         is_focal = self._is_focal * cast_like(np.ones(1), self._masses)
         is_larger = self.focal_sets.cardinality[:, None] > np.arange(self.n_clusters)
-        common, smaller = (multiply_rows(is_focal, table) for table in (self.focal_sets.membership, is_larger))
+        common, smaller = (
+            multiply_rows(is_focal, table) for table in (self.focal_sets.membership, is_larger)
+        )
         return (common**2).sum(axis=1) == (smaller**2).sum(axis=1)
 
     @property
@@ -648,7 +715,7 @@ class MassFunctions:
     def _has_focal(self, is_chosen: np.ndarray) -> Array:
         return self._is_focal[:, to_device_of(is_chosen, self._masses)].any(axis=1)
 
-    # ---- measures -------------------------------------------------------------------------------------------------
+    # ---- measures --------------------------------------------------------------------------------
 
     def mass(self, sets: Any = None) -> Array:
         """Return the masses of the given sets, 0 for a set outside the family.
@@ -665,7 +732,9 @@ class MassFunctions:
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = self._masses[:, where] * cast_like(where >= 0, self._masses)
-        return values[:, 0] if single else values
+        if single:
+            return values[:, 0]
+        return values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
         """Return the Boolean membership array of some sets, and whether they are a single set.
@@ -694,8 +763,8 @@ class MassFunctions:
         Parameters
         ----------
         sets : set, list of sets, FocalSets or None, default=None
-            Sets A. A set is a tuple or frozenset of answers, given by name (see `frame`) or index. None stands for all
-            sets of the family.
+            Sets A. A set is a tuple or frozenset of answers, given by name (see `frame`) or index.
+            None stands for all sets of the family.
         normalized : bool, default=False
             Whether to divide by 1 - m(empty set).
 
@@ -703,7 +772,9 @@ class MassFunctions:
         -------
         array of shape (n,) for one set, of shape (n, s) for s sets
         """
-        return self._measure(lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized)
+        return self._measure(
+            lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized
+        )
 
     def implicability(self, sets: Any = None) -> Array:
         r"""Return the implicability b(A) = bel(A) + m(empty set).
@@ -770,7 +841,9 @@ class MassFunctions:
     def singleton_belief(self) -> Array:
         """Beliefs in the single answers, shape (n, c), which are the masses of the singletons."""
         where = self.focal_sets.singleton_index
-        return freeze(self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses))
+        return freeze(
+            self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses)
+        )
 
     def pignistic(self, *, normalized: bool = True) -> Array:
         r"""Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
@@ -779,9 +852,9 @@ class MassFunctions:
 
             BetP(k) = \frac{1}{1 - m(\emptyset)} \sum_{A \ni k} \frac{m(A)}{|A|}
 
-        They divide the mass of each set equally among its answers. Unless ``normalized=False``, they are divided by
-        1 - m(empty set), and they are uniform if m(empty set) = 1. They lie between belief and plausibility if either
-        all three or none of them are normalized.
+        They divide the mass of each set equally among its answers. Unless ``normalized=False``,
+        they are divided by 1 - m(empty set), and they are uniform if m(empty set) = 1. They lie
+        between belief and plausibility if either all three or none of them are normalized.
 
         Parameters
         ----------
@@ -811,7 +884,8 @@ class MassFunctions:
 
             \kappa = \sum_{A \cap B = \emptyset} m_1(A) m_2(B)
 
-        Here m_1 is a row of this object, and m_2 is the matching row of ``other`` (see `combine`), by default m_1.
+        Here m_1 is a row of this object, and m_2 is the matching row of ``other`` (see `combine`),
+        by default m_1.
 
         Parameters
         ----------
@@ -822,10 +896,15 @@ class MassFunctions:
         -------
         array of shape (n,)
         """
-        other = self if other is None else self._matched(other)
+        if other is None:
+            other = self
+        else:
+            other = self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
         return library_of(self._masses).einsum(
-            "if,if->i", self._masses @ cast_like(disjoint, self._masses), _broadcast_rows(other, self)
+            "if,if->i",
+            self._masses @ cast_like(disjoint, self._masses),
+            _broadcast_rows(other, self),
         )
 
     def nonspecificity(self) -> Array:
@@ -853,8 +932,8 @@ class MassFunctions:
         other : MassFunctions
             Mass functions on the same frame.
         rule : {"jousselme", "belief"}, default="jousselme"
-            "jousselme" is a metric with values up to 1. "belief" is half the sum of the absolute differences of the
-            beliefs in all sets.
+            "jousselme" is a metric with values up to 1. "belief" is half the sum of the absolute
+            differences of the beliefs in all sets.
 
         Returns
         -------
@@ -864,25 +943,29 @@ class MassFunctions:
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.to_family(family).masses - _broadcast_rows(other.to_family(family), self)
-        measure = _jousselme_distance if rule == "jousselme" else _belief_distance
+        if rule == "jousselme":
+            measure = _jousselme_distance
+        else:
+            measure = _belief_distance
         return measure(difference, family)
 
-    # ---- operations -----------------------------------------------------------------------------------------------
+    # ---- operations ------------------------------------------------------------------------------
 
     def combine(self, *others: MassFunctions, rule: str = "dempster") -> MassFunctions:
         r"""Combine each row with the matching rows of one or several other sources of evidence.
 
-        If both sources have an `index`, rows with the same name match. The names must be the same, in any order, and
-        the result has the order of this object. Otherwise, rows at the same position match. A source with a single mass
-        function is combined with every row.
+        If both sources have an `index`, rows with the same name match. The names must be the same,
+        in any order, and the result has the order of this object. Otherwise, rows at the same
+        position match. A source with a single mass function is combined with every row.
 
         Parameters
         ----------
         *others : MassFunctions
             Sources of evidence on the same frame.
         rule : str, default="dempster"
-            "dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average", "cautious" or "bold".
-            The rules of Dubois and Prade, Yager and PCR6 are not associative; they combine all sources at once.
+            "dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average",
+            "cautious" or "bold". The rules of Dubois and Prade, Yager and PCR6 are not associative;
+            they combine all sources at once.
 
         Returns
         -------
@@ -890,7 +973,8 @@ class MassFunctions:
 
         Notes
         -----
-        For two sources m_1 and m_2, the conjunctive rule, the disjunctive rule and Dempster's rule are
+        For two sources m_1 and m_2, the conjunctive rule, the disjunctive rule and Dempster's rule
+        are
 
         .. math::
 
@@ -898,18 +982,21 @@ class MassFunctions:
 
             &m_\oplus(A) = \frac{m_\cap(A)}{1 - m_\cap(\emptyset)} \quad\text{for } A \neq \emptyset.
 
-        The other rules treat the conflict, the mass of the empty set under the conjunctive rule, differently. Yager's
-        rule moves it to the frame. If B and C are disjoint, the rule of Dubois and Prade assigns the product of their
-        masses to their union, and PCR6 divides it among B and C in proportion to their masses. "average" is the mean of
-        the masses. The cautious rule, for dependent sources, takes the minimum of the conjunctive weights of the
-        sources for every set, and the bold rule is its disjunctive counterpart (Denoeux, 2008).
+        The other rules treat the conflict, the mass of the empty set under the conjunctive rule,
+        differently. Yager's rule moves it to the frame. If B and C are disjoint, the rule of Dubois
+        and Prade assigns the product of their masses to their union, and PCR6 divides it among B
+        and C in proportion to their masses. "average" is the mean of the masses. The cautious rule,
+        for dependent sources, takes the minimum of the conjunctive weights of the sources for every
+        set, and the bold rule is its disjunctive counterpart (Denoeux, 2008).
         """
         for other in others:
             self._check_frame(other)
         longest = max((self, *others), key=lambda m: (len(m) != 1, len(m)))
         sources = [longest._matched(m) for m in (self, *others)]
         masses, family = combine_masses([(m._masses, m.focal_sets) for m in sources], rule)
-        names = next((m.index for m in sources if m.index is not None and len(m) == len(longest)), None)
+        names = next(
+            (m.index for m in sources if m.index is not None and len(m) == len(longest)), None
+        )
         return MassFunctions.unchecked(masses, family, names, self.frame)
 
     def __and__(self, other: object) -> MassFunctions:
@@ -917,11 +1004,15 @@ class MassFunctions:
 
         ``a.combine(b)`` applies Dempster's rule, which normalizes the result.
         """
-        return self.combine(other, rule="conjunctive") if isinstance(other, MassFunctions) else NotImplemented
+        if isinstance(other, MassFunctions):
+            return self.combine(other, rule="conjunctive")
+        return NotImplemented
 
     def __or__(self, other: object) -> MassFunctions:
         """Combine by the disjunctive rule, ``a.combine(b, rule="disjunctive")``."""
-        return self.combine(other, rule="disjunctive") if isinstance(other, MassFunctions) else NotImplemented
+        if isinstance(other, MassFunctions):
+            return self.combine(other, rule="disjunctive")
+        return NotImplemented
 
     def discount(self, rate: Any, *, contexts: Any = None) -> MassFunctions:
         r"""Discount a source that is unreliable with probability ``rate``.
@@ -929,14 +1020,14 @@ class MassFunctions:
         Parameters
         ----------
         rate : number, array of shape (n,), or mapping of sets to numbers, in [0, 1]
-            With a number, or one number per row, each mass is multiplied by 1 - rate, and the rest is added to the
-            mass of the whole frame.
+            With a number, or one number per row, each mass is multiplied by 1 - rate, and the rest
+            is added to the mass of the whole frame.
 
-            With a mapping ``{set: rate}``, the discounting is contextual. The source is then unreliable with
-            probability ``rate`` *if the answer is in the set*.
+            With a mapping ``{set: rate}``, the discounting is contextual. The source is then
+            unreliable with probability ``rate`` *if the answer is in the set*.
         contexts : "answers" or list of l sets, optional
-            Sets for contextual discounting if ``rate`` is an array. It has shape (c,) for "answers" (each answer is a
-            context), otherwise (l,).
+            Sets for contextual discounting if ``rate`` is an array. It has shape (c,) for "answers"
+            (each answer is a context), otherwise (l,).
 
         Returns
         -------
@@ -944,25 +1035,25 @@ class MassFunctions:
 
         Notes
         -----
-        Contextual discounting is the disjunctive combination with a mass function m_A for every context A, where
-        m_A(empty set) = 1 - rate(A) and m_A(A) = rate(A). The contexts are a partition of the frame in Mercier,
-        Quost and Denoeux (2008), and any sets in Mercier, Lefevre and Delmotte (2012). The plausibility of an answer k
-        becomes
+        Contextual discounting is the disjunctive combination with a mass function m_A for every
+        context A, where m_A(empty set) = 1 - rate(A) and m_A(A) = rate(A). The contexts are a
+        partition of the frame in Mercier, Quost and Denoeux (2008), and any sets in Mercier,
+        Lefevre and Delmotte (2012). The plausibility of an answer k becomes
 
         .. math::
 
             pl'(k) = 1 - (1 - pl(k)) \prod_{A \ni k} (1 - \mathrm{rate}(A)).
 
-        The whole frame as the only context is plain discounting. `dempster.classify.ContextualDiscounting` learns the
-        rates from labeled objects.
+        The whole frame as the only context is plain discounting.
+        `dempster.classify.ContextualDiscounting` learns the rates from labeled objects.
 
         References
         ----------
-        D. Mercier, B. Quost and T. Denoeux (2008). Refined modeling of sensor reliability in the belief function
-        framework using contextual discounting. Information Fusion 9.
+        D. Mercier, B. Quost and T. Denoeux (2008). Refined modeling of sensor reliability in the
+        belief function framework using contextual discounting. Information Fusion 9.
 
-        D. Mercier, E. Lefevre and F. Delmotte (2012). Belief functions contextual discounting and canonical
-        decompositions. International Journal of Approximate Reasoning 53.
+        D. Mercier, E. Lefevre and F. Delmotte (2012). Belief functions contextual discounting and
+        canonical decompositions. International Journal of Approximate Reasoning 53.
 
         Examples
         --------
@@ -976,10 +1067,17 @@ class MassFunctions:
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
         if contexts is None and not isinstance(rate, Mapping):
-            return self._like(*combination.discount(self._masses, self.focal_sets, reorder_like(rate, self.index)))
-        rate = reorder_by_names(rate, self.frame) if isinstance(contexts, str) else rate
-        rows, rates = combination.validate_contexts(rate, contexts, self.n_clusters, self.membership_rows)
-        return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
+            return self._like(
+                *combination.discount(self._masses, self.focal_sets, reorder_like(rate, self.index))
+            )
+        if isinstance(contexts, str):
+            rate = reorder_by_names(rate, self.frame)
+        rows, rates = combination.validate_contexts(
+            rate, contexts, self.n_clusters, self.membership_rows
+        )
+        return self._like(
+            *combination.discount_contexts(self._masses, self.focal_sets, rows, rates)
+        )
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Condition on a set that is known to contain the answer.
@@ -989,8 +1087,8 @@ class MassFunctions:
         event : set
             Tuple or frozenset of answers, given by name (see `frame`) or index.
         normalized : bool, default=True
-            Whether to apply Dempster's rule. Otherwise the conjunctive rule is applied, and mass outside the event
-            becomes mass on the empty set.
+            Whether to apply Dempster's rule. Otherwise the conjunctive rule is applied, and mass
+            outside the event becomes mass on the empty set.
 
         Returns
         -------
@@ -1000,7 +1098,9 @@ class MassFunctions:
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
             raise InvalidParameterError("event", "one set of answers", event)
-        certain = MassFunctions.unchecked(cast_like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
+        certain = MassFunctions.unchecked(
+            cast_like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame
+        )
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
@@ -1009,8 +1109,8 @@ class MassFunctions:
         Parameters
         ----------
         rule : {"dempster", "yager"}, default="dempster"
-            "dempster" divides the other masses by 1 - m(empty set); a row with all mass on the empty set becomes
-            vacuous, and a warning is issued. "yager" moves the mass to the frame.
+            "dempster" divides the other masses by 1 - m(empty set); a row with all mass on the
+            empty set becomes vacuous, and a warning is issued. "yager" moves the mass to the frame.
 
         Returns
         -------
@@ -1019,9 +1119,14 @@ class MassFunctions:
         check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
             return self
-        lost = int((self.empty >= 1).sum()) if rule == "dempster" else 0
+        if rule == "dempster":
+            lost = int((self.empty >= 1).sum())
+        else:
+            lost = 0
         if lost:
-            warnings.warn(f"{lost} mass functions with all mass on the empty set became vacuous", stacklevel=2)
+            warnings.warn(
+                f"{lost} mass functions with all mass on the empty set became vacuous", stacklevel=2
+            )
         return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
     def to_family(self, focal_sets: FocalSets) -> MassFunctions:
@@ -1052,7 +1157,8 @@ class MassFunctions:
     def coarsen(self, parts: Mapping[Hashable, Any]) -> MassFunctions:
         """Return mass functions on a coarser frame, in which sets of answers become single answers.
 
-        The mass of a set moves to the set of all coarse answers that intersect it (the outer reduction of Shafer).
+        The mass of a set moves to the set of all coarse answers that intersect it (the outer
+        reduction of Shafer).
 
         Parameters
         ----------
@@ -1081,8 +1187,8 @@ class MassFunctions:
     def refine(self, parts: Mapping[Hashable, Sequence[Hashable]]) -> MassFunctions:
         """Return mass functions on a finer frame, in which each answer is divided into several answers.
 
-        The mass of a set moves to the set of all finer answers of its answers. `coarsen` with the same argument is the
-        inverse operation.
+        The mass of a set moves to the set of all finer answers of its answers. `coarsen` with the
+        same argument is the inverse operation.
 
         Parameters
         ----------
@@ -1106,13 +1212,15 @@ class MassFunctions:
     def marginalize(self, component: int | Sequence[int]) -> MassFunctions:
         """Return mass functions about some components of the answers, on a product of frames.
 
-        The answers are tuples, such as ("red", "round") for a color and a shape. The mass of a set moves to the
-        projection of the set. `vacuous_extension` is the inverse operation for the projections.
+        The answers are tuples, such as ("red", "round") for a color and a shape. The mass of a set
+        moves to the projection of the set. `vacuous_extension` is the inverse operation for the
+        projections.
 
         Parameters
         ----------
         component : int or sequence of int
-            Indices of the components to keep. With one component, the answers of the result are not tuples.
+            Indices of the components to keep. With one component, the answers of the result are not
+            tuples.
 
         Returns
         -------
@@ -1133,18 +1241,23 @@ class MassFunctions:
         """
         return self._coarsen(*refinement.project(self.frame, component))
 
-    def vacuous_extension(self, frames: Sequence[Sequence[Hashable]], component: int | Sequence[int]) -> MassFunctions:
+    def vacuous_extension(
+        self, frames: Sequence[Sequence[Hashable]], component: int | Sequence[int]
+    ) -> MassFunctions:
         """Return mass functions on a product of frames, without adding information.
 
-        The mass of a set A moves to the set of all tuples whose component is in A. Mass functions about different
-        components can be combined after they have been extended to the same product.
+        The mass of a set A moves to the set of all tuples whose component is in A. Mass functions
+        about different components can be combined after they have been extended to the same
+        product.
 
         Parameters
         ----------
         frames : sequence of frames
-            Frames of the components. The answers of the result are the tuples of one answer of each frame.
+            Frames of the components. The answers of the result are the tuples of one answer of each
+            frame.
         component : int or sequence of int
-            Index of the component that the mass functions are about; several indices if their answers are tuples.
+            Index of the component that the mass functions are about; several indices if their
+            answers are tuples.
 
         Returns
         -------
@@ -1171,26 +1284,34 @@ class MassFunctions:
         return MassFunctions.unchecked(masses, family, self.index, frame)
 
     def _refine(self, coarse: np.ndarray, frame: tuple[Hashable, ...]) -> MassFunctions:
-        return MassFunctions.unchecked(self._masses, refinement.refine(self.focal_sets, coarse), self.index, frame)
+        return MassFunctions.unchecked(
+            self._masses, refinement.refine(self.focal_sets, coarse), self.index, frame
+        )
 
     def decide(
-        self, rule: str = "pignistic", *, losses: Any = None, reject: float | None = None, optimism: float = 0.5
+        self,
+        rule: str = "pignistic",
+        *,
+        losses: Any = None,
+        reject: float | None = None,
+        optimism: float = 0.5,
     ) -> Array:
         """Choose an act for each row.
 
         Parameters
         ----------
         rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance", "maximality"}
-            "pignistic", "maximax" (optimistic) and "maximin" (pessimistic) minimize the pignistic, the lower and the
-            upper expected loss. With 0-1 losses they choose the answer with the largest pignistic probability,
-            plausibility and belief, respectively. "hurwicz" minimizes ``optimism`` times the lower plus
-            1 - ``optimism`` times the upper expected loss. "interval_dominance" keeps every act whose lower expected
-            loss is not above the upper expected loss of any other act. "maximality" keeps a subset of these acts: an
-            act is removed if another act has a smaller expected loss for every probability distribution compatible
-            with the masses.
+            "pignistic", "maximax" (optimistic) and "maximin" (pessimistic) minimize the pignistic,
+            the lower and the upper expected loss. With 0-1 losses they choose the answer with the
+            largest pignistic probability, plausibility and belief, respectively. "hurwicz"
+            minimizes ``optimism`` times the lower plus 1 - ``optimism`` times the upper expected
+            loss. "interval_dominance" keeps every act whose lower expected loss is not above the
+            upper expected loss of any other act. "maximality" keeps a subset of these acts: an act
+            is removed if another act has a smaller expected loss for every probability distribution
+            compatible with the masses.
         losses : array-like of shape (c, acts) or (c + 1, acts), optional
-            Loss of each act (column) if the answer of the row is true; by default 0-1 losses. Row c + 1 is for an
-            unknown answer, which only the whole frame contains.
+            Loss of each act (column) if the answer of the row is true; by default 0-1 losses. Row c
+            + 1 is for an unknown answer, which only the whole frame contains.
         reject : float, optional
             Loss of rejection. If the expected losses of all acts are larger, the result is -1.
         optimism : float in [0, 1]
@@ -1199,33 +1320,39 @@ class MassFunctions:
         Returns
         -------
         array
-            Index of the act, shape (n,), with -1 for rejection. For "interval_dominance" and "maximality", a Boolean
-            array of shape (n, acts), true for the acts that are kept.
+            Index of the act, shape (n,), with -1 for rejection. For "interval_dominance" and
+            "maximality", a Boolean array of shape (n, acts), true for the acts that are kept.
 
         Notes
         -----
-        The masses are first normalized by Dempster's rule; a row with all mass on the empty set becomes vacuous.
+        The masses are first normalized by Dempster's rule; a row with all mass on the empty set
+        becomes vacuous.
         """
         losses = reorder_by_names(losses, self.frame)
         return decisions.decide(*self._normalized, rule, losses, reject, optimism)
 
     def decide_sets(
-        self, tolerance: float = 0.8, *, rule: str = "pignistic", optimism: float = 0.5, max_size: int | None = None
+        self,
+        tolerance: float = 0.8,
+        *,
+        rule: str = "pignistic",
+        optimism: float = 0.5,
+        max_size: int | None = None,
     ) -> Array:
         """Choose the *set* of answers with the smallest expected loss for each row.
 
         Parameters
         ----------
         tolerance : float in [0.5, 1], default=0.8
-            Tolerance to imprecision. It is the utility of a set of two answers that contains the true answer; the
-            utility of the true answer alone is 1.
+            Tolerance to imprecision. It is the utility of a set of two answers that contains the
+            true answer; the utility of the true answer alone is 1.
         rule : {"pignistic", "maximax", "maximin", "hurwicz"}, default="pignistic"
             Expected loss that is minimized; see `decide`.
         optimism : float in [0, 1], default=0.5
             Weight of the lower expected loss, for ``rule="hurwicz"``.
         max_size : int, optional
-            Maximum number of answers of a set other than the whole frame. By default it is 2 for frames of more than
-            eight answers, otherwise there is no limit.
+            Maximum number of answers of a set other than the whole frame. By default it is 2 for
+            frames of more than eight answers, otherwise there is no limit.
 
         Returns
         -------
@@ -1233,7 +1360,9 @@ class MassFunctions:
         """
         return decisions.decide_sets(*self._normalized, tolerance, rule, optimism, max_size)
 
-    def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
+    def expected_losses(
+        self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5
+    ) -> Array:
         """Return the expected losses that `decide` minimizes.
 
         Parameters
@@ -1256,7 +1385,7 @@ class MassFunctions:
     def _normalized(self) -> tuple[Array, FocalSets]:
         return remove_empty(self._masses, self.focal_sets)
 
-    # ---- conversion -----------------------------------------------------------------------------------------------
+    # ---- conversion ------------------------------------------------------------------------------
 
     def to_dense(self) -> Array:
         """Return the masses of all subsets of the frame.
@@ -1267,9 +1396,15 @@ class MassFunctions:
             Bit k of the column index is 1 if answer k is in the set.
         """
         if self.n_clusters > _MAX_FRAME:
-            raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
+            raise InvalidInputError(
+                f"the power set of {self.n_clusters} answers is too large for a dense array"
+            )
         n_bytes = len(self) * precision_of(self._masses).itemsize << self.n_clusters
-        check_memory(n_bytes, f"{len(self):,} rows of 2^{self.n_clusters} masses", "convert fewer rows at once")
+        check_memory(
+            n_bytes,
+            f"{len(self):,} rows of 2^{self.n_clusters} masses",
+            "convert fewer rows at once",
+        )
         return transforms.to_dense(self._masses, self.focal_sets)
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -1278,7 +1413,8 @@ class MassFunctions:
         Parameters
         ----------
         backend : {"pandas", "polars"}
-            Library of the table. The row names become the index in pandas and the first column, "object", in polars.
+            Library of the table. The row names become the index in pandas and the first column,
+            "object", in polars.
 
         Returns
         -------
@@ -1295,7 +1431,9 @@ class MassFunctions:
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
         """
-        return make_table(to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend)
+        return make_table(
+            to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend
+        )
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
@@ -1321,7 +1459,9 @@ class MassFunctions:
         return np.array(to_host(self.masses), dtype=dtype, copy=copy)
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
-        """Return multinomial opinions of subjective logic. Only single answers and the whole frame may have mass.
+        """Return multinomial opinions of subjective logic.
+
+        Only single answers and the whole frame may have mass.
 
         Parameters
         ----------
@@ -1359,7 +1499,9 @@ class MassFunctions:
         answers = ",".join(map(printable, self.frame))
         if self.n_clusters > _MAX_TEXT_ANSWERS:
             answers = f"{self.n_clusters} answers"
-        lines = [f"{type(self).__name__}({format_count(len(self), 'mass function')} on {{{answers}}})"]
+        lines = [
+            f"{type(self).__name__}({format_count(len(self), 'mass function')} on {{{answers}}})"
+        ]
         lines += [_row_text(self, i) for i in range(min(len(self), _MAX_TEXT_ROWS))]
         if len(self) > _MAX_TEXT_ROWS:
             lines.append(f"... {len(self) - _MAX_TEXT_ROWS} more")
@@ -1368,7 +1510,7 @@ class MassFunctions:
     def _repr_html_(self) -> str:
         return _html_table(self, repr(self).splitlines()[0])
 
-    # ---- helpers --------------------------------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------------
 
     def _like(self, masses: Array, focal_sets: FocalSets) -> MassFunctions:
         return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
@@ -1383,40 +1525,56 @@ class MassFunctions:
         if normalized:
             rest = 1 - self.empty[:, None]
             values = divide(values, rest, 0)
-        return values[:, 0] if single else values
+        if single:
+            return values[:, 0]
+        return values
 
     def _per_answer(self, values: Array, normalized: bool) -> Array:
         check_flags(normalized=normalized)
         if not normalized:
             return values
-        total = values.sum(axis=1, keepdims=True)  # The sum is 1 - m(empty set) for the pignistic probabilities.
+        # The sum is 1 - m(empty set) for the pignistic probabilities.
+        total = values.sum(axis=1, keepdims=True)
         return divide(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
-        """Return ``other`` with its rows in the order of the rows of this object; a single row is not changed."""
+        """Return ``other`` with its rows in the order of the rows of this object.
+
+        A single row is not changed.
+        """
         self._check_frame(other)
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
             return other
-        order = None if other is self or len(self) == 1 else match_names(other.index, self.index)
-        return other if order is None else other[order]
+        if other is self or len(self) == 1:
+            order = None
+        else:
+            order = match_names(other.index, self.index)
+        if order is None:
+            return other
+        return other[order]
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):
             raise InvalidParameterError("other", "MassFunctions", other)
         if other.frame != self.frame:
-            raise InvalidParameterError("other", must=f"have the frame {self.frame}, got {other.frame}")
+            raise InvalidParameterError(
+                "other", must=f"have the frame {self.frame}, got {other.frame}"
+            )
 
 
 def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
     if len(other) not in (1, len(target)):
-        raise InvalidParameterError("other", must=f"contain {len(target)} mass functions (or one), got {len(other)}")
+        raise InvalidParameterError(
+            "other", must=f"contain {len(target)} mass functions (or one), got {len(other)}"
+        )
     return library_of(other.masses).broadcast_to(other.masses, (len(target), other.masses.shape[1]))
 
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
     """Return sqrt(d' J d / 2) for each row d of ``difference``, with J the Jaccard indices (Jousselme et al., 2001)."""
-    library, jaccard = library_of(difference), cast_like(family.jaccard, difference)
+    library = library_of(difference)
+    jaccard = cast_like(family.jaccard, difference)
     squared = zeros((len(difference),), difference)
     for start in range(0, len(difference), _BLOCK_ROWS):
         d = difference[start : start + _BLOCK_ROWS]
@@ -1447,23 +1605,36 @@ def _row_text(m: MassFunctions, i: int) -> str:
     row = to_host(m.masses[i])
     largest = [j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4]
     text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
-    return text if m.index is None else f"{printable(m.index[i])}: {text}"
+    if m.index is None:
+        return text
+    return f"{printable(m.index[i])}: {text}"
 
 
 def _html_table(m: MassFunctions, title: str) -> str:
     sets = m.focal_sets.names(m.frame)
     shown = min(len(m), _MAX_HTML_ROWS)
-    names = range(shown) if m.index is None else m.index[:shown]
+    if m.index is None:
+        names = range(shown)
+    else:
+        names = m.index[:shown]
     rows = (
         f"<th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row)
         for name, row in zip(names, m.masses[:shown], strict=True)
     )
-    more = f"<p>{len(m) - shown} more rows</p>" if len(m) > shown else ""
+    if len(m) > shown:
+        more = f"<p>{len(m) - shown} more rows</p>"
+    else:
+        more = ""
     heading = f"<p>{html.escape(title)}</p>"
     return f"<div>{heading}{html_table(['', *sets], rows)}{more}</div>"
 
 
 def _cell(value: float) -> str:
     # A larger mass has a darker background.
-    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' if value >= 5e-3 else ""
-    return f"<td{shade}>{value:.3f}</td>" if value >= 5e-4 else "<td></td>"
+    if value >= 5e-3:
+        shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"'
+    else:
+        shade = ""
+    if value >= 5e-4:
+        return f"<td{shade}>{value:.3f}</td>"
+    return "<td></td>"

@@ -19,7 +19,8 @@ _SINGLE_TOLERANCE = 1e-5  # Tolerance for sums in single precision.
 class Opinions:
     """Multinomial opinions of subjective logic (Jøsang, 2016).
 
-    `MassFunctions.to_opinions` returns them, and `MassFunctions.from_opinions` converts them to mass functions.
+    `MassFunctions.to_opinions` returns them, and `MassFunctions.from_opinions` converts them to
+    mass functions.
 
     Attributes
     ----------
@@ -49,8 +50,13 @@ class Opinions:
             ("base_rate", self.base_rate.sum(keepdims=True)),
         ):
             if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
-                raise InvalidParameterError(name, must=f"sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
-        if any((part < -_SINGLE_TOLERANCE).any() for part in (self.belief, self.uncertainty, self.base_rate)):
+                raise InvalidParameterError(
+                    name, must=f"sum to one, got {total[np.abs(total - 1).argmax()]:.6g}"
+                )
+        if any(
+            (part < -_SINGLE_TOLERANCE).any()
+            for part in (self.belief, self.uncertainty, self.base_rate)
+        ):
             raise InvalidInputError("belief, uncertainty and base_rate must not be negative")
 
     @property
@@ -74,14 +80,19 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
         if (uncertainties < -_tolerance(beliefs)).any():
             row = int(uncertainties.argmin())
             raise InvalidParameterError(
-                "belief", must=f"sum to at most one in every row; row {row} sums to {1 - uncertainties[row]:.6g}"
+                "belief",
+                must=f"sum to at most one in every row; row {row} sums to {1 - uncertainties[row]:.6g}",
             )
         uncertainties = np.maximum(uncertainties, 0)
     else:
         uncertainties = as_reals(uncertainty, "uncertainty")
-        if uncertainties.shape != (len(beliefs),) or not (np.isfinite(uncertainties) & (uncertainties >= 0)).all():
+        if (
+            uncertainties.shape != (len(beliefs),)
+            or not (np.isfinite(uncertainties) & (uncertainties >= 0)).all()
+        ):
             raise InvalidParameterError(
-                "uncertainty", must=f"contain {len(beliefs)} nonnegative numbers, got shape {uncertainties.shape}"
+                "uncertainty",
+                must=f"contain {len(beliefs)} nonnegative numbers, got shape {uncertainties.shape}",
             )
         total = beliefs.sum(axis=1) + uncertainties
         if (np.abs(total - 1) > _tolerance(beliefs)).any():
@@ -93,7 +104,10 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
 
 
 def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
-    """Return the masses and focal sets for Dirichlet parameters; see `MassFunctions.from_dirichlet`."""
+    """Return the masses and focal sets for Dirichlet parameters.
+
+    See `MassFunctions.from_dirichlet`.
+    """
     parameters = _table(alpha, "alpha")
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
@@ -122,7 +136,9 @@ def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
         raise InvalidInputError("opinions need a frame of at least two answers, got one")
     other = (family.cardinality != 1) & (family.cardinality != c)
     if (masses[:, other] > 0).any():
-        name = family.names(frame)[np.flatnonzero(other)[(masses[:, other] > 0).any(axis=0).argmax()]]
+        name = family.names(frame)[
+            np.flatnonzero(other)[(masses[:, other] > 0).any(axis=0).argmax()]
+        ]
         raise InvalidInputError(
             f"multinomial opinions have mass only on single answers and the whole frame, but {name} has mass; "
             "MassFunctions.from_opinions(m.singleton_belief) has the same beliefs of the single answers"
@@ -152,9 +168,13 @@ def _table(values: Any, name: str) -> np.ndarray:
 
 
 def _tolerance(values: np.ndarray) -> float:
-    return _SINGLE_TOLERANCE if values.dtype == np.float32 else SUM_TOLERANCE
+    if values.dtype == np.float32:
+        return _SINGLE_TOLERANCE
+    return SUM_TOLERANCE
 
 
-def _on_singletons_and_frame(beliefs: np.ndarray, uncertainties: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+def _on_singletons_and_frame(
+    beliefs: np.ndarray, uncertainties: np.ndarray
+) -> tuple[np.ndarray, FocalSets]:
     family = FocalSets.simple(beliefs.shape[1], empty=False)
     return np.column_stack([beliefs, uncertainties.astype(beliefs.dtype)]), family

@@ -1,7 +1,8 @@
 """Conformal p-values and e-values: computation, selection with a false discovery rate, and combination.
 
-The p-values of the answers of a question are the contour of a consonant mass function (`MassFunctions.from_contour`).
-A contour is *valid* if the plausibility of the true answer is at most a with a probability of at most a, for every a.
+The p-values of the answers of a question are the contour of a consonant mass function
+(`MassFunctions.from_contour`). A contour is *valid* if the plausibility of the true answer is at
+most a with a probability of at most a, for every a.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dempster._types import ArrayLike
 def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.ndarray:
     """Return the share of calibration scores that are at least as large as each score, counting the score itself.
 
-    If the scores of the calibration objects and of a new object are exchangeable, the p-value of the new object is at
-    most a with a probability of at most a, for every a. Large scores mean that an object is unusual.
+    If the scores of the calibration objects and of a new object are exchangeable, the p-value of
+    the new object is at most a with a probability of at most a, for every a. Large scores mean that
+    an object is unusual.
 
     Parameters
     ----------
@@ -42,14 +44,19 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     array([0.6, 0.2])
     """
     scores, known = (
-        _validate(values, name) for values, name in ((scores, "scores"), (calibration_scores, "calibration_scores"))
+        _validate(values, name)
+        for values, name in ((scores, "scores"), (calibration_scores, "calibration_scores"))
     )
     if known.ndim != 1 or len(known) == 0:
-        raise InvalidParameterError("calibration_scores", must=f"have the shape (m,) with m > 0, got {known.shape}")
+        raise InvalidParameterError(
+            "calibration_scores", must=f"have the shape (m,) with m > 0, got {known.shape}"
+        )
     return (upper_weights(scores, known, np.ones(len(known))) + 1) / (len(known) + 1)
 
 
-def upper_weights(scores: np.ndarray, calibration_scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def upper_weights(
+    scores: np.ndarray, calibration_scores: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Return the total weight of the calibration scores that are at least as large as each score."""
     order = np.argsort(calibration_scores, kind="stable")
     tails = np.append(weights[order][::-1].cumsum()[::-1], 0.0)
@@ -59,8 +66,9 @@ def upper_weights(scores: np.ndarray, calibration_scores: np.ndarray, weights: n
 def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     """Select hypotheses to reject such that the expected share of wrong rejections is at most ``level``.
 
-    The guarantee (a *false discovery rate* of at most ``level``) holds for independent p-values, and for conformal
-    p-values of independent objects that share one calibration sample (Bates et al., 2023).
+    The guarantee (a *false discovery rate* of at most ``level``) holds for independent p-values,
+    and for conformal p-values of independent objects that share one calibration sample (Bates et
+    al., 2023).
 
     Parameters
     ----------
@@ -76,10 +84,11 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
 
     References
     ----------
-    Y. Benjamini and Y. Hochberg (1995). Controlling the false discovery rate. J. R. Statistical Society B 57.
+    Y. Benjamini and Y. Hochberg (1995). Controlling the false discovery rate. J. R. Statistical
+    Society B 57.
 
-    S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia (2023). Testing for outliers with conformal p-values. Annals of
-    Statistics 51.
+    S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia (2023). Testing for outliers with conformal
+    p-values. Annals of Statistics 51.
 
     Examples
     --------
@@ -93,16 +102,22 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
         raise InvalidParameterError("p_values", must=f"have the shape (n,), got {p.shape}")
     # The tolerance allows for rounding: 0.1 * 3 / 3 must not be below 0.1.
     is_below = np.sort(p) <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (1 + 1e-12)
-    n_rejected = np.flatnonzero(is_below)[-1] + 1 if is_below.any() else 0
-    threshold = np.sort(p)[n_rejected - 1] if n_rejected else -1.0
+    if is_below.any():
+        n_rejected = np.flatnonzero(is_below)[-1] + 1
+    else:
+        n_rejected = 0
+    if n_rejected:
+        threshold = np.sort(p)[n_rejected - 1]
+    else:
+        threshold = -1.0
     return p <= threshold
 
 
 def merge_p_values(p_values: ArrayLike) -> np.ndarray:
     """Combine the p-values of several sources, which may depend on each other in any way.
 
-    The result is min(1, 2 mean(p)), which is again a valid p-value (Rüger, 1978). Dempster's rule multiplies contours,
-    and the product of p-values is not a valid p-value.
+    The result is min(1, 2 mean(p)), which is again a valid p-value (Rüger, 1978). Dempster's rule
+    multiplies contours, and the product of p-values is not a valid p-value.
 
     Parameters
     ----------
@@ -124,14 +139,17 @@ def merge_p_values(p_values: ArrayLike) -> np.ndarray:
     >>> merge_p_values([[0.02, 0.9], [0.04, 0.7]])  # two sources, two answers
     array([0.06, 1.  ])
     """
-    return np.minimum(2 * _validate_sources(_validate_p_values(p_values), "p_values").mean(axis=0), 1.0)
+    return np.minimum(
+        2 * _validate_sources(_validate_p_values(p_values), "p_values").mean(axis=0), 1.0
+    )
 
 
 def merge_e_values(e_values: ArrayLike) -> np.ndarray:
     """Combine the e-values of several sources, which may depend on each other in any way, by their mean.
 
-    An e-value is a nonnegative variable whose expectation is at most 1 for the true answer. Large values are evidence
-    against the answer. ``min(1, 1 / e)`` is a p-value. e-values of independent sources can also be multiplied.
+    An e-value is a nonnegative variable whose expectation is at most 1 for the true answer. Large
+    values are evidence against the answer. ``min(1, 1 / e)`` is a p-value. e-values of independent
+    sources can also be multiplied.
 
     Parameters
     ----------
@@ -145,7 +163,8 @@ def merge_e_values(e_values: ArrayLike) -> np.ndarray:
 
     References
     ----------
-    V. Vovk and R. Wang (2021). E-values: calibration, combination and applications. Annals of Statistics 49.
+    V. Vovk and R. Wang (2021). E-values: calibration, combination and applications. Annals of
+    Statistics 49.
 
     Examples
     --------
@@ -174,7 +193,8 @@ def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
 
     References
     ----------
-    V. Vovk and R. Wang (2021). E-values: calibration, combination and applications. Annals of Statistics 49.
+    V. Vovk and R. Wang (2021). E-values: calibration, combination and applications. Annals of
+    Statistics 49.
 
     Examples
     --------
@@ -186,7 +206,8 @@ def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
     if (p <= 0).any():
         raise InvalidParameterError("p_values", must="be positive")
     log = np.log(p)
-    is_near_one = np.abs(log) < 1e-4  # The quotient loses its digits there; its limit is 1/2 - log(p)/6.
+    # The quotient loses its digits there; its limit is 1/2 - log(p)/6.
+    is_near_one = np.abs(log) < 1e-4
     safe = np.where(is_near_one, -1.0, log)
     exact = (1 - np.exp(safe) + np.exp(safe) * safe) / (np.exp(safe) * safe**2)
     return np.where(is_near_one, 0.5 - log / 6, exact)
@@ -208,5 +229,7 @@ def _validate_p_values(p_values: ArrayLike) -> np.ndarray:
 
 def _validate_sources(values: np.ndarray, name: str) -> np.ndarray:
     if values.ndim == 0 or len(values) == 0:
-        raise InvalidParameterError(name, must=f"have one row for each source, got shape {values.shape}")
+        raise InvalidParameterError(
+            name, must=f"have one row for each source, got shape {values.shape}"
+        )
     return values

@@ -11,7 +11,8 @@ from dempster._validation import as_reals, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, is_subset
 
-_MAX_ANSWERS = 10  # Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
+# Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
+_MAX_ANSWERS = 10
 _ROUNDING = 1e-10
 _COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 
@@ -34,12 +35,15 @@ def goodman_intervals(counts: np.ndarray, confidence: float) -> tuple[np.ndarray
     total = counts.sum(axis=1, keepdims=True)
     quantile = chdtri(1, (1 - confidence) / counts.shape[1])  # of the chi-squared distribution
     variance = counts * (total - counts) / np.where(total > 0, total, 1)
-    middle, width = quantile + 2 * counts, np.sqrt(quantile * (quantile + 4 * variance))
+    middle = quantile + 2 * counts
+    width = np.sqrt(quantile * (quantile + 4 * variance))
     scale = 2 * (total + quantile)
     return (middle - width) / scale, (middle + width) / scale
 
 
-def masses_from_counts(counts: np.ndarray, confidence: float, *, ordered: bool) -> tuple[np.ndarray, FocalSets]:
+def masses_from_counts(
+    counts: np.ndarray, confidence: float, *, ordered: bool
+) -> tuple[np.ndarray, FocalSets]:
     """Return the masses and the focal sets for counts; see `MassFunctions.from_counts`."""
     n, c = counts.shape
     if not ordered and c > _MAX_ANSWERS:
@@ -47,10 +51,18 @@ def masses_from_counts(counts: np.ndarray, confidence: float, *, ordered: bool) 
             f"counts of {c} answers without an order are not supported, the limit is {_MAX_ANSWERS}; use "
             "rule='dirichlet', or ordered=True if the answers have an order"
         )
-    family = FocalSets.intervals(c, empty=False) if ordered else FocalSets.full(c, empty=False)
-    check_memory(3 * 8 * n * len(family), f"{n:,} rows of {len(family):,} masses", "use fewer rows at once")
-    masses = transforms.masses_from_implicability(_lower_probabilities(counts, confidence, family), family)
-    invalid = masses.min(axis=1) < -_ROUNDING  # This occurs only for four or more answers without an order.
+    if ordered:
+        family = FocalSets.intervals(c, empty=False)
+    else:
+        family = FocalSets.full(c, empty=False)
+    check_memory(
+        3 * 8 * n * len(family), f"{n:,} rows of {len(family):,} masses", "use fewer rows at once"
+    )
+    masses = transforms.masses_from_implicability(
+        _lower_probabilities(counts, confidence, family), family
+    )
+    # This occurs only for four or more answers without an order.
+    invalid = masses.min(axis=1) < -_ROUNDING
     if invalid.any():
         masses[invalid] = _most_committed(counts[invalid], confidence, family)
     return masses, family
@@ -66,10 +78,10 @@ def _lower_probabilities(counts: np.ndarray, confidence: float, family: FocalSet
 def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
     """Maximize the sum of the beliefs in all sets, with beliefs that are at most the lower probabilities.
 
-    There are many solutions of this linear program. An additional variable with a small cost, the largest difference
-    between the lower probabilities and the beliefs, selects one of them. It is averaged over sets that differ only in
-    answers with the same count. Rows whose counts differ only in their order have the same linear program, which is
-    solved once.
+    There are many solutions of this linear program. An additional variable with a small cost, the
+    largest difference between the lower probabilities and the beliefs, selects one of them. It is
+    averaged over sets that differ only in answers with the same count. Rows whose counts differ
+    only in their order have the same linear program, which is solved once.
     """
     from scipy.optimize import LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -78,10 +90,16 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
     rows, target = np.unique(np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True)
     is_inside = is_subset(family.membership, family.membership)
     costs = np.append(-is_inside.sum(axis=1, dtype=float), _COST_OF_DIFFERENCE)
-    beliefs, sums = (csr_array(np.column_stack([is_inside.T, np.full(len(family), k)]), dtype=float) for k in (0, 1))
+    beliefs, sums = (
+        csr_array(np.column_stack([is_inside.T, np.full(len(family), k)]), dtype=float)
+        for k in (0, 1)
+    )
     solutions = np.empty((len(rows), len(family)))
     for i, limits in enumerate(_lower_probabilities(rows, confidence, family)):
-        constraints = LinearConstraint(beliefs, -np.inf, limits), LinearConstraint(sums, limits, np.inf)
+        constraints = (
+            LinearConstraint(beliefs, -np.inf, limits),
+            LinearConstraint(sums, limits, np.inf),
+        )
         masses = np.maximum(milp(costs, constraints=constraints).x[:-1], 0)
         members = family.membership.astype(float) @ (rows[i][:, None] == np.unique(rows[i]))
         kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
@@ -89,5 +107,7 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
     column = np.empty(1 << counts.shape[1], dtype=np.intp)
     column[family.codes] = np.arange(len(family))
     out = np.empty((len(counts), len(family)))
-    np.put_along_axis(out, column[(1 << order) @ family.membership.T], solutions[target.ravel()], axis=1)
+    np.put_along_axis(
+        out, column[(1 << order) @ family.membership.T], solutions[target.ravel()], axis=1
+    )
     return out

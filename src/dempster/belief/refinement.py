@@ -1,9 +1,10 @@
 """Mass functions on coarser and finer frames, and on products of frames.
 
-A frame is refined if each of its answers is divided into several answers of a finer frame; the reverse operation is
-coarsening (Shafer, 1976, chapter 6). Both are described by an array, ``coarse``, with the index of the coarse answer
-that contains each fine answer. A product of frames refines each of its components. Vacuous extension is therefore a
-refinement, and marginalization is a coarsening.
+A frame is refined if each of its answers is divided into several answers of a finer frame; the
+reverse operation is coarsening (Shafer, 1976, chapter 6). Both are described by an array,
+``coarse``, with the index of the coarse answer that contains each fine answer. A product of frames
+refines each of its components. Vacuous extension is therefore a refinement, and marginalization is
+a coarsening.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
     """Add the masses of equal sets, where row j of the Boolean array ``rows`` is the set of column j of the masses."""
     unique, target = unique_sets(rows)
     if is_tensor(masses):
-        total = zeros((len(masses), len(unique)), masses).index_add(1, to_device_of(target, masses), masses)
+        total = zeros((len(masses), len(unique)), masses).index_add(
+            1, to_device_of(target, masses), masses
+        )
     else:
         order = np.argsort(target, kind="stable")
         first = np.flatnonzero(np.diff(target[order], prepend=-1))
@@ -55,17 +58,23 @@ def parse_coarsening(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
     names = _validate_parts(parts)
     rows = set_rows([parts[name] for name in names], frame, "parts")
     if (rows.sum(axis=0) != 1).any() or not rows.any(axis=1).all():
-        raise InvalidParameterError("parts", must="contain each answer of the frame in exactly one set", value=parts)
+        raise InvalidParameterError(
+            "parts", must="contain each answer of the frame in exactly one set", value=parts
+        )
     return rows.argmax(axis=0), names
 
 
 def parse_refinement(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
     """Return the index in the frame of the answer that contains each fine answer, and the names of the fine answers."""
     if set(_validate_parts(parts)) != set(frame):
-        raise InvalidParameterError("parts", must=f"divide each answer of the frame {frame}", value=parts)
+        raise InvalidParameterError(
+            "parts", must=f"divide each answer of the frame {frame}", value=parts
+        )
     fine = [as_list(parts[name], "parts", "a list of answers for each answer") for name in frame]
     if not all(fine):
-        raise InvalidParameterError("parts", must="divide each answer into at least one answer", value=parts)
+        raise InvalidParameterError(
+            "parts", must="divide each answer into at least one answer", value=parts
+        )
     names = parse_frame([name for part in fine for name in part], "parts")
     return np.repeat(np.arange(len(frame)), [len(part) for part in fine]), names
 
@@ -80,7 +89,9 @@ def project(frame: Frame, component: Any) -> tuple[np.ndarray, Frame]:
     """Return the index of the projection of each answer to some components, and the projections."""
     sizes = {len(name) if isinstance(name, tuple) else 0 for name in frame}
     if len(sizes) > 1 or sizes == {0}:
-        raise InvalidInputError("marginalize needs a product of frames, whose answers are tuples of the same length")
+        raise InvalidInputError(
+            "marginalize needs a product of frames, whose answers are tuples of the same length"
+        )
     projected = _components(frame, _validate_component(component, sizes.pop()))
     names = tuple(dict.fromkeys(projected))
     return _index(projected, names), names
@@ -92,12 +103,16 @@ def extend(frame: Frame, frames: Any, component: Any) -> tuple[np.ndarray, Frame
     which = _validate_component(component, len(factors))
     n_answers = prod(map(len, factors))
     if n_answers > _MAX_ANSWERS:
-        raise InvalidInputError(f"the product of frames has {n_answers:,} answers, the limit is {_MAX_ANSWERS:,}")
+        raise InvalidInputError(
+            f"the product of frames has {n_answers:,} answers, the limit is {_MAX_ANSWERS:,}"
+        )
     names = tuple(product(*factors))
     projected = _components(names, which)
     if set(projected) != set(frame):
         raise InvalidParameterError(
-            "frames", must=f"contain the frame {frame} at the position component={component}", value=frames
+            "frames",
+            must=f"contain the frame {frame} at the position component={component}",
+            value=frames,
         )
     return _index(projected, frame), names
 
@@ -114,10 +129,15 @@ def _index(projected: Iterable[Hashable], names: Frame) -> np.ndarray:
 
 
 def _validate_component(component: Any, n_components: int) -> list[int]:
-    which = [component] if is_integer(component) else as_list(component, "component", "indices of components")
+    if is_integer(component):
+        which = [component]
+    else:
+        which = as_list(component, "component", "indices of components")
     is_valid = all(is_integer(k) and 0 <= k < n_components for k in which)
     if not which or not is_valid or len(set(which)) < len(which):
         raise InvalidParameterError(
-            "component", f"an integer from 0 to {n_components - 1}, or a list of different ones", component
+            "component",
+            f"an integer from 0 to {n_components - 1}, or a list of different ones",
+            component,
         )
     return which

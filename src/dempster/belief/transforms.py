@@ -1,9 +1,9 @@
 """Transforms between the equivalent representations of a mass function.
 
-The transforms operate on the last axis of an array, which has length 2^c. Index s is the set that contains element k if
-bit k of s is 1 (binary order). A transform needs c 2^(c-1) additions for each mass function (Kennes, 1992,
-"Computational aspects of the Moebius transformation of graphs"). On families other than the power set, the masses are
-the solution of a small linear system.
+The transforms operate on the last axis of an array, which has length 2^c. Index s is the set that
+contains element k if bit k of s is 1 (binary order). A transform needs c 2^(c-1) additions for each
+mass function (Kennes, 1992, "Computational aspects of the Moebius transformation of graphs"). On
+families other than the power set, the masses are the solution of a small linear system.
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ def to_dense(masses: Array, family: FocalSets) -> Array:
 
 
 def _frame_size(values: Array) -> int:
-    size = values.shape[-1] if values.ndim else 0
+    if values.ndim:
+        size = values.shape[-1]
+    else:
+        size = 0
     c = size.bit_length() - 1
     if size < 2 or size != 1 << c:
-        raise InvalidInputError(f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}")
+        raise InvalidInputError(
+            f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}"
+        )
     return c
 
 
@@ -50,7 +55,10 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
 def _copy(values: Array) -> Array:
     if not is_tensor(values):
         return np.array(values, dtype=np.result_type(values, np.float32), order="C")
-    floating = values if values.is_floating_point() else values.double()
+    if values.is_floating_point():
+        floating = values
+    else:
+        floating = values.double()
     return floating.clone(memory_format=library_of(values).contiguous_format)
 
 
@@ -105,19 +113,24 @@ def plausibility_to_mass(plausibility: Array) -> Array:
 def mass_to_conjunctive_weights(mass: Array) -> Array:
     """Return the weights w of the conjunctive canonical decomposition, which requires m(whole frame) > 0.
 
-    With q the commonality, -ln w(A) is the sum of (-1)^(|B|-|A|) ln q(B) over all sets B that contain A. The weight of
-    the whole frame is set to 1.
+    With q the commonality, -ln w(A) is the sum of (-1)^(|B|-|A|) ln q(B) over all sets B that
+    contain A. The weight of the whole frame is set to 1.
     """
     mass = as_array(mass)
     if (mass[..., -1] <= 0).any():
-        raise InvalidInputError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
+        raise InvalidInputError(
+            "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+        )
     library = library_of(mass)
     weights = library.exp(-commonality_to_mass(library.log(mass_to_commonality(mass))))
     return library.concatenate([weights[..., :-1], library.ones_like(weights[..., :1])], -1)
 
 
 def conjunctive_weights_to_mass(weights: Array) -> Array:
-    """Invert `mass_to_conjunctive_weights`. The commonality q(B) is the product of w(A) over all A not containing B."""
+    """Invert `mass_to_conjunctive_weights`.
+
+    The commonality q(B) is the product of w(A) over all A not containing B.
+    """
     library = library_of(weights)
     logs = library.log(weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float))
     logs[..., -1] = 0
@@ -128,12 +141,14 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
 def mass_to_disjunctive_weights(mass: Array) -> Array:
     """Return the weights v of the disjunctive canonical decomposition, which requires m(empty set) > 0.
 
-    v(A) is the conjunctive weight of the complement of A for the mass function that gives the mass of each set to its
-    complement. The weight of the empty set is set to 1.
+    v(A) is the conjunctive weight of the complement of A for the mass function that gives the mass
+    of each set to its complement. The weight of the empty set is set to 1.
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
-        raise InvalidInputError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
+        raise InvalidInputError(
+            "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
+        )
     return _reversed(mass_to_conjunctive_weights(_reversed(mass)))
 
 
@@ -145,8 +160,9 @@ def disjunctive_weights_to_mass(weights: Array) -> Array:
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of the elements and the nested masses with the plausibilities ``contour``, shape (n, c).
 
-    The order has shape (n, c) and sorts the elements by decreasing plausibility, then by index. The masses have shape
-    (n, c + 1) and belong to the empty set, the first element in this order, the first two elements, and so on.
+    The order has shape (n, c) and sorts the elements by decreasing plausibility, then by index. The
+    masses have shape (n, c + 1) and belong to the empty set, the first element in this order, the
+    first two elements, and so on.
     """
     order, levels = _sort_decreasing(contour)
     return order, -np.diff(levels, axis=1, prepend=1.0, append=0.0)
@@ -155,8 +171,8 @@ def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of the elements and the least committed masses with given pignistic probabilities.
 
-    The mass of the k most probable elements is k (p_(k) - p_(k+1)), where p_(k) is the k-th largest probability. The
-    shapes are those of `consonant_from_contour`.
+    The mass of the k most probable elements is k (p_(k) - p_(k+1)), where p_(k) is the k-th largest
+    probability. The shapes are those of `consonant_from_contour`.
     """
     order, levels = _sort_decreasing(probabilities)
     masses = -np.diff(levels, axis=1, append=0.0) * np.arange(1, levels.shape[1] + 1)
@@ -169,27 +185,35 @@ def _sort_decreasing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.take_along_axis(values, order, axis=1)
 
 
-# ---- masses on any family -------------------------------------------------------------------------------------------
+# ---- masses on any family ------------------------------------------------------------------------
 
 
 def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:
     """Return the masses, shape (n, f), from the implicabilities of the f sets of a family."""
     validate_family(family, "focal_sets")
-    return _solve_masses(values, family, implicability_to_mass, is_subset(family.membership, family.membership))
+    return _solve_masses(
+        values, family, implicability_to_mass, is_subset(family.membership, family.membership)
+    )
 
 
 def masses_from_commonality(values: Any, family: FocalSets) -> np.ndarray:
     """Return the masses, shape (n, f), from the commonalities of the f sets of a family."""
     validate_family(family, "focal_sets")
-    return _solve_masses(values, family, commonality_to_mass, is_subset(family.membership, family.membership).T)
+    return _solve_masses(
+        values, family, commonality_to_mass, is_subset(family.membership, family.membership).T
+    )
 
 
 def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
-    """Return the masses, shape (n, f), from the plausibilities of the f sets; raise an error if they are not unique."""
+    """Return the masses, shape (n, f), from the plausibilities of the f sets.
+
+    Raise an error if they are not unique.
+    """
     if validate_family(family, "focal_sets").is_full:
         return _solve_masses(values, family, plausibility_to_mass, 1 - family.conflict)
     values = validate_values(values, family)
-    # A plausibility is a sum over intersecting sets. The last equation states that the masses sum to one.
+    # A plausibility is a sum over intersecting sets. The last equation states that the masses sum
+    # to one.
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
         raise InvalidInputError(
@@ -205,9 +229,13 @@ def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, Fo
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
     rows_with_mass = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
-    unique, target = unique_sets(np.concatenate([rank[rows] < k for k, rows in enumerate(rows_with_mass)]))
+    unique, target = unique_sets(
+        np.concatenate([rank[rows] < k for k, rows in enumerate(rows_with_mass)])
+    )
     what = f"nested masses of {n:,} rows on {len(unique):,} different sets"
-    check_memory(2 * 8 * n * len(unique), what, "use fewer rows at once, or limit the size of the sets")
+    check_memory(
+        2 * 8 * n * len(unique), what, "use fewer rows at once, or limit the size of the sets"
+    )
     out = np.zeros((n, len(unique)))
     start = 0
     for k, rows in enumerate(rows_with_mass):
@@ -217,18 +245,25 @@ def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, Fo
 
 
 def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
-    """Sort the sets by cardinality, then lexicographically; return the reordered masses and the family."""
+    """Sort the sets by cardinality, then lexicographically.
+
+    Return the reordered masses and the family.
+    """
     family = FocalSets(rows)
     ordered = family.sorted()
     return masses[:, family.find(ordered.membership)], ordered
 
 
 def validate_values(values: Any, family: FocalSets) -> np.ndarray:
-    """Return ``values`` as a finite array of shape (n, f); raise an error if sums of its values could overflow."""
+    """Return ``values`` as a finite array of shape (n, f).
+
+    Raise an error if sums of its values could overflow.
+    """
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
         raise InvalidParameterError(
-            "values", must=f"have at least one row and one column per set ({len(family)}), got shape {values.shape}"
+            "values",
+            must=f"have at least one row and one column per set ({len(family)}), got shape {values.shape}",
         )
     if not np.isfinite(values).all():
         raise InvalidParameterError("values", must="be finite, got NaN or infinite values")
@@ -242,5 +277,6 @@ def _solve_masses(values: Any, family: FocalSets, fast: Callable, system: np.nda
         dense = np.empty_like(values)
         dense[:, family.codes] = values
         return fast(dense)[:, family.codes]
-    # The system has a unique solution, because it is unit triangular if the sets are sorted by cardinality.
+    # The system has a unique solution, because it is unit triangular if the sets are sorted by
+    # cardinality.
     return np.linalg.solve(system.T.astype(float), values.T).T

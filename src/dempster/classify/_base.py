@@ -12,7 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -31,7 +36,8 @@ class Targets:
     """Labels of n training objects for M classes, either hard (one class each) or soft (one mass function each)."""
 
     names: np.ndarray  # names of the classes, shape (M,)
-    codes: np.ndarray | None  # position of the class of each object in names, shape (n,); None for soft labels
+    # position of the class of each object in names, shape (n,); None for soft labels
+    codes: np.ndarray | None
     soft: MassFunctions | None  # normalized mass functions; None for hard labels
 
     def __len__(self) -> int:
@@ -40,31 +46,36 @@ class Targets:
     @cached_property
     def indicators(self) -> np.ndarray:
         """Indicators (0 or 1) of the classes for hard labels, pignistic probabilities for soft labels, shape (n, M)."""
-        return np.eye(len(self.names))[self.codes] if self.soft is None else self.soft.pignistic()
+        if self.soft is None:
+            return np.eye(len(self.names))[self.codes]
+        return self.soft.pignistic()
 
     @cached_property
     def contour(self) -> np.ndarray:
         """Plausibility of each class under each label, shape (n, M)."""
-        return self.indicators if self.soft is None else self.soft.contour
+        if self.soft is None:
+            return self.indicators
+        return self.soft.contour
 
 
 class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     """Base class of the evidential classifiers.
 
-    Subclasses implement ``_fit`` and ``_compute_masses``. ``_fit`` must call `_validate_training`, which sets
-    ``classes_``, and must set ``focal_sets_``, the focal sets of the masses that ``_compute_masses`` returns. Most
-    classifiers use the single classes and the whole frame.
+    Subclasses implement ``_fit`` and ``_compute_masses``. ``_fit`` must call `_validate_training`,
+    which sets ``classes_``, and must set ``focal_sets_``, the focal sets of the masses that
+    ``_compute_masses`` returns. Most classifiers use the single classes and the whole frame.
     """
 
     _rules: Mapping[str, validation.Rule] = {}
     _any_scale = False  # whether values of any magnitude are allowed
-    _probability = "pignistic"  # how predict_proba converts masses to probabilities: "pignistic" or "plausibility"
+    # how predict_proba converts masses to probabilities: "pignistic" or "plausibility"
+    _probability = "pignistic"
     classes_: np.ndarray
     focal_sets_: FocalSets
     max_iter: int  # max_iter and tol are parameters of the classifiers that are fitted iteratively
     tol: float
 
-    # ---- implemented by subclasses --------------------------------------------------------------------------------
+    # ---- implemented by subclasses ---------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any) -> None:
         """Validate the training data and set the fitted attributes."""
@@ -74,7 +85,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """Return the masses of n validated objects on the f sets in ``focal_sets_``, shape (n, f)."""
         raise NotImplementedError
 
-    # ---- training -------------------------------------------------------------------------------------------------
+    # ---- training --------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier.
@@ -103,7 +114,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         if not run.converged:
             warn_not_converged(self)
 
-    # ---- validation -----------------------------------------------------------------------------------------------
+    # ---- validation ------------------------------------------------------------------------------
 
     def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
         """Validate the parameters, X and y, set ``classes_``, and return the validated X and the labels."""
@@ -113,12 +124,19 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError("y", message=message)
         data = self._validate_objects(X, reset=True, **options)
         names = validation.row_index(X)
-        targets = _soft_targets(y, names) if is_soft(y) else hard_targets(validation.reorder_like(y, names))
+        if is_soft(y):
+            targets = _soft_targets(y, names)
+        else:
+            targets = hard_targets(validation.reorder_like(y, names))
         with validation.validating_labels(y, "y"):
-            check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
+            check_consistent_length(
+                data, targets.codes if targets.soft is None else targets.soft.masses
+            )
         if len(targets.names) < 2:
             (name,) = targets.names.tolist()
-            raise InvalidParameterError("y", must=f"contain at least two classes, got one class: {name!r}")
+            raise InvalidParameterError(
+                "y", must=f"contain at least two classes, got one class: {name!r}"
+            )
         self.classes_ = targets.names
         return data, targets
 
@@ -133,7 +151,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             (validation.check_scale if reset else validation.check_size)(values, "X")
         return values
 
-    # ---- prediction -----------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def predict_mass(self, X: Any) -> MassFunctions:
         """Predict a mass function on the set of classes for each object.
@@ -146,12 +164,16 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         Returns
         -------
         MassFunctions
-            One mass function for each row of X, whose frame is ``classes_``. If X is a pandas DataFrame, its index is
-            kept.
+            One mass function for each row of X, whose frame is ``classes_``. If X is a pandas
+            DataFrame, its index is kept.
         """
         check_is_fitted(self, "classes_")
-        masses = validation.check_masses(self._compute_masses(self._validate_objects(X, reset=False)))
-        return MassFunctions.unchecked(masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist())
+        masses = validation.check_masses(
+            self._compute_masses(self._validate_objects(X, reset=False))
+        )
+        return MassFunctions.unchecked(
+            masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist()
+        )
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict class probabilities.
@@ -167,7 +189,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             Probabilities, with columns in the order of ``classes_``.
         """
         masses = self.predict_mass(X)
-        return masses.pignistic() if self._probability == "pignistic" else masses.plausibility_transform()
+        if self._probability == "pignistic":
+            return masses.pignistic()
+        return masses.plausibility_transform()
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each object (in case of a tie, the first one in ``classes_``).
@@ -198,62 +222,78 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     ) -> np.ndarray:
         """Decide on an act for each object, where by default the acts are the classes.
 
-        Depending on the parameters, the decision can also be a rejection (no act is selected) or a set of acts.
+        Depending on the parameters, the decision can also be a rejection (no act is selected) or a
+        set of acts.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Objects to classify.
         rule : str, default="pignistic"
-            Decision rule. "pignistic" maximizes the expected utility under the pignistic probabilities, "maximax" the
-            upper expected utility, "maximin" the lower expected utility, and "hurwicz" the mean of the upper and lower
-            expected utilities, weighted by ``optimism``. Three rules may return several classes. "interval_dominance"
-            and "maximality" return the acts that no other act dominates. "partial_assignment" returns the set of
-            classes with the largest expected utility, where ``tolerance`` is the utility of a pair of classes.
+            Decision rule. "pignistic" maximizes the expected utility under the pignistic
+            probabilities, "maximax" the upper expected utility, "maximin" the lower expected
+            utility, and "hurwicz" the mean of the upper and lower expected utilities, weighted by
+            ``optimism``. Three rules may return several classes. "interval_dominance" and
+            "maximality" return the acts that no other act dominates. "partial_assignment" returns
+            the set of classes with the largest expected utility, where ``tolerance`` is the utility
+            of a pair of classes.
         reject : float >= 0, optional
-            Loss of a rejection; a wrong class has the loss 1 and the true class 0. If ``utilities`` is given, a
-            rejection has the utility 1 - reject. By default no object is rejected.
+            Loss of a rejection; a wrong class has the loss 1 and the true class 0. If ``utilities``
+            is given, a rejection has the utility 1 - reject. By default no object is rejected.
         utilities : array-like of shape (n_classes, n_acts) or (n_classes + 1, n_acts), optional
-            Utility of each act (column) for each true class (row, in the order of ``classes_``). By default the acts
-            are the classes, and the utility is 1 for the true class and 0 otherwise. An additional last row contains
-            the utilities for objects of a class that did not occur in training. Rows of a pandas DataFrame are matched
-            with the classes by name.
+            Utility of each act (column) for each true class (row, in the order of ``classes_``). By
+            default the acts are the classes, and the utility is 1 for the true class and 0
+            otherwise. An additional last row contains the utilities for objects of a class that did
+            not occur in training. Rows of a pandas DataFrame are matched with the classes by name.
         optimism : float in [0, 1], default=0.5
             Weight of the upper expected utility if ``rule="hurwicz"``.
         tolerance : float in [0.5, 1], default=0.8
-            Utility of a pair of classes that contains the true class if ``rule="partial_assignment"``.
+            Utility of a pair of classes that contains the true class if
+            ``rule="partial_assignment"``.
         acts : sequence of n_acts names, optional
-            Names of the acts. By default the names of the classes if there are n_acts classes, otherwise 0, 1, ...
+            Names of the acts. By default the names of the classes if there are n_acts classes,
+            otherwise 0, 1, ...
         reject_label : object, default=-1
             Label of the objects that are rejected.
 
         Returns
         -------
         decisions : ndarray
-            Name of the selected act or ``reject_label`` for each object, shape (n_samples,). For the three rules that
-            may return several classes, a Boolean array of shape (n_samples, n_acts) that marks the selected acts.
+            Name of the selected act or ``reject_label`` for each object, shape (n_samples,). For
+            the three rules that may return several classes, a Boolean array of shape (n_samples,
+            n_acts) that marks the selected acts.
 
         References
         ----------
-        T. Denoeux (2019). Decision-making with belief functions: a review. Int. J. Approximate Reasoning 109.
-        L. Ma and T. Denoeux (2021). Partial classification in the belief function framework. Knowledge-Based Systems.
+        T. Denoeux (2019). Decision-making with belief functions: a review. Int. J. Approximate
+        Reasoning 109. L. Ma and T. Denoeux (2021). Partial classification in the belief function
+        framework. Knowledge-Based Systems.
         """
         validation.check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
         validation.check(optimism, "optimism", validation.real(0, 1))
         validation.check(tolerance, "tolerance", validation.real(0.5, 1))
         validation.check(reject_label, "reject_label", validation.hashable)
         check_is_fitted(self, "classes_")
-        losses = None if utilities is None else 1.0 - _validate_utilities(utilities, self.classes_, acts)
+        if utilities is None:
+            losses = None
+        else:
+            losses = 1.0 - _validate_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
-            raise InvalidParameterError("reject_label", "different from the names of the acts", reject_label)
+            raise InvalidParameterError(
+                "reject_label", "different from the names of the acts", reject_label
+            )
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
-                raise InvalidInputError("rule='partial_assignment' supports neither utilities nor reject")
+                raise InvalidInputError(
+                    "rule='partial_assignment' supports neither utilities nor reject"
+                )
             return masses.decide_sets(tolerance)
         selected = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
-        return selected if rule in SET_RULES else _to_names(selected, names, reject is not None, reject_label)
+        if rule in SET_RULES:
+            return selected
+        return _to_names(selected, names, reject is not None, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of `predict`, and raise if ``y`` contains a class that did not occur in training.
@@ -275,13 +315,16 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         if is_soft(y):
             raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
         names = validation.row_index(X)
-        y, sample_weight = validation.reorder_like(y, names), validation.reorder_like(sample_weight, names)
+        y = validation.reorder_like(y, names)
+        sample_weight = validation.reorder_like(sample_weight, names)
         with validation.validating_labels(y, "y"):
             y = column_or_1d(y)
         unseen = set(validation.as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise InvalidParameterError("y", message=f"y must contain classes seen in training, got {unknown}")
+            raise InvalidParameterError(
+                "y", message=f"y must contain classes seen in training, got {unknown}"
+            )
         weights = validation.validate_weights(sample_weight, len(np.asarray(y)))
         predicted = self.predict(X)
         with validation.validating_labels(y, "y"):
@@ -290,38 +333,60 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
 def is_soft(y: Any) -> bool:
     """Return whether y is a MassFunctions object or a sequence of MassFunctions, which scikit-learn may create."""
-    parts = list(y) if isinstance(y, list | tuple) else [y]
+    if isinstance(y, list | tuple):
+        parts = list(y)
+    else:
+        parts = [y]
     return len(parts) > 0 and all(isinstance(part, MassFunctions) for part in parts)
 
 
 def _soft_targets(y: MassFunctions | Sequence[MassFunctions], index: Any) -> Targets:
-    """Return targets in the row order of X for soft labels; ``index`` contains the names of the rows of X.
+    """Return targets in the row order of X for soft labels.
+
+    ``index`` contains the names of the rows of X.
 
     The labels become hard targets if each label is certain and each class occurs.
     """
-    labels = y if isinstance(y, MassFunctions) else _join(y)
+    if isinstance(y, MassFunctions):
+        labels = y
+    else:
+        labels = _join(y)
     order = validation.match_names(labels.index, index)
-    labels = labels if order is None else labels[order]
+    if order is not None:
+        labels = labels[order]
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise InvalidParameterError("y", message=f"y must not assign all mass to the empty set, but row {row} does")
+        raise InvalidParameterError(
+            "y", message=f"y must not assign all mass to the empty set, but row {row} does"
+        )
     soft = labels.normalize("dempster")
     codes = soft.singleton_belief.argmax(axis=1)
-    is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == soft.n_clusters
+    is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(
+        np.unique(codes)
+    ) == soft.n_clusters
     names = _to_array(labels.frame)
-    return Targets(names, codes, None) if is_hard else Targets(names, None, soft)
+    if is_hard:
+        return Targets(names, codes, None)
+    return Targets(names, None, soft)
 
 
 def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
     frames = {part.frame for part in parts}
     if len(frames) > 1:
-        raise InvalidParameterError("y", must=f"contain mass functions on one frame, got {len(frames)} frames")
+        raise InvalidParameterError(
+            "y", must=f"contain mass functions on one frame, got {len(frames)} frames"
+        )
     family = reduce(FocalSets.union, [part.focal_sets for part in parts])
-    return MassFunctions(np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame)
+    return MassFunctions(
+        np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame
+    )
 
 
 def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
-    """Return the classes as an array; classes of different types are not converted to a common type."""
+    """Return the classes as an array.
+
+    Classes of different types are not converted to a common type.
+    """
     names = np.empty(len(frame), dtype=object)
     for k, name in enumerate(frame):
         names[k] = name
@@ -339,7 +404,9 @@ def hard_targets(y: Any) -> Targets:
     if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):
         raise InvalidParameterError("y", "without missing values; remove objects of unknown class")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InvalidParameterError("y", "without NaN and infinity; remove objects of unknown class")
+        raise InvalidParameterError(
+            "y", "without NaN and infinity; remove objects of unknown class"
+        )
     with validation.validating_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
@@ -348,29 +415,48 @@ def hard_targets(y: Any) -> Targets:
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
     """Validate the utilities and return them in the order of the classes if their rows or columns have names."""
-    n_classes, ordered = len(classes), validation.reorder_by_names(utilities, classes)
-    columns = validation.column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
+    n_classes = len(classes)
+    ordered = validation.reorder_by_names(utilities, classes)
+    if acts is None and hasattr(ordered, "iloc"):
+        columns = validation.column_names(ordered)
+    else:
+        columns = None
     if columns is not None and set(columns) == set(classes.tolist()):
         ordered = validation.reorder_by_names(ordered.T, classes).T
     table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
-        raise InvalidParameterError("utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape)
+        raise InvalidParameterError(
+            "utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape
+        )
     if not np.isfinite(table).all():
         raise InvalidParameterError("utilities", "finite")
     return table
 
 
-def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.ndarray | None) -> list[Hashable]:
-    n_acts = len(classes) if losses is None else losses.shape[1]
+def _act_names(
+    acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.ndarray | None
+) -> list[Hashable]:
+    if losses is None:
+        n_acts = len(classes)
+    else:
+        n_acts = losses.shape[1]
     if acts is None:
-        return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
+        if n_acts == len(classes):
+            return classes.tolist()
+        return list(range(n_acts))
     names = validation.as_list(acts, "acts", f"{n_acts} unique names")
-    if len(names) != n_acts or not all(map(validation.hashable.test, names)) or len(set(names)) != n_acts:
+    if (
+        len(names) != n_acts
+        or not all(map(validation.hashable.test, names))
+        or len(set(names)) != n_acts
+    ):
         raise InvalidParameterError("acts", f"{n_acts} unique names", names)
     return names
 
 
-def _to_names(selected: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable) -> np.ndarray:
+def _to_names(
+    selected: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable
+) -> np.ndarray:
     """Return the name of the act at each position in ``selected``, and ``reject_label`` for position -1."""
     if not may_reject:
         return _to_array(names)[selected]

@@ -42,12 +42,16 @@ class Problem:
     """Scaled training objects (n rows, p attributes) and their labels (M classes)."""
 
     data: np.ndarray  # centered attributes with a mean variance of 1, shape (n, p)
-    indicators: np.ndarray  # pignistic probabilities of the classes, shape (n, M); 0 or 1 for hard labels
+    # pignistic probabilities of the classes, shape (n, M); 0 or 1 for hard labels
+    indicators: np.ndarray
     belief: np.ndarray  # beliefs of the classes, shape (n, M); equal to indicators for hard labels
-    contour: np.ndarray  # plausibilities of the classes, shape (n, M); equal to indicators for hard labels
+    # plausibilities of the classes, shape (n, M); equal to indicators for hard labels
+    contour: np.ndarray
 
     def subset(self, rows: np.ndarray) -> Problem:
-        return Problem(self.data[rows], self.indicators[rows], self.belief[rows], self.contour[rows])
+        return Problem(
+            self.data[rows], self.indicators[rows], self.belief[rows], self.contour[rows]
+        )
 
     def __len__(self) -> int:
         return len(self.data)
@@ -62,9 +66,10 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     _centre: np.ndarray  # The scaled attributes are (x - _centre) / _unit.
     _unit: float
     _strengths: tuple[float, ...]  # regularization strengths that regularization="cv" compares
-    _n_scalars: int  # number of values per prototype in addition to its coordinates and one value for each class
+    # number of values per prototype in addition to its coordinates and one value for each class
+    _n_scalars: int
 
-    # ---- implemented by subclasses --------------------------------------------------------------------------------
+    # ---- implemented by subclasses ---------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
         """Return a random initial vector of parameters."""
@@ -78,7 +83,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         """Set the fitted attributes from the parameters, which refer to the scaled data."""
         raise NotImplementedError
 
-    # ---- learning -------------------------------------------------------------------------------------------------
+    # ---- learning --------------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any) -> None:
         data, targets = self._validate_training(X, y)
@@ -95,13 +100,21 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         values = data.astype(float)
         self._centre = row_mean(values)
         values -= self._centre
-        largest = float(np.abs(values).max()) or 1.0  # Divide by it first, because its square may overflow.
+        # Divide by it first, because its square may overflow.
+        largest = float(np.abs(values).max()) or 1.0
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _MIN_UNIT:
-            raise InvalidParameterError("X", must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100")
-        belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
+            raise InvalidParameterError(
+                "X", must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100"
+            )
+        if targets.soft is None:
+            belief = targets.indicators
+        else:
+            belief = targets.soft.singleton_belief
         contour = np.minimum(targets.contour, 1.0)
-        data, belief, contour = (np.ascontiguousarray(a) for a in (values / self._unit, belief, contour))
+        data, belief, contour = (
+            np.ascontiguousarray(a) for a in (values / self._unit, belief, contour)
+        )
         return Problem(data, targets.indicators, belief, contour)
 
     def _apply_scale(self, X: np.ndarray) -> np.ndarray:
@@ -112,15 +125,21 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if isinstance(self.n_prototypes, str):
             return min(_PROTOTYPES_PER_CLASS * problem.indicators.shape[1], n_unique)
         if self.n_prototypes > n_unique:
-            raise InvalidParameterError("n_prototypes", f"at most {n_unique} (unique objects)", self.n_prototypes)
+            raise InvalidParameterError(
+                "n_prototypes", f"at most {n_unique} (unique objects)", self.n_prototypes
+            )
         return int(self.n_prototypes)
 
-    def _select_run(self, problem: Problem, count: int, strength: float, rng: Any) -> Run[np.ndarray]:
+    def _select_run(
+        self, problem: Problem, count: int, strength: float, rng: Any
+    ) -> Run[np.ndarray]:
         """Minimize the cost from ``n_init`` random starting points and return the result with the smallest cost."""
         seeds = rng.randint(2**31 - 1, size=self.n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
-            return self._minimize(problem, strength, self._draw_start(problem, count, np.random.RandomState(seed)))
+            return self._minimize(
+                problem, strength, self._draw_start(problem, count, np.random.RandomState(seed))
+            )
 
         with block_map(self.n_jobs) as apply:
             return min(apply(run, [(seed,) for seed in seeds]), key=lambda one: one.objective)
@@ -133,7 +152,9 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
     def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
         cost = self._cost(problem, strength)
-        return minimize_free(cost, start, self._is_fixed(start), max_iter=self.max_iter, tol=self.tol)
+        return minimize_free(
+            cost, start, self._is_fixed(start), max_iter=self.max_iter, tol=self.tol
+        )
 
     def _is_fixed(self, start: np.ndarray) -> np.ndarray:
         """Return a mask of the parameters to keep fixed, the prototypes if ``optimize_prototypes`` is False."""
@@ -141,13 +162,17 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         is_coordinate = np.arange(len(start)) < n_prototypes * self.n_features_in_
         return is_coordinate & (not self.optimize_prototypes)
 
-    # ---- strength of the regularization ---------------------------------------------------------------------------
+    # ---- strength of the regularization ----------------------------------------------------------
 
     def _select_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
         """Return the given strength, or the candidate with the smallest cross-validated cost (the largest if tied)."""
         strength = self.regularization
         if isinstance(strength, str) or np.ndim(strength) > 0:
-            candidates = self._strengths if isinstance(strength, str) else as_reals(strength, "regularization")
+            candidates = (
+                self._strengths
+                if isinstance(strength, str)
+                else as_reals(strength, "regularization")
+            )
             grid = np.array(candidates, dtype=float)
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
                 raise InvalidParameterError("regularization", "numbers of at least 0", strength)
@@ -157,16 +182,21 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self.regularization_ = float(strength)
         return self.regularization_
 
-    def _cross_validate(self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any) -> np.ndarray:
+    def _cross_validate(
+        self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any
+    ) -> np.ndarray:
         """Return the mean cost on the validation sets, without the regularization term, for each strength in grid."""
         tasks = []
         for train, test in _folds(targets, self.cv, rng):
-            training, validation = problem.subset(train), problem.subset(test)
+            training = problem.subset(train)
+            validation = problem.subset(test)
             n_prototypes = min(count, len(np.unique(training.data, axis=0)))
             start = self._draw_start(training, n_prototypes, rng)
             tasks += [(training, validation, float(strength), start) for strength in grid]
 
-        def loss(training: Problem, validation: Problem, strength: float, start: np.ndarray) -> float:
+        def loss(
+            training: Problem, validation: Problem, strength: float, start: np.ndarray
+        ) -> float:
             parameters = self._minimize(training, strength, start).model
             return self._cost(validation, 0.0)(parameters)[0] * len(validation) / len(problem)
 
@@ -185,15 +215,20 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
         return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
     if codes is not None and np.bincount(codes).max() >= cv:
-        # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer objects than folds.
+        # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer
+        # objects than folds.
         fold = np.empty(n, dtype=int)
-        order = np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)])
+        order = np.concatenate(
+            [rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)]
+        )
         fold[order] = np.arange(n) % cv
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
     return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))
 
 
-def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
+def minimize_free(
+    cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float
+) -> Run[np.ndarray]:
     """Minimize the cost by L-BFGS over the parameters that are not fixed."""
 
     def free_cost(values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -207,7 +242,9 @@ def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_it
     return run
 
 
-def cluster_objects(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+def cluster_objects(
+    X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the cluster centers and the cluster of each object, computed by weighted k-means."""
     unique: set[bytes] = set()
     for row in X:  # Usually the first few rows suffice.
@@ -218,7 +255,10 @@ def cluster_objects(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: An
 
 
 def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.ndarray:
-    """Distribute ``total`` prototypes evenly over the classes, at most ``limits``; large classes get the remainder."""
+    """Distribute ``total`` prototypes evenly over the classes, at most ``limits``.
+
+    Large classes get the remainder.
+    """
     limit = np.asarray(limits)
     count = np.zeros(len(limit), dtype=int)
     order = np.argsort(-np.asarray(sizes), kind="stable")

@@ -1,9 +1,9 @@
 """Mass functions from the weights of evidence of a linear classifier.
 
-Each feature of a classifier with softmax probabilities is a piece of evidence. A positive weight for class k supports
-{k}, and a negative weight supports the complement of {k}. Dempster's rule combines all pieces of evidence (Denoeux,
-2019, "Logistic regression, neural networks and Dempster-Shafer theory: a new perspective", Knowledge-Based Systems
-176).
+Each feature of a classifier with softmax probabilities is a piece of evidence. A positive weight
+for class k supports {k}, and a negative weight supports the complement of {k}. Dempster's rule
+combines all pieces of evidence (Denoeux, 2019, "Logistic regression, neural networks and
+Dempster-Shafer theory: a new perspective", Knowledge-Based Systems 176).
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ def least_informative(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the slopes and the offsets of the least informative weights of evidence, both of shape (J, M).
 
-    The weight of evidence of feature j for class k is w_jk = slope_jk feature_j + offset_jk. Many weights give the same
-    probabilities, because a constant can be added to all scores and the intercepts can be distributed over the
-    features. The least informative weights have the smallest sum of squares over the training objects. ``means``
-    contains the means of the J features over the training objects.
+    The weight of evidence of feature j for class k is w_jk = slope_jk feature_j + offset_jk. Many
+    weights give the same probabilities, because a constant can be added to all scores and the
+    intercepts can be distributed over the features. The least informative weights have the smallest
+    sum of squares over the training objects. ``means`` contains the means of the J features over
+    the training objects.
     """
     slopes = coefficients - coefficients.mean(axis=1, keepdims=True)
     level = intercepts - intercepts.mean() + means @ slopes
@@ -45,7 +46,9 @@ def least_informative(
 def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
     """Return all nonempty sets of classes for "full", and the single classes and the frame for "simple"."""
     if focal_sets == "full" and n_classes > MAX_CLASSES:
-        raise InvalidParameterError("focal_sets", f"'auto' or 'simple' for more than {MAX_CLASSES} classes", focal_sets)
+        raise InvalidParameterError(
+            "focal_sets", f"'auto' or 'simple' for more than {MAX_CLASSES} classes", focal_sets
+        )
     if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
         return FocalSets.full(n_classes, empty=False)
     return FocalSets.simple(n_classes, empty=False)
@@ -65,7 +68,9 @@ class WeightsOfEvidence:
     opposition: np.ndarray  # weights against the classes, shape (n, M), nonnegative
 
     @classmethod
-    def from_features(cls, features: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> WeightsOfEvidence:
+    def from_features(
+        cls, features: np.ndarray, slopes: np.ndarray, offsets: np.ndarray
+    ) -> WeightsOfEvidence:
         """Return the total weights for features of shape (n, J) and slopes and offsets of shape (J, M)."""
         support = np.zeros((len(features), slopes.shape[1]))
         opposition = np.zeros_like(support)
@@ -84,8 +89,8 @@ class WeightsOfEvidence:
     @cached_property
     def _log_agreement(self) -> np.ndarray:
         """Logarithm of 1 - conflict, shape (n,)."""
-        # Use 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l) with a_k = exp(-opposition_k). The right-hand side
-        # avoids cancellation.
+        # Use 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l) with a_k = exp(-opposition_k).
+        # The right-hand side avoids cancellation.
         before = np.zeros_like(self.opposition)
         before[:, 1:] = _log_complement(-self.opposition[:, :-1]).cumsum(axis=1)
         common = before - self.opposition - self.support.sum(axis=1, keepdims=True)
@@ -111,8 +116,9 @@ class WeightsOfEvidence:
     def masses(self, family: FocalSets) -> np.ndarray:
         """Return the masses on the f focal sets of ``family``, shape (n, f).
 
-        The family contains either all nonempty sets, or the single classes and the frame. In the second case the
-        masses of all sets outside the family are added to the frame (outer approximation).
+        The family contains either all nonempty sets, or the single classes and the frame. In the
+        second case the masses of all sets outside the family are added to the frame (outer
+        approximation).
         """
         with np.errstate(under="ignore"):
             out = np.exp(self._log_masses(family))
@@ -126,13 +132,17 @@ class WeightsOfEvidence:
     def _log_masses(self, family: FocalSets) -> np.ndarray:
         """Return the logarithms of the normalized masses on the f focal sets, shape (n, f).
 
-        The mass of a set A is proportional to prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k), where
-        b_k = exp(-support_k) and a_k = exp(-opposition_k). The mass of a single class {k} also contains the term
-        ``_log_single``, which is due to the evidence for class k.
+        The mass of a set A is proportional to prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 -
+        a_k), where b_k = exp(-support_k) and a_k = exp(-opposition_k). The mass of a single class
+        {k} also contains the term ``_log_single``, which is due to the evidence for class k.
         """
         inside = family.membership.astype(float)
         against = np.maximum(_log_complement(-self.opposition), _LOG_ZERO)
-        logs = -self.opposition @ inside.T + against @ (1 - inside).T - self.support.sum(axis=1, keepdims=True)
+        logs = (
+            -self.opposition @ inside.T
+            + against @ (1 - inside).T
+            - self.support.sum(axis=1, keepdims=True)
+        )
         for k, column in enumerate(family.singleton_index):
             if column >= 0:
                 logs[:, column] = np.logaddexp(logs[:, column], self._log_single[:, k])

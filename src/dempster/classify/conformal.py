@@ -28,50 +28,54 @@ _ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 i
 class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """Sets of classes that contain the true class with a guaranteed probability, and the matching mass functions.
 
-    A part of the training objects, the calibration objects, is withheld from the classifier. A score measures how badly
-    a class fits an object. The *conformal p-value* of a class for a new object is the share of calibration objects
-    whose true class fits at least as badly, where the new object is counted too. The set of the classes whose p-value
-    is above 1 - ``confidence`` contains the true class with a probability of at least ``confidence``. This holds for
-    any classifier and any distribution, if calibration objects and new objects are drawn independently from the same
-    distribution (or are exchangeable). The probability refers to the random draw of the calibration objects and of the
-    new object.
+    A part of the training objects, the calibration objects, is withheld from the classifier. A
+    score measures how badly a class fits an object. The *conformal p-value* of a class for a new
+    object is the share of calibration objects whose true class fits at least as badly, where the
+    new object is counted too. The set of the classes whose p-value is above 1 - ``confidence``
+    contains the true class with a probability of at least ``confidence``. This holds for any
+    classifier and any distribution, if calibration objects and new objects are drawn independently
+    from the same distribution (or are exchangeable). The probability refers to the random draw of
+    the calibration objects and of the new object.
 
-    The p-values are the plausibilities (the contour) of a consonant mass function. The plausibility of the true class
-    is at most a with a probability of at most a, for every a in [0, 1] (Cella and Martin, 2022). If all p-values are
-    below 1, the rest of the mass is on the empty set: the object resembles no class. Normalizing the masses only
-    increases plausibilities, so they remain valid.
+    The p-values are the plausibilities (the contour) of a consonant mass function. The plausibility
+    of the true class is at most a with a probability of at most a, for every a in [0, 1] (Cella and
+    Martin, 2022). If all p-values are below 1, the rest of the mass is on the empty set: the object
+    resembles no class. Normalizing the masses only increases plausibilities, so they remain valid.
 
     Parameters
     ----------
     estimator : classifier, optional
-        Any classifier of scikit-learn or of this package with ``predict_proba`` or ``decision_function``;
-        `EKNNClassifier` by default.
+        Any classifier of scikit-learn or of this package with ``predict_proba`` or
+        ``decision_function``; `EKNNClassifier` by default.
     prefit : bool, default=False
-        Whether ``estimator`` is already fitted. All objects passed to ``fit`` are then calibration objects, and must
-        not be training objects of the estimator. A `sklearn.frozen.FrozenEstimator` is always considered fitted.
+        Whether ``estimator`` is already fitted. All objects passed to ``fit`` are then calibration
+        objects, and must not be training objects of the estimator. A
+        `sklearn.frozen.FrozenEstimator` is always considered fitted.
     confidence : float in (0, 1), default=0.9
         Probability that a predicted set contains the true class.
     score : {"lac", "aps", "plausibility"}, default="lac"
-        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average. "aps" (adaptive
-        prediction sets) is the total probability of the more probable classes. It is zero for the most probable class
-        of every object; these ties are broken by 1 - probability, not at random. "plausibility" is 1 - plausibility for
-        classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
+        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average.
+        "aps" (adaptive prediction sets) is the total probability of the more probable classes. It
+        is zero for the most probable class of every object; these ties are broken by 1 -
+        probability, not at random. "plausibility" is 1 - plausibility for classifiers with
+        ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
-        "split" divides the objects into a training and a calibration part. "cross" uses each object for both purposes:
-        it fits ``n_folds`` classifiers, each without the objects of one fold, which it then calibrates. Its sets are
-        usually smaller and its coverage is close to ``confidence``, but only 2 ``confidence`` - 1 is guaranteed.
+        "split" divides the objects into a training and a calibration part. "cross" uses each object
+        for both purposes: it fits ``n_folds`` classifiers, each without the objects of one fold,
+        which it then calibrates. Its sets are usually smaller and its coverage is close to
+        ``confidence``, but only 2 ``confidence`` - 1 is guaranteed.
     by_class : bool, default=False
-        Whether the guarantee holds for the objects of each class separately. The p-value of a class then uses the
-        calibration objects of this class only.
+        Whether the guarantee holds for the objects of each class separately. The p-value of a class
+        then uses the calibration objects of this class only.
     calibration_size : float in (0, 1), default=0.3
         Share of calibration objects if ``method="split"``.
     n_folds : int, default=5
         Number of folds if ``method="cross"``.
     likelihood_ratio : function, optional
-        For new objects with another distribution than those in ``fit`` (covariate shift, where the probabilities of the
-        classes given X do not change). The function returns the density of each row of X among the new objects divided
-        by its density among those in ``fit``, shape (n,), up to a constant factor. Calibration objects have this
-        weight in the p-values.
+        For new objects with another distribution than those in ``fit`` (covariate shift, where the
+        probabilities of the classes given X do not change). The function returns the density of
+        each row of X among the new objects divided by its density among those in ``fit``, shape
+        (n,), up to a constant factor. Calibration objects have this weight in the p-values.
     random_state : int, RandomState, Generator or None, default=None
         Seed for the division of the objects.
 
@@ -92,30 +96,34 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     Notes
     -----
-    The division into parts is not stratified unless ``by_class=True``, because the calibration objects must be a random
-    sample. Equal scores are never counted in favor of excluding a class. If many scores are equal, the coverage is
-    therefore above ``confidence``. A set may be empty if the classifier is more accurate than ``confidence``.
+    The division into parts is not stratified unless ``by_class=True``, because the calibration
+    objects must be a random sample. Equal scores are never counted in favor of excluding a class.
+    If many scores are equal, the coverage is therefore above ``confidence``. A set may be empty if
+    the classifier is more accurate than ``confidence``.
 
-    ``predict`` and ``predict_proba`` return the classes and probabilities of the classifier (means over the folds).
-    ``decide`` uses the mass functions. The parameter ``score`` replaces the method of this name that other classifiers
-    have; use ``scoring="accuracy"`` in the cross-validation of scikit-learn.
+    ``predict`` and ``predict_proba`` return the classes and probabilities of the classifier (means
+    over the folds). ``decide`` uses the mass functions. The parameter ``score`` replaces the method
+    of this name that other classifiers have; use ``scoring="accuracy"`` in the cross-validation of
+    scikit-learn.
 
     References
     ----------
     V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
 
-    L. Cella and R. Martin (2022). Validity, consonant plausibility measures, and conformal prediction. Int. J.
-    Approximate Reasoning 141.
+    L. Cella and R. Martin (2022). Validity, consonant plausibility measures, and conformal
+    prediction. Int. J. Approximate Reasoning 141.
 
-    M. Sadinle, J. Lei and L. Wasserman (2019). Least ambiguous set-valued classifiers with bounded error levels. J.
-    American Statistical Association 114.
+    M. Sadinle, J. Lei and L. Wasserman (2019). Least ambiguous set-valued classifiers with bounded
+    error levels. J. American Statistical Association 114.
 
-    Y. Romano, M. Sesia and E. Candès (2020). Classification with valid and adaptive coverage. NeurIPS 33.
+    Y. Romano, M. Sesia and E. Candès (2020). Classification with valid and adaptive coverage.
+    NeurIPS 33.
 
-    R. Tibshirani, R. Barber, E. Candès and A. Ramdas (2019). Conformal prediction under covariate shift. NeurIPS 32.
+    R. Tibshirani, R. Barber, E. Candès and A. Ramdas (2019). Conformal prediction under covariate
+    shift. NeurIPS 32.
 
-    R. Barber, E. Candès, A. Ramdas and R. Tibshirani (2021). Predictive inference with the jackknife+. Annals of
-    Statistics 49.
+    R. Barber, E. Candès, A. Ramdas and R. Tibshirani (2021). Predictive inference with the
+    jackknife+. Annals of Statistics 49.
 
     Examples
     --------
@@ -132,7 +140,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """
 
     _rules: Mapping[str, rule.Rule] = {
-        "estimator": rule.Rule("a classifier (an instance) or None", lambda one: one is None or rule.is_estimator(one)),
+        "estimator": rule.Rule(
+            "a classifier (an instance) or None", lambda one: one is None or rule.is_estimator(one)
+        ),
         "prefit": rule.flag,
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
         "score": rule.choice("lac", "aps", "plausibility"),
@@ -169,14 +179,20 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.likelihood_ratio = likelihood_ratio
         self.random_state = random_state
 
-    # ---- training and calibration -----------------------------------------------------------------------------------
+    # ---- training and calibration ----------------------------------------------------------------
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        if hasattr(X, "columns"):  # Estimators may select columns by name, and validate tables themselves.
+        # Estimators may select columns by name, and validate tables themselves.
+        if hasattr(X, "columns"):
             if len(set(X.columns)) < len(X.columns):
-                raise InvalidParameterError("X", must=f"have unique column names, got {list(X.columns)}")
+                raise InvalidParameterError(
+                    "X", must=f"have unique column names, got {list(X.columns)}"
+                )
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if rule.is_estimator(self.estimator) and self.estimator.__sklearn_tags__().input_tags.allow_nan:
+        if (
+            rule.is_estimator(self.estimator)
+            and self.estimator.__sklearn_tags__().input_tags.allow_nan
+        ):
             options = {"ensure_all_finite": "allow-nan"} | options
         return super()._validate_objects(X, reset=reset, **options)
 
@@ -185,7 +201,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         rng = as_random_state(self.random_state)
         if self.prefit or isinstance(self.estimator, FrozenEstimator):
             data, codes = self._validate_calibration(X, y)
-            targets, parts = None, [np.arange(len(codes))]
+            targets = None
+            parts = [np.arange(len(codes))]
         else:
             data, targets = self._validate_training(X, y)
             if targets.codes is None:
@@ -199,12 +216,15 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             self.estimators_ = [self.estimator]
         else:
             self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
-        scores, weights = [], []
+        scores = []
+        weights = []
         for part, model in zip(parts, self.estimators_, strict=True):
-            rows, own = _safe_indexing(data, part), (np.arange(len(part)), codes[part])
+            rows = _safe_indexing(data, part)
+            own = (np.arange(len(part)), codes[part])
             scores.append(self._compute_scores(model, rows)[own])
             weights.append(self._compute_weights(rows))
-        self.calibration_scores_, self.calibration_weights_ = np.concatenate(scores), np.concatenate(weights)
+        self.calibration_scores_ = np.concatenate(scores)
+        self.calibration_weights_ = np.concatenate(weights)
 
     def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X and y for a fitted estimator, set ``classes_``, and return X and the positions of the classes."""
@@ -213,7 +233,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         check_is_fitted(self.estimator)
         data = self._validate_objects(X, reset=True)
         if y is None or is_soft(y):
-            raise InvalidParameterError("y", message="y must contain the classes of the calibration objects")
+            raise InvalidParameterError(
+                "y", message="y must contain the classes of the calibration objects"
+            )
         targets = hard_targets(rule.reorder_like(y, rule.row_index(X)))
         if len(targets) != len(data):
             raise InvalidParameterError("y", f"the classes of {len(data)} objects", len(targets))
@@ -223,47 +245,69 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if unknown:
             raise InvalidParameterError("y", "classes of the fitted estimator", unknown[0])
         assert targets.codes is not None
-        return data, np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)[targets.codes]
+        return data, np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)[
+            targets.codes
+        ]
 
     def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
         """Return the calibration objects of each classifier."""
-        from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+        from sklearn.model_selection import (
+            KFold,
+            ShuffleSplit,
+            StratifiedKFold,
+            StratifiedShuffleSplit,
+        )
 
         kind: Any
         if self.method == "cross":
-            kind = StratifiedKFold if self.by_class else KFold
+            if self.by_class:
+                kind = StratifiedKFold
+            else:
+                kind = KFold
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
         else:
-            kind = StratifiedShuffleSplit if self.by_class else ShuffleSplit
+            if self.by_class:
+                kind = StratifiedShuffleSplit
+            else:
+                kind = ShuffleSplit
             splitter = kind(1, test_size=self.calibration_size, random_state=rng)
         try:
             return [part for _, part in splitter.split(codes, codes)]
         except ValueError as error:
-            if self.by_class:  # A class with a single object cannot be divided, so it has no calibration objects.
+            # A class with a single object cannot be divided, so it has no calibration objects.
+            if self.by_class:
                 self._check_numbers(codes[np.bincount(codes)[codes] > 1])
-            raise InvalidParameterError("y", message=f"y cannot be divided for calibration: {error}") from error
+            raise InvalidParameterError(
+                "y", message=f"y cannot be divided for calibration: {error}"
+            ) from error
 
     def _fit_without(self, part: np.ndarray, data: Any, targets: Targets) -> Any:
         """Return a classifier that is fitted to all objects except those in ``part``."""
         assert targets.codes is not None
         rows = np.setdiff1d(np.arange(len(targets)), part)
-        model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
+        if self.estimator is None:
+            model = EKNNClassifier()
+        else:
+            model = clone(self.estimator)
         return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
 
     def _check_numbers(self, codes: np.ndarray) -> None:
         """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
         needed = count_needed_objects(self.confidence)
-        what, purpose = f"at least {needed} calibration objects", f"for confidence={self.confidence:g}"
+        what = f"at least {needed} calibration objects"
+        purpose = f"for confidence={self.confidence:g}"
         if self.by_class:
             counts = np.bincount(codes, minlength=len(self.classes_))
             for name, count in zip(self.classes_.tolist(), counts, strict=True):
                 if count < needed:
-                    must = f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
+                    must = (
+                        f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
+                    )
                     raise InvalidParameterError("y", must=must)
         elif len(codes) < needed:
             raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {len(codes)}")
 
-    # ---- scores -----------------------------------------------------------------------------------------------------
+    # ---- scores ----------------------------------------------------------------------------------
 
     def _compute_probabilities(self, model: Any, X: Any) -> np.ndarray:
         """Return the probabilities of all classes, which are zero for a class without training objects."""
@@ -271,7 +315,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             found = np.asarray(model.predict_proba(X), dtype=float)
         elif hasattr(model, "decision_function"):
             values = np.asarray(model.decision_function(X), dtype=float)
-            found = softmax(values if values.ndim == 2 else np.column_stack([-values, values]), axis=1)
+            found = softmax(
+                values if values.ndim == 2 else np.column_stack([-values, values]), axis=1
+            )
         else:
             expected = "a classifier with predict_proba or decision_function"
             raise InvalidParameterError("estimator", expected, type(model))
@@ -297,7 +343,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
         order = np.argsort(-probabilities, axis=1, kind="stable")
         totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
-        totals = np.column_stack([-totals[:, 0], totals[:, :-1]])  # first the most probable classes, by probability
+        # first the most probable classes, by probability
+        totals = np.column_stack([-totals[:, 0], totals[:, :-1]])
         scores = np.empty_like(probabilities)
         np.put_along_axis(scores, order, totals, axis=1)
         return scores
@@ -307,12 +354,16 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         n = X.shape[0]
         if self.likelihood_ratio is None:
             return np.ones(n)
-        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio").astype(float, copy=False)
+        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio").astype(
+            float, copy=False
+        )
         if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-            raise InvalidParameterError("likelihood_ratio", must=f"return {n} finite numbers of at least 0")
+            raise InvalidParameterError(
+                "likelihood_ratio", must=f"return {n} finite numbers of at least 0"
+            )
         return weights
 
-    # ---- prediction -------------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def p_values(self, X: Any) -> np.ndarray:
         """Compute the conformal p-values of the classes.
@@ -330,8 +381,11 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         check_is_fitted(self, "classes_")
         data = self._validate_objects(X, reset=False)
         own = self._compute_weights(data)[:, None]
-        tails, totals = np.zeros((len(own), len(self.classes_))), np.zeros(len(self.classes_))
-        groups: list[tuple[Any, np.ndarray]] = [(slice(None), np.ones(len(self.calibration_scores_), dtype=bool))]
+        tails = np.zeros((len(own), len(self.classes_)))
+        totals = np.zeros(len(self.classes_))
+        groups: list[tuple[Any, np.ndarray]] = [
+            (slice(None), np.ones(len(self.calibration_scores_), dtype=bool))
+        ]
         if self.by_class:
             groups = [([k], self.calibration_classes_ == k) for k in range(len(self.classes_))]
         for fold, model in enumerate(self.estimators_):
@@ -339,7 +393,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             for columns, is_member in groups:
                 rows = is_member & (self.calibration_folds_ == fold)
                 weights = self.calibration_weights_[rows]
-                tails[:, columns] += upper_weights(scores[:, columns], self.calibration_scores_[rows], weights)
+                tails[:, columns] += upper_weights(
+                    scores[:, columns], self.calibration_scores_[rows], weights
+                )
                 totals[columns] += weights.sum()
         # If all weights are zero, nothing is known about the object.
         return np.divide(tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0)
@@ -355,7 +411,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Returns
         -------
         Boolean array of shape (n_samples, n_classes)
-            Whether each class is in the set of each object, with columns in the order of ``classes_``.
+            Whether each class is in the set of each object, with columns in the order of
+            ``classes_``.
         """
         return self.select_classes(self.p_values(X))
 
@@ -384,10 +441,12 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Returns
         -------
         MassFunctions
-            One mass function for each row of X, whose frame is ``classes_``. The mass of the empty set is 1 minus the
-            largest p-value. If X is a pandas DataFrame, its index is kept.
+            One mass function for each row of X, whose frame is ``classes_``. The mass of the empty
+            set is 1 minus the largest p-value. If X is a pandas DataFrame, its index is kept.
         """
-        return MassFunctions.from_contour(self.p_values(X), index=rule.row_index(X), frame=self.classes_.tolist())
+        return MassFunctions.from_contour(
+            self.p_values(X), index=rule.row_index(X), frame=self.classes_.tolist()
+        )
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probabilities of the classifier (means over the folds).
@@ -404,7 +463,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         """
         check_is_fitted(self, "classes_")
         data = self._validate_objects(X, reset=False)
-        return np.mean([self._compute_probabilities(model, data) for model in self.estimators_], axis=0)
+        return np.mean(
+            [self._compute_probabilities(model, data) for model in self.estimators_], axis=0
+        )
 
 
 def count_needed_objects(confidence: float) -> int:
@@ -413,7 +474,12 @@ def count_needed_objects(confidence: float) -> int:
 
 
 def _predict_masses(model: Any, X: Any) -> MassFunctions | None:
-    """Return the masses that an evidential classifier, or a pipeline that ends with one, predicts; otherwise None."""
+    """Return the masses that an evidential classifier, or a pipeline that ends with one, predicts.
+
+    Otherwise None.
+    """
     if hasattr(model, "steps") and len(model.steps) > 1 and hasattr(model[-1], "predict_mass"):
         return model[-1].predict_mass(model[:-1].transform(X))
-    return model.predict_mass(X) if hasattr(model, "predict_mass") else None
+    if hasattr(model, "predict_mass"):
+        return model.predict_mass(X)
+    return None

@@ -13,7 +13,14 @@ from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike
-from dempster._validation import as_labels, as_list, match_names, reorder_like, row_index, validate_weights
+from dempster._validation import (
+    as_labels,
+    as_list,
+    match_names,
+    reorder_like,
+    row_index,
+    validate_weights,
+)
 from dempster.belief import MassFunctions
 
 
@@ -22,16 +29,16 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 ):
     r"""Contextual discounting of mass functions, with discount rates learned from labeled objects.
 
-    A source of mass functions (a sensor, an expert or a classifier) may be more reliable for some classes than for
-    others. Each context, which is a set of classes, has a discount rate in [0, 1]. `fit` computes the rates that
-    minimize
+    A source of mass functions (a sensor, an expert or a classifier) may be more reliable for some
+    classes than for others. Each context, which is a set of classes, has a discount rate in [0, 1].
+    `fit` computes the rates that minimize
 
     .. math::
 
         \sum_i w_i \sum_k (pl'_i(k) - [y_i = k])^2, \qquad pl'_i(k) = 1 - (1 - pl_i(k)) (1 - \mathrm{rate}(A)),
 
-    where y_i is the class of object i, w_i its weight, pl_i(k) the plausibility of class k before discounting, and A
-    the context that contains class k. The solution is
+    where y_i is the class of object i, w_i its weight, pl_i(k) the plausibility of class k before
+    discounting, and A the context that contains class k. The solution is
 
     .. math::
 
@@ -43,8 +50,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     Parameters
     ----------
     contexts : "classes", "frame" or list of sets of classes, default="classes"
-        "classes" learns one rate for each class, "frame" one rate for all classes (classical discounting), and a list
-        of disjoint sets one rate for each set. Classes that are in none of the sets are not discounted.
+        "classes" learns one rate for each class, "frame" one rate for all classes (classical
+        discounting), and a list of disjoint sets one rate for each set. Classes that are in none of
+        the sets are not discounted.
 
     Attributes
     ----------
@@ -61,11 +69,11 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 
     References
     ----------
-    D. Mercier, B. Quost and T. Denoeux (2008). Refined modeling of sensor reliability in the belief function framework
-    using contextual discounting. Information Fusion 9.
+    D. Mercier, B. Quost and T. Denoeux (2008). Refined modeling of sensor reliability in the belief
+    function framework using contextual discounting. Information Fusion 9.
 
-    Z. Elouedi, K. Mellouli and P. Smets (2004). Assessing sensor reliability for multisensor data fusion within the
-    transferable belief model. IEEE Trans. SMC B 34.
+    Z. Elouedi, K. Mellouli and P. Smets (2004). Assessing sensor reliability for multisensor data
+    fusion within the transferable belief model. IEEE Trans. SMC B 34.
 
     Examples
     --------
@@ -92,7 +100,8 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         masses : MassFunctions
             Mass functions for n objects; the frame must contain all classes.
         y : array-like of shape (n,)
-            True class of each object. A pandas Series is aligned with the index of the mass functions.
+            True class of each object. A pandas Series is aligned with the index of the mass
+            functions.
         sample_weight : array-like of shape (n,), optional
             Weights of the objects in the squared error.
 
@@ -108,14 +117,17 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         rows = self._context_rows(masses)
         truth = _encode_classes(y, masses)
         weights = validate_weights(reorder_like(sample_weight, masses.index), len(masses))
-        weights = np.ones(len(masses)) if weights is None else weights
+        if weights is None:
+            weights = np.ones(len(masses))
         opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
         is_wrong = np.ones_like(opposition)
         is_wrong[np.arange(len(truth)), truth] = 0
         numerator = rows @ (weights @ (opposition * is_wrong))
         denominator = rows @ (weights @ opposition**2)
         # The denominator is zero if the source never opposes a class of the context.
-        reliability = np.divide(numerator, denominator, out=np.ones(len(rows)), where=denominator > 0)
+        reliability = np.divide(
+            numerator, denominator, out=np.ones(len(rows)), where=denominator > 0
+        )
         self.rates_ = 1 - np.clip(reliability, 0, 1)
         factor = np.ones(masses.n_clusters) - self.rates_ @ rows
         error = ((opposition * factor - is_wrong) ** 2).sum(axis=1)
@@ -140,7 +152,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         check_is_fitted(self, "rates_")
         masses = _validate(masses)
         if masses.frame != self._frame:
-            raise InvalidParameterError("masses", f"mass functions on the classes of fit, {self._frame}", masses.frame)
+            raise InvalidParameterError(
+                "masses", f"mass functions on the classes of fit, {self._frame}", masses.frame
+            )
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
@@ -148,15 +162,21 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):
-                raise InvalidParameterError("contexts", "'classes', 'frame' or a list of sets", self.contexts)
-            return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
+                raise InvalidParameterError(
+                    "contexts", "'classes', 'frame' or a list of sets", self.contexts
+                )
+            if self.contexts == "classes":
+                return np.eye(c, dtype=bool)
+            return np.ones((1, c), dtype=bool)
         contexts = as_list(self.contexts, "contexts", "sets of classes")
         try:
             rows = masses.membership_rows(contexts)[0]
         except ValueError as error:
             raise InvalidParameterError("contexts", f"sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
-            raise InvalidParameterError("contexts", "nonempty disjoint sets of classes", self.contexts)
+            raise InvalidParameterError(
+                "contexts", "nonempty disjoint sets of classes", self.contexts
+            )
         return rows
 
     def __sklearn_tags__(self):
@@ -180,7 +200,8 @@ def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     if names.shape != (len(masses),):
         raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)
     order = match_names(row_index(y), masses.index)
-    names = names if order is None else names[order]
+    if order is not None:
+        names = names[order]
     positions = {name: k for k, name in enumerate(masses.frame)}
     unknown = [name for name in names.tolist() if name not in positions]
     if unknown:

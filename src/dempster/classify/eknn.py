@@ -18,20 +18,29 @@ from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.focal_sets import is_subset
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.dissimilarity.input import METRIC_RULE, check_metric
-from dempster.dissimilarity.neighbors import check_neighbors, exact_index, minkowski_power, safe_jobs
+from dempster.dissimilarity.neighbors import (
+    check_neighbors,
+    exact_index,
+    minkowski_power,
+    safe_jobs,
+)
 from dempster.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
 
 MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
-_OCTAVES = np.arange(-2, 7)  # exponents of the powers of two by which the initial gamma is multiplied
+# exponents of the powers of two by which the initial gamma is multiplied
+_OCTAVES = np.arange(-2, 7)
 _GAIN_DECAY = 0.9  # decay factor of the moving average of the decreases of the cost
-_FIRST_STEP, _STEP_RANGE = 1.2 * 0.1, (1e-4, 1e6)
-_ROUNDING = 4 * np.finfo(float).eps  # smaller relative increases of the cost are considered rounding errors
+_FIRST_STEP = 1.2 * 0.1
+_STEP_RANGE = (1e-4, 1e6)
+# smaller relative increases of the cost are considered rounding errors
+_ROUNDING = 4 * np.finfo(float).eps
 _GRID = range(1, 16)
 _MIN_GAMMA = 0.25  # lower bound of gamma multiplied by the mean distance within the class
-MAX_PAIRED = 2_000  # maximum number of objects of a class that are used to compute the mean distance
+# maximum number of objects of a class that are used to compute the mean distance
+MAX_PAIRED = 2_000
 MAX_PAIRED_PYTHON = 300  # the same maximum if the metric is a Python function
 
 
@@ -41,28 +50,32 @@ class _Neighbors:
 
     positions: np.ndarray  # rows of the neighbors in the training set, shape (n, K)
     squared: np.ndarray  # squared distances, shape (n, K)
-    classes: np.ndarray  # positions of the classes of the neighbors, shape (n, K); (n, 0) for soft labels
+    # positions of the classes of the neighbors, shape (n, K); (n, 0) for soft labels
+    classes: np.ndarray
 
     def first(self, k: int) -> _Neighbors:
-        return _Neighbors(*(np.ascontiguousarray(a[:, :k]) for a in (self.positions, self.squared, self.classes)))
+        return _Neighbors(
+            *(np.ascontiguousarray(a[:, :k]) for a in (self.positions, self.squared, self.classes))
+        )
 
 
 class EKNNClassifier(EvidentialClassifier):
     """Evidential K nearest neighbor classifier.
 
-    Each of the K nearest neighbors of an object is a piece of evidence about its class. A neighbor of class k at
-    distance d assigns the mass ``reliability`` exp(-gamma_k^2 d^2) to {k} and the remaining mass to the frame, the set
-    of all classes. Dempster's rule combines the masses of the neighbors. Far from all training objects the result is
-    vacuous. The scales gamma_k minimize the leave-one-out squared error on the training set.
+    Each of the K nearest neighbors of an object is a piece of evidence about its class. A neighbor
+    of class k at distance d assigns the mass ``reliability`` exp(-gamma_k^2 d^2) to {k} and the
+    remaining mass to the frame, the set of all classes. Dempster's rule combines the masses of the
+    neighbors. Far from all training objects the result is vacuous. The scales gamma_k minimize the
+    leave-one-out squared error on the training set.
 
     Parameters
     ----------
     n_neighbors : int, "auto" or sequence of int, default=5
-        Number of neighbors K. For a sequence, the number with the smallest leave-one-out error is selected (the
-        smallest number in case of a tie). "auto" selects from 1 to 15.
+        Number of neighbors K. For a sequence, the number with the smallest leave-one-out error is
+        selected (the smallest number in case of a tie). "auto" selects from 1 to 15.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's `NearestNeighbors`. If "precomputed", X contains the distances to the training
-        objects and must be square in ``fit``.
+        Any metric of scikit-learn's `NearestNeighbors`. If "precomputed", X contains the distances
+        to the training objects and must be square in ``fit``.
     metric_params : dict, optional
         Keyword arguments of the metric.
     reliability : float in (0, 1), default=0.95
@@ -70,25 +83,29 @@ class EKNNClassifier(EvidentialClassifier):
     gamma : float, array of shape (n_classes,) or None, default=None
         Fixed values of the scales gamma_k. By default they are learned.
     mixing : float in [0, 1] or None, default=None
-        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are plausibilities for
-        mixing = 1, beliefs for 0, and pignistic probabilities for None, which means 1 / n_classes.
+        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are
+        plausibilities for mixing = 1, beliefs for 0, and pignistic probabilities for None, which
+        means 1 / n_classes.
     optimize : bool, default=True
         Whether to learn gamma. If False, the initial value is used.
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
-        "adaptive-steps" is the method of Zouhal and Denoeux (1998). It is slower, and its steps depend on the units of
-        X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean distance within the class, because neighbors
-        would support a class with gamma = 0 at any distance. Both find the same minimum unless it is at the bound.
+        "adaptive-steps" is the method of Zouhal and Denoeux (1998). It is slower, and its steps
+        depend on the units of X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean
+        distance within the class, because neighbors would support a class with gamma = 0 at any
+        distance. Both find the same minimum unless it is at the bound.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Algorithm of the neighbor search.
     init : {"mean-distance", "evclass"}, default="mean-distance"
-        Initial gamma of a class. "mean-distance" uses the inverse of the mean distance within the class. "evclass"
-        uses the inverse of its square root, like the R package evclass, and depends on the units of the attributes.
+        Initial gamma of a class. "mean-distance" uses the inverse of the mean distance within the
+        class. "evclass" uses the inverse of its square root, like the R package evclass, and
+        depends on the units of the attributes.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-6
         Stop when an iteration decreases the cost by less than this value.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Attributes
     ----------
@@ -99,8 +116,9 @@ class EKNNClassifier(EvidentialClassifier):
     gamma_ : array of shape (n_classes,)
         Scale of each class. All scales are equal if the labels are soft.
     focal_sets_ : FocalSets
-        Focal sets of the predicted masses. For hard labels they are the single classes and the frame, for soft labels
-        the frame, the focal sets of the labels, and all nonempty intersections.
+        Focal sets of the predicted masses. For hard labels they are the single classes and the
+        frame, for soft labels the frame, the focal sets of the labels, and all nonempty
+        intersections.
     leave_one_out_masses_ : MassFunctions
         Masses of the training objects, where no object is a neighbor of itself.
     leave_one_out_error_ : float
@@ -108,23 +126,26 @@ class EKNNClassifier(EvidentialClassifier):
     leave_one_out_errors_ : dict of int to float
         Leave-one-out error for each candidate number of neighbors.
     objective_, history_, n_iter_, converged_
-        Final cost, array of the initial cost and the cost after each iteration, length of this array, and whether the
-        optimization converged within ``max_iter`` iterations.
+        Final cost, array of the initial cost and the cost after each iteration, length of this
+        array, and whether the optimization converged within ``max_iter`` iterations.
 
     Notes
     -----
-    y may contain soft labels (`MassFunctions`). The masses of a neighbor are then its label, discounted according to
-    its distance. A vacuous label has no effect. If all labels are certain, the result is the same as for hard labels.
-    One gamma is learned for all classes, and the squared error compares pignistic probabilities.
+    y may contain soft labels (`MassFunctions`). The masses of a neighbor are then its label,
+    discounted according to its distance. A vacuous label has no effect. If all labels are certain,
+    the result is the same as for hard labels. One gamma is learned for all classes, and the squared
+    error compares pignistic probabilities.
 
-    The mean distance within a class is computed from at most 2,000 objects, evenly spread over the rows.
+    The mean distance within a class is computed from at most 2,000 objects, evenly spread over the
+    rows.
 
     References
     ----------
-    T. Denoeux (1995). A k-nearest neighbor classification rule based on Dempster-Shafer theory. IEEE Trans. SMC 25.
+    T. Denoeux (1995). A k-nearest neighbor classification rule based on Dempster-Shafer theory.
+    IEEE Trans. SMC 25.
 
-    L. M. Zouhal and T. Denoeux (1998). An evidence-theoretic k-NN rule with parameter optimization. IEEE Trans. SMC C
-    28.
+    L. M. Zouhal and T. Denoeux (1998). An evidence-theoretic k-NN rule with parameter optimization.
+    IEEE Trans. SMC C 28.
 
     Examples
     --------
@@ -197,7 +218,7 @@ class EKNNClassifier(EvidentialClassifier):
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
-    # ---- learning -------------------------------------------------------------------------------------------------
+    # ---- learning --------------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any) -> None:
         # Copy the data for the neighbor search, because the user may change X after fit.
@@ -207,18 +228,27 @@ class EKNNClassifier(EvidentialClassifier):
         elif callable(self.metric):
             check_metric(AttributeSource(data, self.metric, self.metric_params or {}))
         grid = self._candidates(len(data))
-        self._search, self._n_training = self._make_index(data), len(data)
+        self._search = self._make_index(data)
+        self._n_training = len(data)
         self._codes = targets.codes
-        self._reliability = float(self.reliability)  # Later changes of the parameter do not affect predictions.
-        self._soft = None if targets.soft is None else SoftLabels(targets.soft)
+        # Later changes of the parameter do not affect predictions.
+        self._reliability = float(self.reliability)
+        if targets.soft is None:
+            self._soft = None
+        else:
+            self._soft = SoftLabels(targets.soft)
         classes = FocalSets.simple(len(self.classes_), empty=False)
-        self.focal_sets_ = classes if self._soft is None else self._soft.family
+        if self._soft is None:
+            self.focal_sets_ = classes
+        else:
+            self.focal_sets_ = self._soft.family
         self._spreads = self._mean_distances(data, targets)
         start = self._initial_gamma()
         others = self._find_neighbors(None, max(grid))
         runs = {k: self._learn_gamma(others.first(k), targets, start) for k in grid}
         self.leave_one_out_errors_ = {
-            k: self._error(self._combine(others.first(k), run.model), targets) for k, run in runs.items()
+            k: self._error(self._combine(others.first(k), run.model), targets)
+            for k, run in runs.items()
         }
         self.n_neighbors_ = min(grid, key=lambda k: (self.leave_one_out_errors_[k], k))
         self.leave_one_out_error_ = self.leave_one_out_errors_[self.n_neighbors_]
@@ -226,7 +256,9 @@ class EKNNClassifier(EvidentialClassifier):
         self.gamma_ = run.model
         masses = self._combine(others.first(self.n_neighbors_), self.gamma_)
         names = self.classes_.tolist()
-        self.leave_one_out_masses_ = MassFunctions.unchecked(masses, self.focal_sets_, row_index(X), names)
+        self.leave_one_out_masses_ = MassFunctions.unchecked(
+            masses, self.focal_sets_, row_index(X), names
+        )
         self._set_run(run)
 
     def _candidates(self, n: int) -> list[int]:
@@ -234,7 +266,10 @@ class EKNNClassifier(EvidentialClassifier):
         if isinstance(self.n_neighbors, str):
             return [k for k in _GRID if k < n]
         numbers = np.ravel(self.n_neighbors)
-        grid = sorted({int(k) for k in numbers}) if numbers.dtype.kind in "iu" else []
+        if numbers.dtype.kind in "iu":
+            grid = sorted({int(k) for k in numbers})
+        else:
+            grid = []
         if not grid or grid[0] < 1:
             raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
         if max(grid) >= n:
@@ -245,9 +280,16 @@ class EKNNClassifier(EvidentialClassifier):
         """Return the given scales of the M classes, or initial values computed from mean distances, shape (M,)."""
         n_classes = len(self.classes_)
         if self.gamma is not None:
-            gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma").astype(float, copy=False)
-            if gamma.shape not in ((), (n_classes,)) or not (np.isfinite(gamma) & (gamma >= 0)).all():
-                raise InvalidParameterError("gamma", f"{n_classes} numbers of at least 0 (or one)", self.gamma)
+            gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma").astype(
+                float, copy=False
+            )
+            if (
+                gamma.shape not in ((), (n_classes,))
+                or not (np.isfinite(gamma) & (gamma >= 0)).all()
+            ):
+                raise InvalidParameterError(
+                    "gamma", f"{n_classes} numbers of at least 0 (or one)", self.gamma
+                )
             if self._soft is not None and np.ptp(gamma) > 0:
                 raise InvalidParameterError("gamma", "one number for soft labels", self.gamma)
             return np.broadcast_to(gamma, (n_classes,)).copy()
@@ -268,26 +310,42 @@ class EKNNClassifier(EvidentialClassifier):
 
         if len(rows) < 2:
             return 0.0
-        max_rows = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
+        if callable(self.metric):
+            max_rows = MAX_PAIRED_PYTHON
+        else:
+            max_rows = MAX_PAIRED
         if len(rows) > max_rows:
             rows = rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
-        if self.metric == "euclidean":  # For at most 2,000 objects, pdist is faster than pairwise_distances.
+        # For at most 2,000 objects, pdist is faster than pairwise_distances.
+        if self.metric == "euclidean":
             return float(pdist(data[rows]).mean())
         if self.metric == "precomputed":
             distances = data[np.ix_(rows, rows)]
         else:
-            distances = pairwise_distances(data[rows], metric=self.metric, **(self.metric_params or {}))
-        return float((distances.sum(dtype=float) - np.trace(distances)) / (len(rows) * (len(rows) - 1)))
+            distances = pairwise_distances(
+                data[rows], metric=self.metric, **(self.metric_params or {})
+            )
+        return float(
+            (distances.sum(dtype=float) - np.trace(distances)) / (len(rows) * (len(rows) - 1))
+        )
 
-    def _learn_gamma(self, others: _Neighbors, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
+    def _learn_gamma(
+        self, others: _Neighbors, targets: Targets, start: np.ndarray
+    ) -> Run[np.ndarray]:
         """Return the scales with the smallest cost, or the initial scales if gamma is not to be learned."""
         if self._soft is not None:
             return self._learn_from_soft(others, targets, start)
-        mixing = 1 / len(start) if self.mixing is None else self.mixing
+        if self.mixing is None:
+            mixing = 1 / len(start)
+        else:
+            mixing = self.mixing
 
         def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-            squared, classes = others.squared, others.classes
-            return cost_and_gradient(gamma, squared, classes, targets.indicators, self.reliability, mixing)
+            squared = others.squared
+            classes = others.classes
+            return cost_and_gradient(
+                gamma, squared, classes, targets.indicators, self.reliability, mixing
+            )
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
@@ -297,9 +355,12 @@ class EKNNClassifier(EvidentialClassifier):
         lower = _MIN_GAMMA / self._spreads
         return _minimize_above(cost, start, lower, max_iter=self.max_iter, tol=self.tol)
 
-    def _learn_from_soft(self, others: _Neighbors, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
+    def _learn_from_soft(
+        self, others: _Neighbors, targets: Targets, start: np.ndarray
+    ) -> Run[np.ndarray]:
         assert self._soft is not None
-        # For pignistic probabilities, each class gets an equal share of the mass of every set that contains it.
+        # For pignistic probabilities, each class gets an equal share of the mass of every set that
+        # contains it.
         share = self._soft.family.membership / self._soft.family.cardinality[:, None]
 
         def cost(gamma: float) -> float:
@@ -312,18 +373,26 @@ class EKNNClassifier(EvidentialClassifier):
         return Run(np.full(len(start), run.model), run.history, run.converged)
 
     def _error(self, masses: np.ndarray, targets: Targets) -> float:
-        """Return the error rate; for soft labels, the probability that the label assigns to classes not predicted."""
+        """Return the error rate.
+
+        For soft labels, the probability that the label assigns to classes not predicted.
+        """
         predicted = MassFunctions.unchecked(masses, self.focal_sets_).pignistic().argmax(axis=1)
         return float(1 - targets.indicators[np.arange(len(predicted)), predicted].mean())
 
-    # ---- neighbors and their evidence -----------------------------------------------------------------------------
+    # ---- neighbors and their evidence ------------------------------------------------------------
 
     def _make_index(self, data: np.ndarray) -> Any:
         """Return a nearest neighbor index of the training objects: dempster's own index or that of scikit-learn."""
         from sklearn.neighbors import NearestNeighbors
 
-        if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
-            return exact_index(AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs)
+        if (
+            self.algorithm == "auto"
+            and minkowski_power(self.metric, self.metric_params) is not None
+        ):
+            return exact_index(
+                AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs
+            )
         with naming_metric(self.metric):
             return NearestNeighbors(
                 algorithm=self.algorithm,
@@ -333,35 +402,48 @@ class EKNNClassifier(EvidentialClassifier):
             ).fit(data)
 
     def _find_neighbors(self, X: np.ndarray | None, k: int) -> _Neighbors:
-        """Return the k nearest training objects of each row of X; if X is None, those of each training object."""
+        """Return the k nearest training objects of each row of X.
+
+        If X is None, those of each training object.
+        """
         distances, positions = self._search.kneighbors(X, k)
         check_neighbors(positions, distances, self._n_training)
         squared = distances.astype(float, copy=False)
         squared *= squared
-        classes = positions[:, :0] if self._codes is None else self._codes[positions]
+        if self._codes is None:
+            classes = positions[:, :0]
+        else:
+            classes = self._codes[positions]
         return _Neighbors(positions, squared, classes)
 
     def _combine(self, neighbors: _Neighbors, gamma: np.ndarray) -> np.ndarray:
         if self._soft is None:
-            return combine_neighbors(neighbors.squared, neighbors.classes, gamma, self._reliability, len(gamma))
+            return combine_neighbors(
+                neighbors.squared, neighbors.classes, gamma, self._reliability, len(gamma)
+            )
         supports = self._reliability * np.exp(-(gamma[0] ** 2) * neighbors.squared)
         return self._soft.masses(neighbors.positions, supports)
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         if self.metric == "precomputed" and X.size and X.min() < 0:
-            raise InvalidParameterError("X", message="Negative values in data: X must contain distances")
+            raise InvalidParameterError(
+                "X", message="Negative values in data: X must contain distances"
+            )
         return self._combine(self._find_neighbors(X, self.n_neighbors_), self.gamma_)
 
 
-# ---- minimization over the scales -----------------------------------------------------------------------------------
+# ---- minimization over the scales ----------------------------------------------------------------
 
 
-def _minimize_above(cost: Any, start: np.ndarray, lower: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
+def _minimize_above(
+    cost: Any, start: np.ndarray, lower: np.ndarray, *, max_iter: int, tol: float
+) -> Run[np.ndarray]:
     """Minimize a cost over gamma >= lower by L-BFGS.
 
-    The optimized variable is t, with gamma = lower + width t^2 / 4 and the initial value t = 2. ``width`` is the
-    distance of the initial gamma from its bound, so that the result does not depend on the units of the attributes. An
-    initial gamma near the bound is moved away, because the derivative with respect to t is zero at the bound.
+    The optimized variable is t, with gamma = lower + width t^2 / 4 and the initial value t = 2.
+    ``width`` is the distance of the initial gamma from its bound, so that the result does not
+    depend on the units of the attributes. An initial gamma near the bound is moved away, because
+    the derivative with respect to t is zero at the bound.
     """
     width = np.maximum(start - lower, 0.1 * lower)
 
@@ -386,10 +468,11 @@ def minimize_adaptive(
 ) -> Run[np.ndarray]:
     """Minimize a function by the method of Silva and Almeida (1990).
 
-    Each coordinate has a step size, which grows by 20 % while the sign of the partial derivative does not change and
-    shrinks by 20 % when it changes. If the function value increases, the point is rejected and all step sizes are
-    halved. The method stops when the moving average of the decreases (initially 1) is smaller than ``tol``. The history
-    of the result contains the last accepted value after each of at most 1 + ``max_iter`` evaluations.
+    Each coordinate has a step size, which grows by 20 % while the sign of the partial derivative
+    does not change and shrinks by 20 % when it changes. If the function value increases, the point
+    is rejected and all step sizes are halved. The method stops when the moving average of the
+    decreases (initially 1) is smaller than ``tol``. The history of the result contains the last
+    accepted value after each of at most 1 + ``max_iter`` evaluations.
     """
     point = np.array(start, dtype=float)
     value, gradient = evaluate(point)
@@ -406,7 +489,8 @@ def minimize_adaptive(
             continue
         gain = _GAIN_DECAY * gain + (1 - _GAIN_DECAY) * abs(last - value)
         steps = np.clip(np.where(slope * gradient >= 0, 1.2, 0.8) * steps, *_STEP_RANGE)
-        run.model, gradient = trial, slope
+        run.model = trial
+        gradient = slope
         run.history.append(min(float(value), last))
         if gain < tol:
             run.converged = True
@@ -414,11 +498,13 @@ def minimize_adaptive(
     return run
 
 
-def minimize_scale(cost: Callable[[float], float], start: float, *, max_iter: int, tol: float) -> Run[float]:
+def minimize_scale(
+    cost: Callable[[float], float], start: float, *, max_iter: int, tol: float
+) -> Run[float]:
     """Minimize a cost over a positive number.
 
-    First try ``start`` multiplied by powers of two, then apply Brent's method around the best value. The history of the
-    result contains the smallest cost found up to each evaluation.
+    First try ``start`` multiplied by powers of two, then apply Brent's method around the best
+    value. The history of the result contains the smallest cost found up to each evaluation.
     """
     run = Run(start)
     logs = np.log(start) + np.log(2.0) * _OCTAVES
@@ -432,45 +518,60 @@ def minimize_scale(cost: Callable[[float], float], start: float, *, max_iter: in
         values.append(cost(float(np.exp(x))))
         return values[-1]
 
-    result = minimize_scalar(record, bounds=bounds, method="bounded", options={"xatol": tol, "maxiter": max_iter})
+    result = minimize_scalar(
+        record, bounds=bounds, method="bounded", options={"xatol": tol, "maxiter": max_iter}
+    )
     run.history += np.minimum(np.minimum.accumulate(values), run.history[-1]).tolist()
     run.model = float(np.exp(result.x if result.fun < costs[best] else logs[best]))
     run.converged = bool(result.success)
     return run
 
 
-# ---- masses from neighbors -----------------------------------------------------------------------------------------
+# ---- masses from neighbors -----------------------------------------------------------------------
 
 
 def combine_neighbors(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
 ) -> np.ndarray:
     """Return the masses of n objects on M classes and the frame, shape (n, M + 1), from their K nearest neighbors."""
-    return _combine_weights(_class_weights(_supports(squared, classes, gamma, alpha), classes, n_classes))
+    return _combine_weights(
+        _class_weights(_supports(squared, classes, gamma, alpha), classes, n_classes)
+    )
 
 
 def cost_and_gradient(
-    gamma: np.ndarray, squared: np.ndarray, classes: np.ndarray, targets: np.ndarray, alpha: float, mixing: float
+    gamma: np.ndarray,
+    squared: np.ndarray,
+    classes: np.ndarray,
+    targets: np.ndarray,
+    alpha: float,
+    mixing: float,
 ) -> tuple[float, np.ndarray]:
     """Return half the mean squared error of o_k = m({k}) + mixing m(frame), and its gradient with respect to gamma.
 
-    See Zouhal and Denoeux (1998), equation 9. Let w_k be the weight of evidence for class k, r_k = exp(w_k) - 1 and
-    Z = 1 + sum_k r_k. Then o_k = (r_k + mixing) / Z, and the derivative with respect to the mass s that a neighbor
-    assigns to its class k is (q_k - sum_l q_l o_l) pl_k / (1 - s), where q = (o - t) / n, t are the ``targets`` and
-    pl_k is the plausibility of class k.
+    See Zouhal and Denoeux (1998), equation 9. Let w_k be the weight of evidence for class k, r_k =
+    exp(w_k) - 1 and Z = 1 + sum_k r_k. Then o_k = (r_k + mixing) / Z, and the derivative with
+    respect to the mass s that a neighbor assigns to its class k is (q_k - sum_l q_l o_l) pl_k / (1
+    - s), where q = (o - t) / n, t are the ``targets`` and pl_k is the plausibility of class k.
     """
     n, n_classes = targets.shape
     supports = _supports(squared, classes, gamma, alpha)
     masses = _combine_weights(_class_weights(supports, classes, n_classes))
     outputs = masses[:, :-1] + mixing * masses[:, -1:]
     errors = outputs - targets
-    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * (masses[:, :-1] + masses[:, -1:])
-    per_neighbor = np.take_along_axis(per_class, classes, axis=1) * squared * supports / (1 - supports)
+    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * (
+        masses[:, :-1] + masses[:, -1:]
+    )
+    per_neighbor = (
+        np.take_along_axis(per_class, classes, axis=1) * squared * supports / (1 - supports)
+    )
     slopes = np.bincount(classes.ravel(), weights=per_neighbor.ravel(), minlength=n_classes)
     return 0.5 * float((errors * errors).sum()) / n, -2.0 * gamma * slopes / n
 
 
-def _supports(squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float) -> np.ndarray:
+def _supports(
+    squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float
+) -> np.ndarray:
     """Return the mass s = alpha exp(-gamma_k^2 d^2) that each neighbor assigns to its class k, shape (n, K)."""
     s = gamma[classes]
     s *= s
@@ -485,15 +586,18 @@ def _class_weights(supports: np.ndarray, classes: np.ndarray, n_classes: int) ->
     """Return the weights of evidence for the classes, minus the sum of log(1 - s) over the supports s of neighbors."""
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
-    weights = np.bincount(cells.ravel(), weights=-np.log1p(-supports).ravel(), minlength=n * n_classes)
+    weights = np.bincount(
+        cells.ravel(), weights=-np.log1p(-supports).ravel(), minlength=n * n_classes
+    )
     return weights.reshape(n, n_classes)
 
 
 def _combine_weights(weights: np.ndarray) -> np.ndarray:
     """Return the masses that Dempster's rule assigns to M classes and the frame (last column), shape (n, M + 1).
 
-    ``weights`` contains the weights of evidence w_k, shape (n, M). m({k}) is proportional to exp(w_k) - 1, and m(frame)
-    to 1 (Denoeux, 1995). All terms are divided by the exponential of the largest weight to prevent overflow.
+    ``weights`` contains the weights of evidence w_k, shape (n, M). m({k}) is proportional to
+    exp(w_k) - 1, and m(frame) to 1 (Denoeux, 1995). All terms are divided by the exponential of the
+    largest weight to prevent overflow.
     """
     top = weights.max(axis=1, keepdims=True)
     out = np.empty((len(weights), weights.shape[1] + 1))
@@ -503,15 +607,16 @@ def _combine_weights(weights: np.ndarray) -> np.ndarray:
     return out
 
 
-# ---- soft labels ----------------------------------------------------------------------------------------------------
+# ---- soft labels ---------------------------------------------------------------------------------
 
 
 class SoftLabels:
     """Soft labels of the training objects, which are discounted by distance and combined by Dempster's rule.
 
-    The label of a neighbor is discounted to the share phi, so that a commonality q of the label becomes
-    1 - phi (1 - q). Dempster's rule multiplies the commonalities of the neighbors. The result has masses on the focal
-    sets of the labels, the frame, and all nonempty intersections (Denoeux, 1995, section III).
+    The label of a neighbor is discounted to the share phi, so that a commonality q of the label
+    becomes 1 - phi (1 - q). Dempster's rule multiplies the commonalities of the neighbors. The
+    result has masses on the focal sets of the labels, the frame, and all nonempty intersections
+    (Denoeux, 1995, section III).
     """
 
     def __init__(self, labels: MassFunctions):
@@ -519,7 +624,8 @@ class SoftLabels:
         on_family = labels.to_family(self.family).masses
         # Entry (a, b) is 1 if set a is a subset of set b, and 0 otherwise.
         self._supersets = is_subset(self.family.membership, self.family.membership).astype(float)
-        self.missing = 1.0 - on_family @ self._supersets.T  # one minus the commonalities, shape (n, f)
+        # one minus the commonalities, shape (n, f)
+        self.missing = 1.0 - on_family @ self._supersets.T
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:
         """Return the combined masses of n objects on the f focal sets, shape (n, f)."""
@@ -528,8 +634,11 @@ class SoftLabels:
         for begin in range(0, len(out), size):
             rows = slice(begin, begin + size)
             logs = np.log1p(-supports[rows, :, None] * self.missing[neighbors[rows]]).sum(axis=1)
-            commonality = np.exp(logs - logs.max(axis=1, keepdims=True))  # The masses are normalized below.
-            masses = solve_triangular(self._supersets, commonality.T, lower=False, unit_diagonal=True).T
+            # The masses are normalized below.
+            commonality = np.exp(logs - logs.max(axis=1, keepdims=True))
+            masses = solve_triangular(
+                self._supersets, commonality.T, lower=False, unit_diagonal=True
+            ).T
             out[rows] = np.maximum(masses, 0)
         return out / out.sum(axis=1, keepdims=True)
 
@@ -543,5 +652,9 @@ def _close_under_intersection(family: FocalSets) -> FocalSets:
         new = {a & b for a in original for b in new} - sets - {frozenset()}
         sets = sets | new
         if len(sets) > MAX_SETS:
-            raise InvalidParameterError("y", f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)")
-    return FocalSets.from_sets(family.n_clusters, [tuple(sorted(members)) for members in sets]).sorted()
+            raise InvalidParameterError(
+                "y", f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)"
+            )
+    return FocalSets.from_sets(
+        family.n_clusters, [tuple(sorted(members)) for members in sets]
+    ).sorted()

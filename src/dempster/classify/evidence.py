@@ -15,41 +15,58 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
-from dempster.classify._weights import WeightsOfEvidence, evidence_family, least_informative, two_class_scores
+from dempster.classify._weights import (
+    WeightsOfEvidence,
+    evidence_family,
+    least_informative,
+    two_class_scores,
+)
 
 # Activation functions of scikit-learn's MLPClassifier.
-_ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "logistic": expit, "identity": lambda x: x}
-_TOLERANCE = 1e-4  # tolerance for comparing probabilities, which networks compute in single precision
+_ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0),
+    "tanh": np.tanh,
+    "logistic": expit,
+    "identity": lambda x: x,
+}
+# tolerance for comparing probabilities, which networks compute in single precision
+_TOLERANCE = 1e-4
 
 
 def _is_estimator(value: Any) -> bool:
-    if isinstance(value, type):  # Reject an estimator class, which has fit and get_params but is not an instance.
+    # Reject an estimator class, which has fit and get_params but is not an instance.
+    if isinstance(value, type):
         return False
-    return value is None or is_network(value) or (hasattr(value, "fit") and hasattr(value, "get_params"))
+    return (
+        value is None
+        or is_network(value)
+        or (hasattr(value, "fit") and hasattr(value, "get_params"))
+    )
 
 
 class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """Compute mass functions from the weights of evidence of a classifier with a linear last layer.
 
-    Logistic regression and feed-forward networks compute a linear score of each class from J features, and convert the
-    scores to probabilities. The contribution of a feature to the score of a class is interpreted as a weight of
-    evidence for or against this class. Dempster's rule combines the evidence of all features into a mass function whose
-    normalized plausibilities are exactly the probabilities of the classifier. In contrast to probabilities, the masses
+    Logistic regression and feed-forward networks compute a linear score of each class from J
+    features, and convert the scores to probabilities. The contribution of a feature to the score of
+    a class is interpreted as a weight of evidence for or against this class. Dempster's rule
+    combines the evidence of all features into a mass function whose normalized plausibilities are
+    exactly the probabilities of the classifier. In contrast to probabilities, the masses
     distinguish conflict between features from lack of evidence.
 
     Parameters
     ----------
     estimator : classifier or torch network, optional
-        `LogisticRegression` (the default), another scikit-learn classifier whose probabilities are the softmax of
-        linear scores given by ``coef_`` and ``intercept_``, `MLPClassifier`, a pipeline that ends with such a
-        classifier, or a torch network that ends with a linear layer.
+        `LogisticRegression` (the default), another scikit-learn classifier whose probabilities are
+        the softmax of linear scores given by ``coef_`` and ``intercept_``, `MLPClassifier`, a
+        pipeline that ends with such a classifier, or a torch network that ends with a linear layer.
     prefit : bool, default=False
-        Whether ``estimator`` is already fitted. If True, ``fit`` only computes the means of its features. A torch
-        network requires ``prefit=True``.
+        Whether ``estimator`` is already fitted. If True, ``fit`` only computes the means of its
+        features. A torch network requires ``prefit=True``.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the single classes and the
-        frame, and adds the mass of all sets between them to the frame. "auto" is "full" for at most twelve classes and
-        "simple" for more.
+        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the
+        single classes and the frame, and adds the mass of all sets between them to the frame.
+        "auto" is "full" for at most twelve classes and "simple" for more.
 
     Attributes
     ----------
@@ -60,23 +77,25 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     feature_means_ : array of shape (J,)
         Mean of each feature over the objects passed to ``fit``.
     slopes_, offsets_ : arrays of shape (J, n_classes)
-        The weight of evidence of feature j for class k is slopes_[j, k] * feature_j + offsets_[j, k].
+        The weight of evidence of feature j for class k is slopes_[j, k] * feature_j + offsets_[j,
+        k].
     focal_sets_ : FocalSets
         Focal sets of the predicted masses.
 
     Notes
     -----
-    Many weights give the same probabilities. The least informative weights are used, which have the smallest sum of
-    squares over the objects passed to ``fit``. Because scores are linear in the features, objects far from the training
-    data have strong evidence, not weak evidence.
+    Many weights give the same probabilities. The least informative weights are used, which have the
+    smallest sum of squares over the objects passed to ``fit``. Because scores are linear in the
+    features, objects far from the training data have strong evidence, not weak evidence.
 
-    y may contain soft labels (`MassFunctions`) if the estimator supports ``sample_weight``. The estimator is then
-    fitted to one copy of each object for every class, weighted by the pignistic probability of the class.
+    y may contain soft labels (`MassFunctions`) if the estimator supports ``sample_weight``. The
+    estimator is then fitted to one copy of each object for every class, weighted by the pignistic
+    probability of the class.
 
     References
     ----------
-    T. Denoeux (2019). Logistic regression, neural networks and Dempster-Shafer theory: a new perspective.
-    Knowledge-Based Systems 176.
+    T. Denoeux (2019). Logistic regression, neural networks and Dempster-Shafer theory: a new
+    perspective. Knowledge-Based Systems 176.
 
     Examples
     --------
@@ -93,7 +112,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """
 
     _rules: Mapping[str, rule.Rule] = {
-        "estimator": rule.Rule("a scikit-learn classifier (an instance), a torch network or None", _is_estimator),
+        "estimator": rule.Rule(
+            "a scikit-learn classifier (an instance), a torch network or None", _is_estimator
+        ),
         "prefit": rule.flag,
         "focal_sets": rule.choice("auto", "full", "simple"),
     }
@@ -105,9 +126,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.focal_sets = focal_sets
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        if hasattr(self.estimator, "steps") and hasattr(X, "columns"):  # A pipeline may select columns by name.
+        # A pipeline may select columns by name.
+        if hasattr(self.estimator, "steps") and hasattr(X, "columns"):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_network(self.estimator):  # An object may be an array with several axes, such as an image.
+        # An object may be an array with several axes, such as an image.
+        if is_network(self.estimator):
             options = {"allow_nd": True} | options
         return super()._validate_objects(X, reset=reset, **options)
 
@@ -119,7 +142,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         X : array-like of shape (n_samples, n_features)
             Training objects.
         y : array-like of shape (n_samples,), or MassFunctions
-            Classes or soft labels. If ``prefit=True``, y is optional and only gives the class names of a torch network.
+            Classes or soft labels. If ``prefit=True``, y is optional and only gives the class names
+            of a torch network.
 
         Returns
         -------
@@ -133,17 +157,24 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             data = self._use_fitted(X, y)
         else:
             if is_network(self.estimator):
-                raise InvalidParameterError("prefit", "True for a torch network, which must be trained before fit")
+                raise InvalidParameterError(
+                    "prefit", "True for a torch network, which must be trained before fit"
+                )
             data, targets = self._validate_training(X, y)
             self.estimator_ = _fit_estimator(self.estimator, data, targets)
         self._layer = find_last_layer(self.estimator_)
         if self._layer.n_classes != len(self.classes_):
-            raise InvalidParameterError("y", f"labels of {self._layer.n_classes} classes", len(self.classes_))
+            raise InvalidParameterError(
+                "y", f"labels of {self._layer.n_classes} classes", len(self.classes_)
+            )
         self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
         features = self._layer.features(data)
         self.feature_means_ = features.mean(axis=0)
-        coefficients, intercepts = self._layer.coefficients, self._layer.intercepts
-        self.slopes_, self.offsets_ = least_informative(coefficients, intercepts, self.feature_means_)
+        coefficients = self._layer.coefficients
+        intercepts = self._layer.intercepts
+        self.slopes_, self.offsets_ = least_informative(
+            coefficients, intercepts, self.feature_means_
+        )
         self._check_probabilities(data, features)
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
@@ -153,16 +184,27 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         data = self._validate_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
-            names = None if y is None else hard_targets(y).names
-            self.classes_ = np.arange(find_last_layer(self.estimator).n_classes) if names is None else names
+            if y is None:
+                names = None
+            else:
+                names = hard_targets(y).names
+            if names is None:
+                self.classes_ = np.arange(find_last_layer(self.estimator).n_classes)
+            else:
+                self.classes_ = names
         else:
             check_is_fitted(self.estimator)
             self._check_attributes()
             self.classes_ = np.asarray(self.estimator.classes_)
-            classes = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
+            if y is None or is_soft(y):
+                classes = []
+            else:
+                classes = hard_targets(y).names.tolist()
             unknown = set(classes) - set(self.classes_.tolist())
             if unknown:
-                raise InvalidParameterError("y", "classes of the fitted estimator", sorted(map(repr, unknown))[:5])
+                raise InvalidParameterError(
+                    "y", "classes of the fitted estimator", sorted(map(repr, unknown))[:5]
+                )
         return data
 
     def _check_attributes(self) -> None:
@@ -171,11 +213,17 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
-            raise InvalidParameterError("X", f"a table with the {n} columns of the estimator", self.n_features_in_)
-        expected, names = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
+            raise InvalidParameterError(
+                "X", f"a table with the {n} columns of the estimator", self.n_features_in_
+            )
+        expected, names = (
+            list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self)
+        )
         if expected and names and expected != names:
             columns = rule.format_value(list(map(str, expected)))
-            raise InvalidParameterError("X", f"a table with columns {columns}, in this order", list(map(str, names)))
+            raise InvalidParameterError(
+                "X", f"a table with columns {columns}, in this order", list(map(str, names))
+            )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
         """Raise if the probabilities are not the softmax of the scores, e.g. for a one-versus-rest classifier."""
@@ -186,7 +234,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             description = "a classifier whose probabilities are the softmax of its linear scores"
             raise InvalidParameterError("estimator", description, type(self.estimator_))
 
-    # ---- prediction -----------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
         return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
@@ -252,8 +300,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Returns
         -------
         array of shape (n_samples, J, n_classes)
-            Weights of the J features. A positive weight is evidence for the class, a negative weight evidence against
-            it.
+            Weights of the J features. A positive weight is evidence for the class, a negative
+            weight evidence against it.
         """
         check_is_fitted(self, "classes_")
         features = self._layer.features(self._validate_objects(X, reset=False))
@@ -269,22 +317,35 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
 
 def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
-    """Return a fitted copy of a scikit-learn classifier. If the labels are soft, its classes are 0, 1, ..."""
+    """Return a fitted copy of a scikit-learn classifier.
+
+    If the labels are soft, its classes are 0, 1, ...
+    """
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression() if estimator is None else clone(estimator)
+    if estimator is None:
+        model = LogisticRegression()
+    else:
+        model = clone(estimator)
     if targets.codes is not None:
         return model.fit(data, targets.names[targets.codes])
-    final, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
+    if hasattr(model, "steps"):
+        final = model[-1]
+        prefix = f"{model.steps[-1][0]}__"
+    else:
+        final = model
+        prefix = ""
     if not has_fit_parameter(final, "sample_weight"):
-        raise InvalidInputError(f"y must not be soft labels: {type(final).__name__} does not support sample_weight")
+        raise InvalidInputError(
+            f"y must not be soft labels: {type(final).__name__} does not support sample_weight"
+        )
     n, n_classes = targets.indicators.shape
     weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
     repeated = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
     return model.fit(repeated, np.tile(np.arange(n_classes), n), **weights)
 
 
-# ---- last layer of a classifier -------------------------------------------------------------------------------------
+# ---- last layer of a classifier ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -294,7 +355,8 @@ class LinearLayer:
     coefficients: np.ndarray  # shape (J, M)
     intercepts: np.ndarray  # shape (M,)
     features: Callable[[Any], np.ndarray]  # computes the features of n objects, shape (n, J)
-    probabilities: Callable[[Any], np.ndarray]  # computes the probabilities of n objects, shape (n, M)
+    # computes the probabilities of n objects, shape (n, M)
+    probabilities: Callable[[Any], np.ndarray]
 
     @property
     def n_classes(self) -> int:
@@ -306,17 +368,29 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     if is_network(estimator):
         return _layer_of_network(estimator)
     if hasattr(estimator, "steps"):
-        before, final = estimator[:-1], estimator[-1]
+        before = estimator[:-1]
+        final = estimator[-1]
         inner = find_last_layer(final)
 
         def compose(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
             return lambda X: function(before.transform(X) if len(estimator.steps) > 1 else X)
 
-        return LinearLayer(inner.coefficients, inner.intercepts, compose(inner.features), compose(inner.probabilities))
+        return LinearLayer(
+            inner.coefficients,
+            inner.intercepts,
+            compose(inner.features),
+            compose(inner.probabilities),
+        )
     if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
         return _layer_of_perceptron(estimator)
-    if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_") and hasattr(estimator, "predict_proba"):
-        scores = _to_scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
+    if (
+        hasattr(estimator, "coef_")
+        and hasattr(estimator, "intercept_")
+        and hasattr(estimator, "predict_proba")
+    ):
+        scores = _to_scores(
+            np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_)
+        )
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
     expected = "a classifier with a linear last layer (LogisticRegression, MLPClassifier, pipeline or torch network)"
     raise InvalidParameterError("estimator", expected, type(estimator))
@@ -324,26 +398,38 @@ def find_last_layer(estimator: Any) -> LinearLayer:
 
 def is_network(estimator: Any) -> bool:
     """Return whether an object is a torch module, without importing torch."""
-    return any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(estimator).__mro__)
+    return any(
+        kind.__module__.startswith("torch.nn") and kind.__name__ == "Module"
+        for kind in type(estimator).__mro__
+    )
 
 
 def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficients and intercepts of the scores of all classes, also for a classifier with log-odds."""
     if coefficients.shape[1] == 1:
         return two_class_scores(coefficients, float(np.broadcast_to(intercepts, (1,))[0]))
-    return coefficients, np.broadcast_to(np.asarray(intercepts, dtype=float), (coefficients.shape[1],))
+    return coefficients, np.broadcast_to(
+        np.asarray(intercepts, dtype=float), (coefficients.shape[1],)
+    )
 
 
 def _to_dense(X: Any) -> np.ndarray:
     from sklearn.utils import check_array
 
     array = check_array(X, accept_sparse=True, dtype=np.float64)
-    return array.toarray() if hasattr(array, "toarray") else array
+    if hasattr(array, "toarray"):
+        return array.toarray()
+    return array
 
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
-    if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
-        raise InvalidParameterError("estimator", "a classifier with one output per class", estimator.out_activation_)
+    if (
+        estimator.out_activation_ not in ("softmax", "logistic")
+        or np.ndim(estimator.classes_[0]) > 0
+    ):
+        raise InvalidParameterError(
+            "estimator", "a classifier with one output per class", estimator.out_activation_
+        )
     if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
         raise InvalidParameterError("estimator", "a classifier with one class for each object")
 
@@ -353,7 +439,12 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
             values = _ACTIVATIONS[estimator.activation](values @ weights + bias)
         return values
 
-    scores = _to_scores(*(np.asarray(last, dtype=float) for last in (estimator.coefs_[-1], estimator.intercepts_[-1])))
+    scores = _to_scores(
+        *(
+            np.asarray(last, dtype=float)
+            for last in (estimator.coefs_[-1], estimator.intercepts_[-1])
+        )
+    )
     return LinearLayer(*scores, features, estimator.predict_proba)
 
 
@@ -362,30 +453,43 @@ def _layer_of_network(network: Any) -> LinearLayer:
 
     linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
     if not linear:
-        raise InvalidParameterError("estimator", "a network that ends with a linear layer (torch.nn.Linear)")
+        raise InvalidParameterError(
+            "estimator", "a network that ends with a linear layer (torch.nn.Linear)"
+        )
     last = linear[-1]
 
     def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
         inputs: list[Any] = []
-        handle = last.register_forward_pre_hook(lambda module, arguments: inputs.append(arguments[0].detach()))
+        handle = last.register_forward_pre_hook(
+            lambda module, arguments: inputs.append(arguments[0].detach())
+        )
         is_training = network.training
         try:
             network.eval()
             with torch.no_grad():
-                values = torch.as_tensor(np.asarray(X), dtype=last.weight.dtype, device=last.weight.device)
+                values = torch.as_tensor(
+                    np.asarray(X), dtype=last.weight.dtype, device=last.weight.device
+                )
                 outputs = network(values)
         finally:
             handle.remove()
             network.train(is_training)
         features = inputs[-1].double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
-            raise InvalidParameterError("estimator", "a network with one row of features per object", features.shape)
+            raise InvalidParameterError(
+                "estimator", "a network with one row of features per object", features.shape
+            )
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T
-    bias = np.zeros(coefficients.shape[1]) if last.bias is None else last.bias.detach().double().cpu().numpy()
+    if last.bias is None:
+        bias = np.zeros(coefficients.shape[1])
+    else:
+        bias = last.bias.detach().double().cpu().numpy()
     scores = _to_scores(coefficients, bias)
-    return LinearLayer(*scores, lambda X: run(X)[0], lambda X: _network_probabilities(*run(X), coefficients, bias))
+    return LinearLayer(
+        *scores, lambda X: run(X)[0], lambda X: _network_probabilities(*run(X), coefficients, bias)
+    )
 
 
 def _network_probabilities(
@@ -395,10 +499,16 @@ def _network_probabilities(
     scores = features @ coefficients + bias
     is_binary = scores.shape[1] == 1
     positive = expit(scores)
-    forms = [scores, positive] if is_binary else [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
+    if is_binary:
+        forms = [scores, positive]
+    else:
+        forms = [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
     if not any(
-        outputs.shape == form.shape and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE) for form in forms
+        outputs.shape == form.shape and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE)
+        for form in forms
     ):
         expected = "a network with the outputs of its last linear layer (or their softmax, log-softmax or sigmoid)"
         raise InvalidParameterError("estimator", expected)
-    return np.hstack([1 - positive, positive]) if is_binary else softmax(scores, axis=1)
+    if is_binary:
+        return np.hstack([1 - positive, positive])
+    return softmax(scores, axis=1)

@@ -37,50 +37,55 @@ _descent = kernel("""network_minimum(
 
 _MEMORY = 20  # number of updates that L-BFGS stores
 _MAX_RELIABILITY = 0.99  # upper bound of alpha, which prevents products equal to zero
-_INITIAL_SCALE = 0.5  # initial gamma multiplied by the root mean square distance from the cluster center
+# initial gamma multiplied by the root mean square distance from the cluster center
+_INITIAL_SCALE = 0.5
 _INITIAL_BETA = 0.1  # initial beta of the classes other than that of the prototype
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     r"""Evidential neural network classifier.
 
-    Each prototype is a piece of evidence about the class of an object. Prototype i has a reliability alpha_i, a scale
-    gamma_i and memberships u_ik to the classes. For an object at distance d, it assigns the mass
+    Each prototype is a piece of evidence about the class of an object. Prototype i has a
+    reliability alpha_i, a scale gamma_i and memberships u_ik to the classes. For an object at
+    distance d, it assigns the mass
     :math:`\alpha_i \exp(-\gamma_i^2 d^2 / 2) u_{ik}` to each class k, and the remaining mass to the frame, the set of
-    all classes. Dempster's rule combines the masses of all prototypes. Far from all prototypes the result is vacuous.
-    Prototypes, reliabilities, scales and memberships minimize
+    all classes. Dempster's rule combines the masses of all prototypes. Far from all prototypes the
+    result is vacuous. Prototypes, reliabilities, scales and memberships minimize
 
     .. math::
 
         \frac{1}{2N} \sum_n \|o_n - t_n\|^2 + \mathrm{regularization} \sum_i \alpha_i,
         \qquad o_{nk} = m_n(\{k\}) + \mathrm{mixing} \cdot m_n(\Omega),
 
-    where t_nk is 1 for the class of object n and 0 otherwise, N is the number of objects, and Ω is the frame. The
-    second term reduces the number of active prototypes. Distances are Euclidean, so attributes should have comparable
-    scales.
+    where t_nk is 1 for the class of object n and 0 otherwise, N is the number of objects, and Ω is
+    the frame. The second term reduces the number of active prototypes. Distances are Euclidean, so
+    attributes should have comparable scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Number of prototypes of all classes together. "auto" uses five prototypes per class, but at most the number of
-        unique objects.
+        Number of prototypes of all classes together. "auto" uses five prototypes per class, but at
+        most the number of unique objects.
     regularization : float >= 0, sequence of float or "cv", default=0
-        Strength of the regularization. If a sequence is given, the value with the smallest cross-validated squared
-        error is selected; "cv" selects 0 or one of four values from 1e-5 to 1e-2.
+        Strength of the regularization. If a sequence is given, the value with the smallest
+        cross-validated squared error is selected; "cv" selects 0 or one of four values from 1e-5 to
+        1e-2.
     mixing : float in [0, 1] or None, default=1
-        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are plausibilities for
-        mixing = 1, beliefs for 0, and pignistic probabilities for None, which means 1 / n_classes (the value in the R
-        package evclass).
+        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are
+        plausibilities for mixing = 1, beliefs for 0, and pignistic probabilities for None, which
+        means 1 / n_classes (the value in the R package evclass).
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes. If False, they remain at the centers of the k-means clusters.
+        Whether to optimize the prototypes. If False, they remain at the centers of the k-means
+        clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     init : {"auto", "classes", "all"}, default="auto"
-        Initial prototypes. "classes" applies k-means within each class. "all" applies k-means to all objects, and the
-        initial memberships are the class proportions in each cluster. "auto" is "classes" if there are at least two
-        prototypes per class, and otherwise "all".
+        Initial prototypes. "classes" applies k-means within each class. "all" applies k-means to
+        all objects, and the initial memberships are the class proportions in each cluster. "auto"
+        is "classes" if there are at least two prototypes per class, and otherwise "all".
     n_init : int, default=10
-        Number of optimizations with different random initial values; the one with the smallest cost is selected.
+        Number of optimizations with different random initial values; the one with the smallest cost
+        is selected.
     max_iter : int, default=1000
         Maximum number of iterations of L-BFGS.
     tol : float, default=1e-6
@@ -88,7 +93,8 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     random_state : int, RandomState, Generator or None
         Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Attributes
     ----------
@@ -109,18 +115,19 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     focal_sets_ : FocalSets
         The single classes and the frame.
     objective_, history_, n_iter_, converged_
-        Final cost, cost after each iteration, number of iterations, and whether the optimization converged within
-        ``max_iter`` iterations.
+        Final cost, cost after each iteration, number of iterations, and whether the optimization
+        converged within ``max_iter`` iterations.
 
     Notes
     -----
-    y may contain soft labels (`MassFunctions`). The error of an output is then its distance from the interval between
-    the belief and the plausibility of the class under the label. If all labels are certain, the result is the same as
-    for hard labels. A vacuous label has no effect.
+    y may contain soft labels (`MassFunctions`). The error of an output is then its distance from
+    the interval between the belief and the plausibility of the class under the label. If all labels
+    are certain, the result is the same as for hard labels. A vacuous label has no effect.
 
     References
     ----------
-    T. Denoeux (2000). A neural network classifier based on Dempster-Shafer theory. IEEE Trans. SMC A 30.
+    T. Denoeux (2000). A neural network classifier based on Dempster-Shafer theory. IEEE Trans. SMC
+    A 30.
 
     Examples
     --------
@@ -171,25 +178,34 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
         n_classes = problem.indicators.shape[1]
         by_class = self.init == "classes" or (self.init == "auto" and n_prototypes >= 2 * n_classes)
         if by_class and n_prototypes < n_classes:
-            raise InvalidParameterError("n_prototypes", f"at least n_classes = {n_classes}", n_prototypes)
-        cluster = _cluster_classes if by_class else _cluster_all
+            raise InvalidParameterError(
+                "n_prototypes", f"at least n_classes = {n_classes}", n_prototypes
+            )
+        if by_class:
+            cluster = _cluster_classes
+        else:
+            cluster = _cluster_all
         prototypes, beta, spread = cluster(problem, n_prototypes, rng)
-        # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly 0.9.
+        # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly
+        # 0.9.
         overall = float(spread.mean()) or 1.0
         gamma = _INITIAL_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
         return np.concatenate([prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))])
 
-    # ---- the model ------------------------------------------------------------------------------------------------
+    # ---- the model -------------------------------------------------------------------------------
 
     def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the arguments of `network_cost` between ``parameters`` and ``regularization``."""
-        mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
+        if self.mixing is None:
+            mixing = 1 / len(self.classes_)
+        else:
+            mixing = float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
@@ -198,12 +214,21 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
         """Minimize the cost by L-BFGS in compiled code, which releases the global interpreter lock."""
-        history, outcome, tol = np.empty(self.max_iter + 1), np.empty(2, np.int64), float(self.tol)
-        parameters, constants = start.copy(), (*self._constants(problem), strength)
+        history = np.empty(self.max_iter + 1)
+        outcome = np.empty(2, np.int64)
+        tol = float(self.tol)
+        parameters = start.copy()
+        constants = (*self._constants(problem), strength)
         limits = (_MEMORY, self.max_iter, tol, tol / 10)
-        interruptible(_descent, *constants, parameters, self._is_fixed(start), *limits, history, outcome)
+        interruptible(
+            _descent, *constants, parameters, self._is_fixed(start), *limits, history, outcome
+        )
         n_iter, converged = outcome.tolist()
-        return Run(parameters, (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(), bool(converged))
+        return Run(
+            parameters,
+            (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(),
+            bool(converged),
+        )
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         prototypes, gamma, beta, xi = unpack(parameters, n_features, len(self.classes_))
@@ -212,19 +237,26 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         self.reliabilities_ = reliabilities(xi)
         self.prototypes_ = prototypes * self._unit + self._centre
         self.gamma_ = np.abs(gamma) / self._unit
-        self._network = (np.ascontiguousarray(prototypes), gamma.copy(), self.reliabilities_, self.memberships_)
+        self._network = (
+            np.ascontiguousarray(prototypes),
+            gamma.copy(),
+            self.reliabilities_,
+            self.memberships_,
+        )
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return network_masses(self._apply_scale(X), *self._network, self.n_jobs)
 
 
-# ---- parameters, cost and masses as functions of arrays --------------------------------------------------------------
+# ---- parameters, cost and masses as functions of arrays ------------------------------------------
 
 
 def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
     """Return views of a vector of parameters: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
-    prototypes, gamma, beta, xi = np.split(parameters, np.cumsum([r * n_features, r, r * n_classes]))
+    prototypes, gamma, beta, xi = np.split(
+        parameters, np.cumsum([r * n_features, r, r * n_classes])
+    )
     return prototypes.reshape(r, n_features), gamma, beta.reshape(r, n_classes), xi
 
 
@@ -239,20 +271,31 @@ def reliabilities(xi: np.ndarray) -> np.ndarray:
 
 
 def network_cost(
-    parameters: np.ndarray, X: np.ndarray, lower: np.ndarray, upper: np.ndarray, mixing: float, regularization: float
+    parameters: np.ndarray,
+    X: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    mixing: float,
+    regularization: float,
 ) -> tuple[float, np.ndarray]:
     """Return the cost and its exact gradient with respect to ``parameters`` (prototypes, gamma, beta and xi).
 
-    The cost is half the mean squared distance of the outputs o_k = m({k}) + mixing m(frame) from the intervals between
-    ``lower`` and ``upper``, both of shape (n, M), plus ``regularization`` times the sum of the reliabilities. For hard
-    labels both bounds are 1 for the class of the object and 0 otherwise.
+    The cost is half the mean squared distance of the outputs o_k = m({k}) + mixing m(frame) from
+    the intervals between ``lower`` and ``upper``, both of shape (n, M), plus ``regularization``
+    times the sum of the reliabilities. For hard labels both bounds are 1 for the class of the
+    object and 0 otherwise.
     """
     gradient = np.empty_like(parameters)
     return _cost(X, lower, upper, mixing, regularization, parameters, gradient), gradient
 
 
 def network_masses(
-    X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray, n_jobs: int | None = -1
+    X: np.ndarray,
+    prototypes: np.ndarray,
+    gamma: np.ndarray,
+    alpha: np.ndarray,
+    u: np.ndarray,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """Return the masses of n objects on the M classes and the frame (last column), shape (n, M + 1)."""
     out = np.empty((len(X), u.shape[1] + 1))
@@ -261,10 +304,12 @@ def network_masses(
     return out
 
 
-# ---- initial prototypes ---------------------------------------------------------------------------------------------
+# ---- initial prototypes --------------------------------------------------------------------------
 
 
-def _cluster_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cluster_classes(
+    problem: Problem, total: int, rng: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return initial prototypes, beta and mean squared distances from k-means within each class."""
     weights = problem.indicators
     members = [np.flatnonzero(weights[:, k] > 0) for k in range(weights.shape[1])]
@@ -282,7 +327,9 @@ def _cluster_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray
     return prototypes, betas, spreads
 
 
-def _cluster_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cluster_all(
+    problem: Problem, total: int, rng: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return initial prototypes, beta and mean squared distances from k-means of all objects."""
     centers, cluster = cluster_objects(problem.data, np.ones(len(problem)), total, rng)
     proportion = np.zeros((len(centers), problem.indicators.shape[1]))
@@ -295,4 +342,6 @@ def _cluster_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np
 def _spreads(X: np.ndarray, centers: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """Return the mean squared distance of the objects of each cluster from its center."""
     squared = ((X - centers[cluster]) ** 2).sum(axis=1)
-    return np.bincount(cluster, squared, len(centers)) / np.maximum(np.bincount(cluster, minlength=len(centers)), 1)
+    return np.bincount(cluster, squared, len(centers)) / np.maximum(
+        np.bincount(cluster, minlength=len(centers)), 1
+    )

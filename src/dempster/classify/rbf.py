@@ -26,38 +26,42 @@ _RIDGE = 1e-2  # penalty of the ridge regression that gives the initial weights
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     r"""Radial basis function network with a softmax output, interpreted as weights of evidence.
 
-    The activation of prototype i by an object at distance d is :math:`s_i = \exp(-\gamma_i^2 d^2 / 2)`. The score of
-    class k is :math:`a_k = \sum_i w_{ik} s_i`, and the softmax of the scores gives the probabilities pi_k. The
-    prototypes, the scales gamma_i and the weights w_ik maximize
+    The activation of prototype i by an object at distance d is :math:`s_i = \exp(-\gamma_i^2 d^2 /
+    2)`. The score of class k is :math:`a_k = \sum_i w_{ik} s_i`, and the softmax of the scores
+    gives the probabilities pi_k. The prototypes, the scales gamma_i and the weights w_ik maximize
 
     .. math::
 
         \frac{1}{N} \sum_n \log \pi_{n,y(n)} - \mathrm{regularization} \sum_{i,k} w_{ik}^2,
 
-    where :math:`\pi_{n,y(n)}` is the probability of the true class y(n) of object n, and N is the number of objects.
+    where :math:`\pi_{n,y(n)}` is the probability of the true class y(n) of object n, and N is the
+    number of objects.
 
-    The value of w_ik s_i minus its mean over the classes is a weight of evidence for (positive) or against (negative)
-    class k. Dempster's rule combines the weights into a mass function whose normalized plausibilities are the pi_k. The
-    mass function is vacuous far from all prototypes. Distances are Euclidean, so attributes should have comparable
-    scales.
+    The value of w_ik s_i minus its mean over the classes is a weight of evidence for (positive) or
+    against (negative) class k. Dempster's rule combines the weights into a mass function whose
+    normalized plausibilities are the pi_k. The mass function is vacuous far from all prototypes.
+    Distances are Euclidean, so attributes should have comparable scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Number of initial prototypes, which are the centers of k-means clusters of all objects; clusters with a single
-        object are removed. "auto" uses five prototypes per class, but at most the number of unique objects.
+        Number of initial prototypes, which are the centers of k-means clusters of all objects;
+        clusters with a single object are removed. "auto" uses five prototypes per class, but at
+        most the number of unique objects.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the single classes and the
-        frame, and adds the mass of all sets between them to the frame. "auto" is "full" for at most twelve classes and
-        "simple" for more.
+        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the
+        single classes and the frame, and adds the mass of all sets between them to the frame.
+        "auto" is "full" for at most twelve classes and "simple" for more.
     regularization : float >= 0, sequence of float or "cv", default=1e-3
-        Strength of the regularization; with 0 the weights diverge if the classes are separable. If a sequence is given,
-        the value with the largest cross-validated likelihood is selected; "cv" selects one of five values from 1e-5 to
-        1e-1.
+        Strength of the regularization; with 0 the weights diverge if the classes are separable. If
+        a sequence is given, the value with the largest cross-validated likelihood is selected; "cv"
+        selects one of five values from 1e-5 to 1e-1.
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes. If False, they remain at the centers of the k-means clusters.
+        Whether to optimize the prototypes. If False, they remain at the centers of the k-means
+        clusters.
     cv, n_init, max_iter : int, default=5, 5, 1000
-        Numbers of folds, of initial values and (at most) of iterations; see `EvidentialNeuralNetworkClassifier`.
+        Numbers of folds, of initial values and (at most) of iterations; see
+        `EvidentialNeuralNetworkClassifier`.
     tol : float, default=1e-5
         Stop when an iteration improves the objective by less than this value.
     random_state, n_jobs : optional
@@ -74,23 +78,26 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     prototype_weights_ : array of shape (n_prototypes, n_classes)
         Weights w_ik.
     regularization_, cv_losses_ : float and dict of float to float
-        Strength of the regularization, and cross-validated negative log-likelihood for each strength.
+        Strength of the regularization, and cross-validated negative log-likelihood for each
+        strength.
     focal_sets_ : FocalSets
         Focal sets of the predicted masses.
     objective_, history_, n_iter_, converged_
-        Final value of the negative objective, its value after each iteration, number of iterations, and whether the
-        optimization converged within ``max_iter`` iterations.
+        Final value of the negative objective, its value after each iteration, number of iterations,
+        and whether the optimization converged within ``max_iter`` iterations.
 
     Notes
     -----
-    y may contain soft labels (`MassFunctions`). The likelihood of an object is then :math:`\sum_k pl_k \pi_k`, where
-    pl_k is the plausibility of class k under the label of the object. A vacuous label has no effect.
+    y may contain soft labels (`MassFunctions`). The likelihood of an object is then :math:`\sum_k
+    pl_k \pi_k`, where pl_k is the plausibility of class k under the label of the object. A vacuous
+    label has no effect.
 
     References
     ----------
-    T. Denoeux (2019). Logistic regression, neural networks and Dempster-Shafer theory: a new perspective.
-    Knowledge-Based Systems 176. C. Huang, S. Ruan, P. Decazes and T. Denoeux (2022). Lymphoma segmentation from 3D
-    PET-CT images using a deep evidential network. Int. J. Approximate Reasoning 149.
+    T. Denoeux (2019). Logistic regression, neural networks and Dempster-Shafer theory: a new
+    perspective. Knowledge-Based Systems 176. C. Huang, S. Ruan, P. Decazes and T. Denoeux (2022).
+    Lymphoma segmentation from 3D PET-CT images using a deep evidential network. Int. J. Approximate
+    Reasoning 149.
 
     Examples
     --------
@@ -104,7 +111,10 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     array([1.])
     """
 
-    _rules: Mapping[str, rule.Rule] = {**NETWORK_RULES, "focal_sets": rule.choice("auto", "full", "simple")}
+    _rules: Mapping[str, rule.Rule] = {
+        **NETWORK_RULES,
+        "focal_sets": rule.choice("auto", "full", "simple"),
+    }
     _strengths = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     _probability = "plausibility"
     _n_scalars = 1  # gamma
@@ -134,11 +144,13 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # ---- the network ----------------------------------------------------------------------------------------------
+    # ---- the network -----------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
         """Return initial prototypes (k-means), scales (mean squared distances) and weights (ridge regression)."""
-        prototypes, cluster = cluster_objects(problem.data, np.ones(len(problem)), n_prototypes, rng)
+        prototypes, cluster = cluster_objects(
+            problem.data, np.ones(len(problem)), n_prototypes, rng
+        )
         is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not is_single.all():
             prototypes = prototypes[~is_single]
@@ -146,7 +158,8 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         spread = squared.mean(axis=0)
         gamma = 1 / np.sqrt(np.where(spread > 0, spread, 1.0))
         features = np.exp(-0.5 * gamma**2 * squared)
-        # Prototypes with a small gamma have nearly collinear activations, so the linear system needs a ridge penalty.
+        # Prototypes with a small gamma have nearly collinear activations, so the linear system
+        # needs a ridge penalty.
         gram = features.T @ features / len(problem) + _RIDGE * np.eye(len(gamma))
         weights = np.linalg.solve(gram, features.T @ problem.indicators / len(problem))
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
@@ -186,10 +199,12 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         return self._evidence(self._validate_objects(X, reset=False)).probabilities
 
 
-# ---- parameters, cost and evidence as functions of arrays ------------------------------------------------------------
+# ---- parameters, cost and evidence as functions of arrays ----------------------------------------
 
 
-def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def unpack(
+    parameters: np.ndarray, n_features: int, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Split a vector of parameters into the prototypes (r, p), gamma (r,) and the weights (r, M)."""
     r = len(parameters) // (n_features + n_classes + 1)
     prototypes, gamma, weights = np.split(parameters, np.cumsum([r * n_features, r]))
@@ -205,7 +220,8 @@ def network_cost(
     s = np.exp(-0.5 * gamma**2 * squared)
     scores = s @ weights
     total, log_total = _softmax(scores)
-    # Exclude the scores of impossible classes from the offset of the softmax, because they may be much larger.
+    # Exclude the scores of impossible classes from the offset of the softmax, because they may be
+    # much larger.
     possible, log_likelihood = _softmax(np.where(contour > 0, scores, -np.inf), contour)
     delta = possible - total
     n = len(X)
@@ -217,7 +233,9 @@ def network_cost(
     return cost, np.concatenate([d_prototypes.ravel(), d_gamma, d_weights.ravel()])
 
 
-def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def _softmax(
+    scores: np.ndarray, weights: np.ndarray | float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted exponentials of the scores, normalized to sum 1 in each row, and the logarithm of the sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)

@@ -83,9 +83,11 @@ _IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do n
 class Support:
     """Forms of X that a clusterer supports in addition to arrays and tables in memory."""
 
-    blocks: bool = False  # X may come in blocks; the fit uses a random subset of the rows, or iterates over all blocks
+    # X may come in blocks; the fit uses a random subset of the rows, or iterates over all blocks
+    blocks: bool = False
     block_weights: bool = False  # ``sample_weight`` may come in blocks
-    passes: bool = False  # every iteration is a pass over all blocks; ``checkpoint`` stores the result of each pass
+    # every iteration is a pass over all blocks; ``checkpoint`` stores the result of each pass
+    passes: bool = False
     products: bool = False  # the fit needs the sums, over all rows, of the products of two columns
     tensors: bool = False  # X may be a torch tensor; the fit then runs on the device of the tensor
 
@@ -104,10 +106,10 @@ class FitRequest:
 class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Base class of the clusterers.
 
-    A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit` that calls `_fit`,
-    the algorithm (`_make_method`) and its own fitted attributes (`_fitted_attributes`). If X is not an array of
-    attributes, it also overrides `_read`. The base class implements everything else, for X in memory, in blocks or on
-    a device.
+    A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit`
+    that calls `_fit`, the algorithm (`_make_method`) and its own fitted attributes
+    (`_fitted_attributes`). If X is not an array of attributes, it also overrides `_read`. The base
+    class implements everything else, for X in memory, in blocks or on a device.
     """
 
     # Defaults for clusterers whose constructor lacks these parameters.
@@ -146,16 +148,27 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # ---- overridden by clusterers ---------------------------------------------------------------------------------
+    # ---- overridden by clusterers ----------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X and convert it for the algorithm; the default implementation returns an array of attributes."""
+        """Validate X and convert it for the algorithm.
+
+        The default implementation returns an array of attributes.
+        """
         return self._validate_attributes(X, reset=reset)
 
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
-        """Return X as a C-contiguous array of floats; ``options`` are passed to scikit-learn's ``validate_data``."""
-        min_rows = self._min_rows if reset else 1
-        return validate_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
+        """Return X as a C-contiguous array of floats.
+
+        ``options`` are passed to scikit-learn's ``validate_data``.
+        """
+        if reset:
+            min_rows = self._min_rows
+        else:
+            min_rows = 1
+        return validate_features(
+            self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options
+        )
 
     def _stays_on_device(self, X: TableLike) -> bool:
         """Return whether X is a tensor and scikit-learn's array API dispatch keeps the results on its device."""
@@ -166,7 +179,10 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return self._support.tensors and self.missing != "partial"
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        """Return the attributes that the model uses for the rows of X; the default implementation returns X."""
+        """Return the attributes that the model uses for the rows of X.
+
+        The default implementation returns X.
+        """
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
@@ -193,14 +209,17 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return {}
 
     def _map_blocks(self, source: Blocks) -> Blocks:
-        """Return the blocks of X, converted for the algorithm; the default implementation does not change them."""
+        """Return the blocks of X, converted for the algorithm.
+
+        The default implementation does not change them.
+        """
         return source
 
     def _min_sample(self) -> int:
         """Return the minimum number of rows to draw if X comes in blocks."""
         return 0
 
-    # ---- fitting --------------------------------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def _fit(
         self,
@@ -223,17 +242,26 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]) -> FitResult:
+    def _fit_all(
+        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
+    ) -> FitResult:
         """Run the algorithm, set all fitted attributes and return the result."""
         self._check_parameters()
-        with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, per_row, apply) as sample:
+        with (
+            block_map(self.n_jobs) as apply,
+            self._open_sample(X, sample_weight, per_row, apply) as sample,
+        ):
             if per_row["constraints"] is not None:
-                per_row["constraints"] = validate_constraints(per_row["constraints"], len(sample.values))
+                per_row["constraints"] = validate_constraints(
+                    per_row["constraints"], len(sample.values)
+                )
             for name in ("y", "dissimilarities"):
                 if per_row[name] is not None:
                     per_row[name] = reorder_like(per_row[name], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
-            request = FitRequest(n_clusters, per_row["y"], per_row["constraints"], apply, per_row["dissimilarities"])
+            request = FitRequest(
+                n_clusters, per_row["y"], per_row["constraints"], apply, per_row["dissimilarities"]
+            )
             if self.missing == "partial":
                 sample = add_within_variances(sample, n_clusters)
             init = getattr(self, "init", None)
@@ -241,15 +269,23 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             if not is_named:
                 self.init = self._align_init(init, sample.index)
             progress = partial(progress_bar, type(self).__name__, shown=bool(self.verbose))
-            method, run = self._run_search(Search(self.tol, apply, progress, self.n_jobs), sample, request)
+            method, run = self._run_search(
+                Search(self.tol, apply, progress, self.n_jobs), sample, request
+            )
             if not is_named:
                 self.init = init
             result = method.result(run)
             self._model = result.model
-            auto_params = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+            if "number_" in vars(self):
+                auto_params = {"n_clusters": self.number_.reasons()}
+            else:
+                auto_params = {}
             auto_params |= self._auto_params(method)
             stays = self._stays_on_device(X)
-            masses = to_device_of(result.masses, X) if stays else result.masses
+            if stays:
+                masses = to_device_of(result.masses, X)
+            else:
+                masses = result.masses
             check_masses(masses)
             if not np.isfinite(result.run.objective):
                 message = f"the objective is {result.run.objective}; scale X or use less extreme parameters"
@@ -284,14 +320,20 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
                 raise InvalidParameterError("checkpoint", must=must)
             yield self._read_sample(X, sample_weight)
             return
-        per_row = per_row | {"sample_weight": None if self._support.block_weights else sample_weight}
+        per_row = per_row | {
+            "sample_weight": None if self._support.block_weights else sample_weight
+        }
         for argument, value in per_row.items():
             if value is not None:
                 raise InvalidParameterError(argument, must="be None if X comes in blocks")
         if isinstance(getattr(self, "init", None), CredalPartition):
-            raise InvalidParameterError("init", "prototypes or a name if X comes in blocks, not a partition")
+            raise InvalidParameterError(
+                "init", "prototypes or a name if X comes in blocks, not a partition"
+            )
         name = type(self).__name__
-        with progress_bar(f"{name}, passes over X", None, " passes", shown=bool(self.verbose)) as advance:
+        with progress_bar(
+            f"{name}, passes over X", None, " passes", shown=bool(self.verbose)
+        ) as advance:
             source = self._open_blocks(X)
             journal = self._open_journal(source, weighted=sample_weight is not None)
             mark = {"is_pass": True}  # for log handlers that count passes
@@ -317,7 +359,10 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         """Validate X in memory and the weights of its rows, and return them."""
         values = self._read(X, reset=True)
         check_enough_rows(len(values), self._requested_clusters())
-        names = None if isinstance(X, np.ndarray) else self._row_names(X)
+        if isinstance(X, np.ndarray):
+            names = None
+        else:
+            names = self._row_names(X)
         weights = None
         if sample_weight is not None:
             weights = self._validate_weights(reorder_like(sample_weight, names), len(values))
@@ -331,10 +376,18 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             except InvalidParameterError as error:
                 must = f"be a partition of the rows of X: {error}"
                 raise InvalidParameterError("init", must=must) from error
-            return init if order is None else init[order]
+            if order is None:
+                return init
+            return init[order]
         init = reorder_like(init, index)
-        names, columns = list(getattr(self, "feature_names_in_", [])), column_names(init)
-        if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
+        names = list(getattr(self, "feature_names_in_", []))
+        columns = column_names(init)
+        if (
+            columns is None
+            or columns == names
+            or len(columns) != len(names)
+            or set(columns) != set(names)
+        ):
             return init
         return init[names]
 
@@ -343,10 +396,14 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     ) -> tuple[Method[Any, Any], Run[Any]]:
         """Return the algorithm object and the best of its runs."""
         method = self._make_method(sample, request)
-        return method, search.run(method, self._resolve_families(request.n_clusters), sample.weights)
+        return method, search.run(
+            method, self._resolve_families(request.n_clusters), sample.weights
+        )
 
     def _requested_clusters(self) -> int | None:
-        return None if isinstance(self.n_clusters, str) else self.n_clusters
+        if isinstance(self.n_clusters, str):
+            return None
+        return self.n_clusters
 
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         """Return the number of clusters, selected from the data if ``n_clusters`` is "auto"."""
@@ -362,7 +419,10 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        """Return the dissimilarities that select the number of clusters; the default is the Euclidean distance."""
+        """Return the dissimilarities that select the number of clusters.
+
+        The default is the Euclidean distance.
+        """
         return AttributeSource(to_host(values))
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -371,13 +431,18 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
-        if isinstance(family, FocalSets) and self._requested_clusters() not in (None, family.n_clusters):
+        if isinstance(family, FocalSets) and self._requested_clusters() not in (
+            None,
+            family.n_clusters,
+        ):
             must = f"have n_clusters={self._requested_clusters()} clusters, got {family.n_clusters}"
             raise InvalidParameterError("focal_sets", must=must)
         device = getattr(self, "device", "cpu")
         if device != "cpu" and self._support.passes:
             if self.missing == "partial":
-                raise InvalidParameterError("missing", f"'refuse' if device={device!r}", self.missing)
+                raise InvalidParameterError(
+                    "missing", f"'refuse' if device={device!r}", self.missing
+                )
             import_torch(device)
 
     def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
@@ -390,10 +455,13 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # ---- blocks ---------------------------------------------------------------------------------------------------
+    # ---- blocks ----------------------------------------------------------------------------------
 
     def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
-        """Return whether X comes in blocks; raise an error if the clusterer does not support blocks."""
+        """Return whether X comes in blocks.
+
+        Raise an error if the clusterer does not support blocks.
+        """
         if not comes_in_blocks(X):
             return False
         if isinstance(X, list | tuple) and not self._support.blocks:
@@ -402,7 +470,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             must = f"be an array or a table in memory for {type(self).__name__}, got blocks ({type(X).__name__})"
             raise InvalidParameterError("X", must=must)
         if not new and getattr(self, "metric", None) == "precomputed":
-            raise InvalidParameterError("X", must="be in memory, not in blocks, if metric='precomputed'")
+            raise InvalidParameterError(
+                "X", must="be in memory, not in blocks, if metric='precomputed'"
+            )
         return True
 
     def _open_blocks(self, X: TableLike) -> Blocks:
@@ -414,33 +484,45 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             return None
         if not isinstance(self.random_state, int | np.integer):
             # A resumed fit must draw the same rows as the interrupted fit.
-            raise InvalidParameterError("random_state", "an integer if checkpoint is set", self.random_state)
+            raise InvalidParameterError(
+                "random_state", "an integer if checkpoint is set", self.random_state
+            )
         from dempster import __version__  # not yet defined when this module is imported
 
-        parameters = {name: _fingerprint(v) for name, v in self.get_params().items() if name not in _IRRELEVANT_PARAMS}
+        parameters = {
+            name: _fingerprint(v)
+            for name, v in self.get_params().items()
+            if name not in _IRRELEVANT_PARAMS
+        }
         columns = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
         about = {"class": type(self).__name__, "version": __version__, "columns": columns}
         return Journal(self.checkpoint, {**parameters, **about})
 
     def _set_lazy_result(self, rows: BlockRows) -> None:
         """Replace the partition of the sampled rows by a lazy partition of all rows."""
-        self.credal_partition_ = self._make_lazy_partition(rows.source, self.credal_partition_.metadata)
+        self.credal_partition_ = self._make_lazy_partition(
+            rows.source, self.credal_partition_.metadata
+        )
         self.labels_ = self.credal_partition_.labels
         self.sample_indices_ = rows.indices
 
-    def _make_lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
-        light = copy.copy(self)  # a copy without large attributes, because it is sent to the workers
+    def _make_lazy_partition(
+        self, source: Blocks, metadata: dict[str, Any] | None
+    ) -> LazyCredalPartition:
+        # a copy without large attributes, because it is sent to the workers
+        light = copy.copy(self)
         light.__dict__ = {
             name: value
             for name, value in vars(self).items()
-            if name in _PREDICTION_ATTRIBUTES or not (name.endswith("_") or name in _LARGE_ATTRIBUTES)
+            if name in _PREDICTION_ATTRIBUTES
+            or not (name.endswith("_") or name in _LARGE_ATTRIBUTES)
         }
         if hasattr(self, "init"):
             light.__dict__["init"] = None  # ``init`` may be a large partition of all rows.
         masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
         return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
-    # ---- the result -----------------------------------------------------------------------------------------------
+    # ---- the result ------------------------------------------------------------------------------
 
     def _move_to(self, X: Array) -> None:
         for name, value in vars(self).items():
@@ -472,11 +554,16 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return bundle
 
     def _result_html(self) -> str:
-        """Return the summary as HTML, which follows scikit-learn's diagram; a lazy partition is not computed."""
-        partition = getattr(self, "credal_partition_", None)
-        return partition.summary().to_html() if isinstance(partition, CredalPartition) else ""
+        """Return the summary as HTML, which follows scikit-learn's diagram.
 
-    # ---- new rows -------------------------------------------------------------------------------------------------
+        A lazy partition is not computed.
+        """
+        partition = getattr(self, "credal_partition_", None)
+        if isinstance(partition, CredalPartition):
+            return partition.summary().to_html()
+        return ""
+
+    # ---- new rows --------------------------------------------------------------------------------
 
     def predict_mass(self, X: TableLike) -> Any:
         """Return the credal partition of new objects.
@@ -484,8 +571,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         Parameters
         ----------
         X : array-like
-            New objects in the same form as in `fit`. If ``metric="precomputed"``, row i contains the dissimilarities
-            between new object i and the training objects.
+            New objects in the same form as in `fit`. If ``metric="precomputed"``, row i contains
+            the dissimilarities between new object i and the training objects.
 
         Returns
         -------
@@ -502,7 +589,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._compute_masses(values, apply)
-        masses = to_device_of(masses, X) if self._stays_on_device(X) else masses
+        if self._stays_on_device(X):
+            masses = to_device_of(masses, X)
         return CredalPartition.unchecked(check_masses(masses), self.focal_sets_, self._row_names(X))
 
     def _compute_masses(self, values: Any, apply: Apply) -> Array:
@@ -523,14 +611,16 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             Clusters 0, ..., c-1; a lazy array if X comes in blocks.
         """
         partition = self.predict_mass(X)
-        return copy_array(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
+        if isinstance(partition, CredalPartition):
+            return copy_array(partition.labels)
+        return partition.labels
 
     def predict_proba(self, X: TableLike) -> Any:
         """Return the pignistic probabilities of the clusters for new objects.
 
-        They divide the mass of each set of clusters equally among its clusters. The mass on the empty set is divided in
-        proportion to the result. The most probable cluster may differ from `predict`, which returns the most plausible
-        cluster.
+        They divide the mass of each set of clusters equally among its clusters. The mass on the
+        empty set is divided in proportion to the result. The most probable cluster may differ from
+        `predict`, which returns the most plausible cluster.
 
         Parameters
         ----------
@@ -555,8 +645,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         Returns
         -------
         array of shape (n_samples, n_focal_sets)
-            Masses on the focal sets in the order of ``focal_sets_``; a lazy array if X comes in blocks, or a table if
-            `set_output` was called.
+            Masses on the focal sets in the order of ``focal_sets_``; a lazy array if X comes in
+            blocks, or a table if `set_output` was called.
         """
         return _writable_masses(self.predict_mass(X))
 
@@ -589,12 +679,16 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             One name for each focal set.
         """
         check_is_fitted(self, "focal_sets_")
-        return np.array([f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()], dtype=object)
+        return np.array(
+            [f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()], dtype=object
+        )
 
 
 def _writable_masses(partition: Any) -> Any:
     """Return the masses, copied if they are in memory, because the masses of a partition are read-only."""
-    return copy_array(partition.masses) if isinstance(partition, CredalPartition) else partition.masses
+    if isinstance(partition, CredalPartition):
+        return copy_array(partition.masses)
+    return partition.masses
 
 
 def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
@@ -614,7 +708,9 @@ def _fingerprint(value: Any) -> str:
     """Return a text that identifies the value of a parameter."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tolist()}"
-    return repr(list(value)) if isinstance(value, FocalSets) else repr(value)
+    if isinstance(value, FocalSets):
+        return repr(list(value))
+    return repr(value)
 
 
 def named_rows(values: np.ndarray, source: Blocks) -> TableLike:

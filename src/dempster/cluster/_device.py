@@ -1,6 +1,7 @@
 """Computation of sums over rows, and of masses, by torch on a device.
 
-The formulas are in `dempster.cluster._expressions`. This module contains the torch namespace and the loops over blocks.
+The formulas are in `dempster.cluster._expressions`. This module contains the torch namespace and
+the loops over blocks.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class TorchOperations:
     def __init__(self, dtype: Any, device: Any):
         import torch
 
-        self.torch, self.dtype, self.device = torch, dtype, device
+        self.torch = torch
+        self.dtype = dtype
+        self.device = device
 
     def constant(self, numbers: np.ndarray) -> Any:
         return to_tensor(numbers, self.device).to(self.dtype)
@@ -59,7 +62,9 @@ class TorchOperations:
             1.5: lambda x: x * x.sqrt(),
             2.0: lambda x: x * x,
         }
-        return common[exponent](x) if exponent in common else x**exponent
+        if exponent in common:
+            return common[exponent](x)
+        return x**exponent
 
     def sum(self, x: Any) -> Any:
         return x.sum(dim=1, keepdim=True)
@@ -107,7 +112,8 @@ class TorchOperations:
         """Return the squared distances between b rows and the r points ``places``, shape (b, r)."""
         # The coordinates are centered, because products of large numbers are inaccurate.
         middle = places.mean(axis=0)
-        A, B = rows - self.constant(middle), self.constant(places - middle)
+        A = rows - self.constant(middle)
+        B = self.constant(places - middle)
         squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
         return squares.add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
 
@@ -131,9 +137,9 @@ def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple
         yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
 
 
-# ---- prototypes -----------------------------------------------------------------------------------------------------
-# In this section, ``arguments`` contains the barycenters of the g nonempty sets, shape (p, g), the metrics of the sets
-# (or None), and the arguments of the mass step, as for the kernels in ecm.c.
+# ---- prototypes ----------------------------------------------------------------------------------
+# In this section, ``arguments`` contains the barycenters of the g nonempty sets, shape (p, g), the
+# metrics of the sets (or None), and the arguments of the mass step, as for the kernels in ecm.c.
 
 
 def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple[Any, Any, Any]:
@@ -143,7 +149,9 @@ def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple
     else:
         middle = places.mean(axis=1)
         gap = (rows - xp.constant(middle))[:, None, :] - xp.constant(places.T - middle)
-        costs = xp.torch.einsum("igd,gde,ige->ig", gap, xp.constant(np.moveaxis(metrics, 2, 0)), gap).clamp_(min=0)
+        costs = xp.torch.einsum(
+            "igd,gde,ige->ig", gap, xp.constant(np.moveaxis(metrics, 2, 0)), gap
+        ).clamp_(min=0)
     return mass_step(xp, costs, tuple(step))
 
 
@@ -152,18 +160,29 @@ def _prototype_width(arguments: tuple) -> int:
     return places.shape[1] * (1 if metrics is None else places.shape[0])
 
 
-def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+def prototype_sums(
+    arguments: tuple, X: Any, weights: Any | None
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the objective, and the sums of m^beta, m^beta x and m^beta x x' over rows x of a tensor with masses m."""
     xp = TorchOperations(X.dtype, X.device)
-    (p, g), is_adaptive, beta = arguments[0].shape, arguments[1] is not None, arguments[5]
-    objective, total, first = xp.zeros(), xp.zeros(g), xp.zeros(p, g)
-    second = xp.zeros(p, p, g) if is_adaptive else xp.zeros(0, 0, g)
+    beta = arguments[5]
+    is_adaptive = arguments[1] is not None
+    (p, g) = arguments[0].shape
+    objective = xp.zeros()
+    total = xp.zeros(g)
+    first = xp.zeros(p, g)
+    if is_adaptive:
+        second = xp.zeros(p, p, g)
+    else:
+        second = xp.zeros(0, 0, g)
     for rows, w in _rows_and_weights(X, weights, _prototype_width(arguments)):
         shares, empty, least = _prototype_shares(xp, rows, arguments)
         sums = shares.sum(dim=1, keepdim=True) + empty
-        minima, powers = least * sums ** (1 - beta), xp.power(shares / sums, beta)
+        minima = least * sums ** (1 - beta)
+        powers = xp.power(shares / sums, beta)
         if w is not None:
-            minima, powers = minima * w, powers * w.to(powers.dtype)
+            minima = minima * w
+            powers = powers * w.to(powers.dtype)
         objective += minima.sum(dtype=objective.dtype)
         total += powers.sum(dim=0, dtype=total.dtype)
         first += (rows.T @ powers).double()
@@ -173,8 +192,12 @@ def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
 
 
 def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
-    """Return the masses of the rows of X, shape (n, f); an array is copied to the device in blocks."""
-    xp, out = _operations_for(X, device), allocate_rows(X, len(step.family))
+    """Return the masses of the rows of X, shape (n, f).
+
+    An array is copied to the device in blocks.
+    """
+    xp = _operations_for(X, device)
+    out = allocate_rows(X, len(step.family))
     columns, empty_column = step.columns()
     for block in _blocks(len(X), _prototype_width(arguments)):
         shares, empty, _ = _prototype_shares(xp, to_tensor(X[block], device), arguments)
@@ -187,14 +210,17 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
     return out
 
 
-# ---- mixtures of Gaussians ------------------------------------------------------------------------------------------
+# ---- mixtures of Gaussians -----------------------------------------------------------------------
 
 
 def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
     """Return the probabilities of the g components for b rows, shape (b, g), and the log-densities, shape (b, 1)."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
-    common = 0.0 if objects is None else (objects * objects).sum(dim=1, keepdim=True) / 2
+    if objects is None:
+        common = 0.0
+    else:
+        common = (objects * objects).sum(dim=1, keepdim=True) / 2
     return (logs - total).exp_(), total - common + components.normalizer
 
 
@@ -206,8 +232,11 @@ def mixture_sums(
     The last sums are empty if all components have the same coordinates.
     """
     xp = TorchOperations(X.dtype, X.device)
-    g, is_tied = len(components.constants), components.rounded.ndim == 2
-    likelihood, total, first = xp.zeros(), xp.zeros(g), xp.zeros(g, X.shape[1])
+    g = len(components.constants)
+    is_tied = components.rounded.ndim == 2
+    likelihood = xp.zeros()
+    total = xp.zeros(g)
+    first = xp.zeros(g, X.shape[1])
     second = xp.zeros(*(0, 0, 0) if is_tied else components.rounded.shape)
     for rows, w in _rows_and_weights(X, weights, components.width):
         masses, logs = _densities(xp, rows, components)
@@ -216,18 +245,22 @@ def mixture_sums(
         likelihood += logs.sum(dtype=likelihood.dtype)
         total += masses.sum(dim=0, dtype=total.dtype)
         first += (masses.T @ rows).double()
-        for j in range(len(second)):  # In single precision, small variances far from the origin would be inaccurate.
+        # In single precision, small variances far from the origin would be inaccurate.
+        for j in range(len(second)):
             second[j] += (rows.double().T * masses[:, j]) @ rows.double()
     return float(likelihood), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
 
 
-def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
+def mixture_masses(
+    components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool
+) -> Array:
     """Return the masses of the rows of X, shape (n, f); an array is copied to the device in blocks.
 
-    The components of the mixture are the nonempty sets of the family. If ``doubtful`` is true, they are the clusters,
-    and objects between two neighboring clusters get mass on the pair of clusters.
+    The components of the mixture are the nonempty sets of the family. If ``doubtful`` is true, they
+    are the clusters, and objects between two neighboring clusters get mass on the pair of clusters.
     """
-    xp, out = _operations_for(X, device), allocate_rows(X, len(family))
+    xp = _operations_for(X, device)
+    out = allocate_rows(X, len(family))
     columns = np.flatnonzero(family.cardinality > 0)
     for block in _blocks(len(X), components.width):
         masses, _ = _densities(xp, to_tensor(X[block], device), components)
@@ -249,23 +282,32 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
     return torch.cat([_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks])
 
 
-# ---- reference objects of EVCLUS ------------------------------------------------------------------------------------
+# ---- reference objects of EVCLUS -----------------------------------------------------------------
 
 
 def reference_masses(
-    rows: Array, references: np.ndarray, around: Any, affinity: Any, family: FocalSets, device: Any, out: Array
+    rows: Array,
+    references: np.ndarray,
+    around: Any,
+    affinity: Any,
+    family: FocalSets,
+    device: Any,
+    out: Array,
 ) -> np.ndarray:
     """Write the masses of rows to ``out``, and return the indices of rows that may be equal to a reference object.
 
-    ``rows`` is an array in the memory of the host, or a tensor on the device. ``references`` contains the attributes of
-    the reference objects. See `dempster.cluster._expressions.cluster_contour` for ``around`` and ``affinity``.
+    ``rows`` is an array in the memory of the host, or a tensor on the device. ``references``
+    contains the attributes of the reference objects. See
+    `dempster.cluster._expressions.cluster_contour` for ``around`` and ``affinity``.
     """
     xp = _operations_for(rows, device)
     torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values
     found = []
     for block in _blocks(len(rows), max(len(references), 1)):
         A = to_tensor(rows[block], device)
-        contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
+        contour, outlying = cluster_contour(
+            xp, xp.squared_distances(A, references), around, affinity
+        )
         copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
         # A row can be equal to a reference object only if their first attributes are equal.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)

@@ -1,9 +1,9 @@
 """Formulas of clusterers as array expressions, evaluated by torch on a device or recorded as a graph for ONNX.
 
-The first argument of each function is an array namespace `Operations`. Values have one row for each object. Reductions
-keep the reduced axis, so that arrays of shapes (n, 1) and (n, f) can be combined. Torch tensors and values of a graph
-support the operators of Python and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``. The namespace provides all
-other operations.
+The first argument of each function is an array namespace `Operations`. Values have one row for each
+object. Reductions keep the reduced axis, so that arrays of shapes (n, 1) and (n, f) can be
+combined. Torch tensors and values of a graph support the operators of Python and the methods
+``exp``, ``log``, ``sqrt`` and ``sigmoid``. The namespace provides all other operations.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from dempster.cluster._mass_step import pair_columns
 
 
 class Operations(Protocol):
-    """Operations that the formulas use in addition to operators; ``x`` has one row for each object."""
+    """Operations that the formulas use in addition to operators.
 
-    def constant(self, numbers: np.ndarray) -> Any: ...  # array with the floating type of the computation
+    ``x`` has one row for each object.
+    """
+
+    # array with the floating type of the computation
+    def constant(self, numbers: np.ndarray) -> Any: ...
     def table(self, numbers: np.ndarray) -> Any: ...  # lookup table that keeps its type
     def cast(self, x: Any) -> Any: ...  # convert to the floating type of the computation
     def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
@@ -30,7 +34,8 @@ class Operations(Protocol):
     def sum(self, x: Any) -> Any: ...  # sum of each row, shape (n, 1)
     def min(self, x: Any) -> Any: ...  # minimum of each row, shape (n, 1)
     def largest(self, x: Any) -> tuple[Any, Any]: ...  # maximum of each row, and its first column
-    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...  # k smallest of each row, and their columns
+    # k smallest of each row, and their columns
+    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...
     def cumsum(self, x: Any) -> Any: ...
     def rows_of(self, table: Any, rows: Any) -> Any: ...  # table[rows[i]] for each object i
     def cells_of(self, table: Any, places: Any) -> Any: ...  # table[places], for a 1-D table
@@ -38,23 +43,28 @@ class Operations(Protocol):
     def at(self, x: Any, columns: Any) -> Any: ...  # x[i, columns[i]] for each object i
     # Return an (n, width) array; each cell (column, value) adds its values to its columns.
     def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any: ...
-    def similarity(self, squares: Any, rates: Any, scales: Any) -> Any: ...  # exp(-squares * rates / scales)
+    # exp(-squares * rates / scales)
+    def similarity(self, squares: Any, rates: Any, scales: Any) -> Any: ...
     def holds_anywhere(self, x: Any) -> bool: ...  # whether x may be true for an object
 
 
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Return unnormalized masses of the nonempty sets and of the empty set, and the smallest cost of each object.
 
-    ``costs``, shape (n, g), contains the squared distances from n objects to the barycenters of the g nonempty sets.
-    ``step`` is the result of `MassStep.kernel_arguments`.
+    ``costs``, shape (n, g), contains the squared distances from n objects to the barycenters of the
+    g nonempty sets. ``step`` is the result of `MassStep.kernel_arguments`.
     """
     factor, size, delta2, beta, zero = step
-    weighted, exponent = costs * xp.constant(factor), 1 / (beta - 1)
+    weighted = costs * xp.constant(factor)
+    exponent = 1 / (beta - 1)
     least = xp.min(weighted)
     if np.isfinite(delta2):
         least = xp.minimum(least, delta2)
     shares = xp.power(least / weighted, exponent)
-    empty = xp.power(least / delta2, exponent) if np.isfinite(delta2) else least * 0
+    if np.isfinite(delta2):
+        empty = xp.power(least / delta2, exponent)
+    else:
+        empty = least * 0
     free = costs <= zero
     if xp.holds_anywhere(free):  # The smallest sets with zero cost share the mass equally.
         more = float(size.max()) + 1
@@ -62,14 +72,18 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
         fewest = xp.min(sizes)
         on_prototype = fewest < more
         shares = xp.where(on_prototype, xp.cast(sizes <= fewest), shares)
-        empty, least = xp.where(on_prototype, 0.0, empty), xp.where(on_prototype, 0.0, least)
+        empty = xp.where(on_prototype, 0.0, empty)
+        least = xp.where(on_prototype, 0.0, least)
     return shares, empty, least
 
 
-def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
+def masses_from_plausibilities(
+    xp: Any, contour: Any, family: FocalSets, outlying: Any = None
+) -> Any:
     """Return masses, shape (n, f), like `dempster.cluster._mass_step.masses_from_plausibilities`."""
     top, best = xp.largest(contour)
-    possible = xp.rows_of(xp.table(pair_columns(family)), best)  # columns of the pairs with the best cluster
+    # columns of the pairs with the best cluster
+    possible = xp.rows_of(xp.table(pair_columns(family)), best)
     second, place = xp.largest(xp.where(possible > -1, contour, 0.0))
     column = xp.at(possible, place)
     pair = xp.where(column > -1, second / xp.where(top > 0, top, 1.0), 0.0)
@@ -77,7 +91,8 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
     cells = []
     if family.empty_index is not None:
         nowhere = xp.where(top > 0, top * 0 if outlying is None else outlying, 1.0)
-        single, pair = single * (1 - nowhere), pair * (1 - nowhere)
+        single = single * (1 - nowhere)
+        pair = pair * (1 - nowhere)
         cells = [(family.empty_index, nowhere)]
     own = xp.rows_of(xp.table(family.singleton_index[:, None]), best)
     return xp.scatter(len(family), (own, single), (xp.maximum(column, 0), pair), *cells)
@@ -87,7 +102,8 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
 class RoundComponents:
     """Components of a mixture in coordinates in which the covariance of each component is the identity."""
 
-    rounded: np.ndarray  # (p, p), matrix that maps objects to the new coordinates; (g, p, p), one for each component
+    # (p, p), matrix that maps objects to the new coordinates; (g, p, p), one for each component
+    rounded: np.ndarray
     places: np.ndarray  # (g, p), means of the components in the new coordinates
     constants: np.ndarray  # (g,), constant term of the log-density of each component
     normalizer: float  # constant term that all log-densities have in common
@@ -97,42 +113,54 @@ class RoundComponents:
     @property
     def width(self) -> int:
         """Number of columns of the largest temporary array."""
-        return len(self.places) if self.rounded.ndim == 2 else self.places.size
+        if self.rounded.ndim == 2:
+            return len(self.places)
+        return self.places.size
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
     """Return the transformed objects, and the log-densities of the components without their common terms.
 
-    The common terms are the normalizer and minus half the squared norms of the transformed objects. If each component
-    has its own coordinates, the normalizer is the only common term, and None replaces the transformed objects.
+    The common terms are the normalizer and minus half the squared norms of the transformed objects.
+    If each component has its own coordinates, the normalizer is the only common term, and None
+    replaces the transformed objects.
     """
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
-    rounded, places, constants = components.rounded, components.places, xp.constant(components.constants)
+    rounded = components.rounded
+    places = components.places
+    constants = xp.constant(components.constants)
     if rounded.ndim == 2:
         objects = X @ xp.constant(rounded)
         return objects, objects @ xp.constant(places.T) + constants
     gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
     gaps -= xp.constant(places.ravel())
     gaps *= gaps
-    halves = np.repeat(-0.5 * np.eye(len(places)), places.shape[1], axis=0)  # sums over the p columns of a component
+    # sums over the p columns of a component
+    halves = np.repeat(-0.5 * np.eye(len(places)), places.shape[1], axis=0)
     return None, gaps @ xp.constant(halves) + constants
 
 
 def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:
     """Return the plausibilities of the clusters, shape (n, c), and the masses of the empty set, shape (n, 1).
 
-    ``squares``, shape (n, r), contains the squared distances from n objects to the r reference objects. The function
-    may overwrite the array. ``around`` and ``affinity`` are the `Surroundings` and the `Affinity` of EVCLUS.
+    ``squares``, shape (n, r), contains the squared distances from n objects to the r reference
+    objects. The function may overwrite the array. ``around`` and ``affinity`` are the
+    `Surroundings` and the `Affinity` of EVCLUS.
     """
-    weights, scales = affinity.weights, affinity.scales
+    weights = affinity.weights
+    scales = affinity.scales
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
     total = np.bincount(affinity.labels, weights, minlength=affinity.n_clusters)
     members = np.zeros((len(weights), affinity.n_clusters))
     members[np.arange(len(weights)), affinity.labels] = weights / np.sqrt(total[affinity.labels])
     own = xp.maximum(far.sqrt(), float(scales.min()))
-    contour = xp.similarity(squares, xp.constant(affinity.rate / scales), own) @ xp.constant(members)
-    distance = xp.maximum(near.sqrt() / around.usual, float(np.exp(around.fence - 50 * around.softness)))
+    contour = xp.similarity(squares, xp.constant(affinity.rate / scales), own) @ xp.constant(
+        members
+    )
+    distance = xp.maximum(
+        near.sqrt() / around.usual, float(np.exp(around.fence - 50 * around.softness))
+    )
     return contour, ((distance.log() - around.fence) / around.softness).sigmoid()
 
 

@@ -1,8 +1,8 @@
 """Contributions of missing values to dissimilarities, estimated before a fit.
 
-A missing value contributes the variance of its feature within clusters or, for Gower's dissimilarity, the mean
-difference within clusters (see `dempster.dissimilarity.partial`). The contributions do not change during the
-iterations, so the objective never increases.
+A missing value contributes the variance of its feature within clusters or, for Gower's
+dissimilarity, the mean difference within clusters (see `dempster.dissimilarity.partial`). The
+contributions do not change during the iterations, so the objective never increases.
 """
 
 from __future__ import annotations
@@ -28,10 +28,16 @@ _LAST_ITERATIONS = 5  # number of iterations without imputed values, after the b
 
 
 def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
-    """Return the sample with the contributions of missing values; a precomputed matrix does not change."""
+    """Return the sample with the contributions of missing values.
+
+    A precomputed matrix does not change.
+    """
     values = sample.values
     if isinstance(values, GowerSource):
-        return replace(sample, values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)))
+        return replace(
+            sample,
+            values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)),
+        )
     if isinstance(values, AttributeSource):
         within = estimate_within_variances(values.objects, sample.weights, n_clusters)
         source = AttributeSource(values.objects, values.metric, values.parameters, within)
@@ -58,7 +64,11 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
     different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))
     order = np.array([different[key] for key in sorted(different)])
     some = source.objects[
-        order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _MAX_COMPARED_ROWS)).astype(int))]
+        order[
+            np.unique(
+                np.linspace(0, len(order) - 1, min(len(order), _MAX_COMPARED_ROWS)).astype(int)
+            )
+        ]
     ]
     gaps = np.array(column_differences(some))
     D = partial_gower_block(some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool)))
@@ -74,19 +84,27 @@ def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
 
 
-def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int) -> np.ndarray:
+def estimate_within_variances(
+    X: np.ndarray, weights: np.ndarray | None, n_clusters: int
+) -> np.ndarray:
     """Return the variances of the features, shape (p,), within the clusters of the best of several k-means runs.
 
-    k-means first uses imputed values. The last iterations use only observed values, both for the distances and for the
-    centers. The seed does not depend on ``random_state``, so the fit of complete data does not change.
+    k-means first uses imputed values. The last iterations use only observed values, both for the
+    distances and for the centers. The seed does not depend on ``random_state``, so the fit of
+    complete data does not change.
     """
     rng = np.random.RandomState(0)
-    w = np.ones(len(X)) if weights is None else weights.astype(float)
+    if weights is None:
+        w = np.ones(len(X))
+    else:
+        w = weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
     points = impute_missing(rows)
     runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
-    centers, labels = min(runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)))
+    centers, labels = min(
+        runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1))
+    )
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
     for _ in range(_LAST_ITERATIONS):
         labels = squared_distances_to_points(rows, centers).argmin(axis=1)
@@ -94,6 +112,7 @@ def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clust
         amount = members @ there
         moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
         centers = np.where(amount > 0, moved, centers)
-    there[:, ~there.any(axis=0)] = counts[:, None]  # Use the imputed values of columns without observed values.
+    # Use the imputed values of columns without observed values.
+    there[:, ~there.any(axis=0)] = counts[:, None]
     gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
     return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)

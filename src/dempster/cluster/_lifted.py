@@ -1,8 +1,9 @@
 """Prototypes with one additional coordinate, which represents an additional cost as a distance.
 
-A cost |x - v|^2 + s^2 is the squared distance between x and v if one of the points is shifted by s along an additional
-axis. The model and the kernels of evidential c-means can then compute this cost. In credal c-means the barycenters have
-a nonzero additional coordinate; in spatial evidential c-means the objects have a nonzero additional coordinate.
+A cost |x - v|^2 + s^2 is the squared distance between x and v if one of the points is shifted by s
+along an additional axis. The model and the kernels of evidential c-means can then compute this
+cost. In credal c-means the barycenters have a nonzero additional coordinate; in spatial evidential
+c-means the objects have a nonzero additional coordinate.
 """
 
 from __future__ import annotations
@@ -56,23 +57,27 @@ class LiftedMethod(PrototypeMethod):
 class SpatialModel(PrototypeModel):
     """Prototypes of spatial evidential c-means.
 
-    The mean squared distance from a pixel and its neighbors to a prototype v is the squared distance from their mean to
-    v plus their spread, which is their mean squared distance from their mean. The additional coordinate of a pixel is
-    the square root of the spread. The additional coordinate of a prototype is zero.
+    The mean squared distance from a pixel and its neighbors to a prototype v is the squared
+    distance from their mean to v plus their spread, which is their mean squared distance from their
+    mean. The additional coordinate of a pixel is the square root of the spread. The additional
+    coordinate of a prototype is zero.
     """
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         return drop_last_part(super().evidence(X, itself))
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        # The coordinates are independent, so setting the additional coordinate to zero does not change the others.
+        # The coordinates are independent, so setting the additional coordinate to zero does not
+        # change the others.
         return lift(super()._best_centers(statistics)[:, :-1])
 
 
 class SpatialMethod(LiftedMethod):
     """Spatial evidential c-means."""
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> SpatialModel:
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> SpatialModel:
         return SpatialModel(self._mass_step(family), np.asarray(centers, float), metrics)
 
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
@@ -80,7 +85,8 @@ class SpatialMethod(LiftedMethod):
         return replace(model, centers=lift(model.centers[:, :-1]))
 
     def _outlier_distance(self) -> float:
-        c, weights = self.n_clusters, self.sample_weights
+        c = self.n_clusters
+        weights = self.sample_weights
         squares, which = k_means_distances(self.sample[:, :-1], weights, c, self.rng)
         squares += np.square(self.sample[which, -1], dtype=float)
         return outlier_distance(np.sqrt(squares), weights[which])
@@ -90,9 +96,10 @@ class SpatialMethod(LiftedMethod):
 class AdaptiveSpatialModel(PrototypeModel):
     """Prototypes of spatial evidential c-means with adaptive metrics.
 
-    With the metric S, the mean squared distance from a pixel and its neighbors to a prototype v is the squared distance
-    from their mean to v plus tr(S C), where C is their covariance matrix. The additional coordinates of a pixel are the
-    entries of the lower triangle of C. The additional coordinates of a prototype are zero.
+    With the metric S, the mean squared distance from a pixel and its neighbors to a prototype v is
+    the squared distance from their mean to v plus tr(S C), where C is their covariance matrix. The
+    additional coordinates of a pixel are the entries of the lower triangle of C. The additional
+    coordinates of a prototype are zero.
     """
 
     @property
@@ -107,28 +114,42 @@ class AdaptiveSpatialModel(PrototypeModel):
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
         p = self.n_channels
-        metrics = np.broadcast_to(np.eye(p), (len(self.centers), p, p)) if self.metrics is None else self.metrics
+        if self.metrics is None:
+            metrics = np.broadcast_to(np.eye(p), (len(self.centers), p, p))
+        else:
+            metrics = self.metrics
         row, column = np.tril_indices(p)
         factors = np.einsum("jk,kde->dej", self.step.averages, metrics)[row, column]
-        factors *= np.where(row == column, 1, 2)[:, None]  # An entry beside the diagonal represents two entries.
-        return self.core.squared_distances(np.ascontiguousarray(X[:, :p])) + X[:, p:].astype(float) @ factors
+        # An entry beside the diagonal represents two entries.
+        factors *= np.where(row == column, 1, 2)[:, None]
+        return (
+            self.core.squared_distances(np.ascontiguousarray(X[:, :p]))
+            + X[:, p:].astype(float) @ factors
+        )
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        return self.step.masses(self.squared_distances(X).astype(float), np.empty(0), apply)[1].astype(X.dtype)
+        return self.step.masses(self.squared_distances(X).astype(float), np.empty(0), apply)[
+            1
+        ].astype(X.dtype)
 
     def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
         assert weights is not None
         p = self.n_channels
-        objective, masses, _ = self.step.nonempty_masses(self.squared_distances(X).astype(float), weights, apply)
+        objective, masses, _ = self.step.nonempty_masses(
+            self.squared_distances(X).astype(float), weights, apply
+        )
         powers = masses**self.step.beta * (weights[:, None] if len(weights) else 1.0)
-        means, (row, column) = X[:, :p].astype(float), np.tril_indices(p)
+        means = X[:, :p].astype(float)
+        (row, column) = np.tril_indices(p)
         second = np.zeros((p, p, powers.shape[1]))
         second[row, column] = (means[:, row] * means[:, column] + X[:, p:]).T @ powers
         return Statistics(objective, powers.sum(axis=0), means.T @ powers, second)
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         moved = self.core.update(statistics)
-        return replace(self, centers=pad(moved.centers, self.centers.shape[1]), metrics=moved.metrics)
+        return replace(
+            self, centers=pad(moved.centers, self.centers.shape[1]), metrics=moved.metrics
+        )
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         return pad(self.core.fit_centers(masses, family, X[:, : self.n_channels]), X.shape[1])
@@ -138,7 +159,10 @@ class AdaptiveSpatialModel(PrototypeModel):
 
 
 class AdaptiveSpatialMethod(PrototypeMethod):
-    """Spatial evidential c-means with adaptive metrics; the estimator stores the number of channels."""
+    """Spatial evidential c-means with adaptive metrics.
+
+    The estimator stores the number of channels.
+    """
 
     def __init__(self, estimator: Any, sample: Sample[Any], *arguments: Any, **keywords: Any):
         self.n_added = sample.values.shape[1] - estimator.n_features_in_  # covariances
@@ -152,16 +176,22 @@ class AdaptiveSpatialMethod(PrototypeMethod):
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.n_channels)] * self.n_clusters)
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> AdaptiveSpatialModel:
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> AdaptiveSpatialModel:
         centers = pad(np.asarray(centers, float), self.data.shape[1])
         return AdaptiveSpatialModel(self._mass_step(family), centers, metrics)
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return pad(_starts.validate_centers(init, (self.n_clusters, self.n_channels)), self.data.shape[1])
+        return pad(
+            _starts.validate_centers(init, (self.n_clusters, self.n_channels)), self.data.shape[1]
+        )
 
     def _outlier_distance(self) -> float:
-        weights, p = self.sample_weights, self.n_channels
+        weights = self.sample_weights
+        p = self.n_channels
         squares, which = k_means_distances(self.points, weights, self.n_clusters, self.rng)
         row, column = np.tril_indices(p)
-        squares += self.sample[which, p:][:, row == column].sum(axis=1)  # traces of the covariance matrices
+        # traces of the covariance matrices
+        squares += self.sample[which, p:][:, row == column].sum(axis=1)
         return outlier_distance(np.sqrt(squares), weights[which])

@@ -4,8 +4,8 @@ Every method of the c-means family minimizes, for each object,
 
     sum_j |A_j|^alpha m_j^beta costs_j  +  delta^2 m_0^beta
 
-over masses that sum to one, where m_j is the mass of the nonempty focal set A_j and m_0 is the mass of the empty set.
-The minimum has a closed form (Masson and Denoeux, 2008, eq. 17).
+over masses that sum to one, where m_j is the mass of the nonempty focal set A_j and m_0 is the mass
+of the empty set. The minimum has a closed form (Masson and Denoeux, 2008, eq. 17).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class MassStep:
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
         """Return the kernel arguments |A|^alpha and |A| (for the nonempty sets A), delta^2, beta and zero."""
         size = self.sets.sum(axis=1)
-        delta2 = self.delta2 if self.family.empty_index is not None else np.inf
+        if self.family.empty_index is not None:
+            delta2 = self.delta2
+        else:
+            delta2 = np.inf
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
@@ -66,17 +69,26 @@ class MassStep:
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the objective, the masses of the nonempty sets, shape (n, g), and of the empty set, shape (n,)."""
         arguments = self.kernel_arguments()
-        masses, empty = np.empty_like(costs), np.empty(len(costs))
+        masses = np.empty_like(costs)
+        empty = np.empty(len(costs))
         parts = apply(
             masses_from_costs,
             [
-                (costs[a:b], weights[a:b] if len(weights) else weights, *arguments, masses[a:b], empty[a:b])
+                (
+                    costs[a:b],
+                    weights[a:b] if len(weights) else weights,
+                    *arguments,
+                    masses[a:b],
+                    empty[a:b],
+                )
                 for a, b in row_blocks(len(costs))
             ],
         )
         return float(sum(parts)), masses, empty
 
-    def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, np.ndarray]:
+    def masses(
+        self, costs: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> tuple[float, np.ndarray]:
         """Return the objective, and the masses of all focal sets, shape (n, f)."""
         objective, masses, empty = self.nonempty_masses(costs, weights, apply)
         columns, empty_column = self.columns()
@@ -106,12 +118,14 @@ def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
 def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
     """Convert a partition to the family ``target``, which must contain the empty set."""
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = project_masses(partition.to_numpy().masses, partition.focal_sets, target)
+    masses[:, target.cardinality > 0] = project_masses(
+        partition.to_numpy().masses, partition.focal_sets, target
+    )
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
 
 
-# ---- the kernel (mass_step.c) ----------------------------------------------------------------------------------------
+# ---- the kernel (mass_step.c) --------------------------------------------------------------------
 
 _masses_from_costs = kernel("""masses_from_costs(
     costs: float64[n, g], weights: float64[n] or None, factor: float64[g], size: int64[g], delta2: float, beta: float,
@@ -131,14 +145,21 @@ def masses_from_costs(
 ) -> float:
     """Write the masses for given costs to ``masses`` and ``empty``, and return the objective.
 
-    If ``weights`` is an empty array, all objects have equal weight. ``delta2`` is infinite if the family lacks the
-    empty set. Costs up to ``zero`` count as zero. The smallest sets with zero cost share the mass equally.
+    If ``weights`` is an empty array, all objects have equal weight. ``delta2`` is infinite if the
+    family lacks the empty set. Costs up to ``zero`` count as zero. The smallest sets with zero cost
+    share the mass equally.
     """
-    kernel_weights = weights if len(weights) else None
-    return _masses_from_costs(costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty)
+    if len(weights):
+        kernel_weights = weights
+    else:
+        kernel_weights = None
+    return _masses_from_costs(
+        costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty
+    )
 
 
-_DECAY = 2.5  # The plausibility of the other cluster is 1 at the midpoint and 2^(-_DECAY alpha) at the prototype.
+# The plausibility of the other cluster is 1 at the midpoint and 2^(-_DECAY alpha) at the prototype.
+_DECAY = 2.5
 _INFINITE_POSITION = 1e9  # position u of an object if two clusters coincide
 
 _doubtful_masses = kernel("""doubtful_masses(
@@ -151,10 +172,11 @@ def masses_from_plausibilities(
 ) -> np.ndarray:
     """Return consonant masses, shape (n, f), for given plausibilities of the clusters.
 
-    Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r the plausibility of l
-    divided by the plausibility of k. The mass is r on {k, l} and 1 - r on {k}. The object is certain if r <= 1/2, and
-    ambiguous between k and l otherwise. If all plausibilities are zero, the mass is on the empty set, or on the first
-    cluster if the family lacks the empty set. ``outlying`` contains the masses of the empty set.
+    Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r the
+    plausibility of l divided by the plausibility of k. The mass is r on {k, l} and 1 - r on {k}.
+    The object is certain if r <= 1/2, and ambiguous between k and l otherwise. If all
+    plausibilities are zero, the mass is on the empty set, or on the first cluster if the family
+    lacks the empty set. ``outlying`` contains the masses of the empty set.
     """
     masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
     _doubtful_masses(
@@ -171,13 +193,15 @@ def masses_from_plausibilities(
 def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
     """Return the plausibilities of the clusters, shape (n, c), from the positions of objects between clusters.
 
-    The position u of an object is the cost of a cluster minus the cost of the nearest cluster, divided by the value of
-    this difference at the prototypes (``gaps``). It is 0 at the midpoint between the two clusters, and 1 at the
-    prototype of the nearest cluster. The plausibility of the cluster is 2^(-2.5 alpha u). The spread of the clusters
-    adds the same amount to all costs, so it cancels in the difference. It would not cancel in the ratio of the costs,
-    which tends to one in high dimensions.
+    The position u of an object is the cost of a cluster minus the cost of the nearest cluster,
+    divided by the value of this difference at the prototypes (``gaps``). It is 0 at the midpoint
+    between the two clusters, and 1 at the prototype of the nearest cluster. The plausibility of the
+    cluster is 2^(-2.5 alpha u). The spread of the clusters adds the same amount to all costs, so it
+    cancels in the difference. It would not cancel in the ratio of the costs, which tends to one in
+    high dimensions.
     """
-    beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
+    beyond = costs - costs.min(axis=1, keepdims=True)
+    gap = gaps[costs.argmin(axis=1)]
     position = np.where(beyond > 0, _INFINITE_POSITION, 0.0)
     np.divide(beyond, gap, out=position, where=gap > 0)
     return np.exp2(-_DECAY * alpha * position)
@@ -185,7 +209,10 @@ def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float
 
 @lru_cache(maxsize=16)
 def pair_columns(family: FocalSets) -> np.ndarray:
-    """Return the index of each pair of clusters in the family, shape (c, c); the index of an absent pair is -1."""
+    """Return the index of each pair of clusters in the family, shape (c, c).
+
+    The index of an absent pair is -1.
+    """
     c = family.n_clusters
     columns = np.full((c, c), -1)
     for column in np.flatnonzero(family.cardinality == 2):

@@ -1,9 +1,10 @@
 """Initial medoids for clusterers that use only dissimilarities.
 
-The medoids are random objects far from each other ("seeds"), improved by k-medoids. The dissimilarities are scaled to
-[0, 1] ("conflicts"). A set of seeds is good if the sum of the conflicts between objects and their nearest seed is
-small. A cluster without a seed adds about the number of its objects to this sum, regardless of its distance from the
-seeds. Drawing many sets of seeds and keeping the best few avoids runs that end in poor local minima.
+The medoids are random objects far from each other ("seeds"), improved by k-medoids. The
+dissimilarities are scaled to [0, 1] ("conflicts"). A set of seeds is good if the sum of the
+conflicts between objects and their nearest seed is small. A cluster without a seed adds about the
+number of its objects to this sum, regardless of its distance from the seeds. Drawing many sets of
+seeds and keeping the best few avoids runs that end in poor local minima.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 from dempster._native import kernel
 from dempster.belief import FocalSets
 
-# Draw several candidates for each seed, with probabilities proportional to the conflict with the nearest previous seed,
-# and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` contains one row of random
-# numbers for each seed.
+# Draw several candidates for each seed, with probabilities proportional to the conflict with the
+# nearest previous seed, and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii,
+# 2007). ``uniform`` contains one row of random numbers for each seed.
 far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
-# Improve ``medoids`` in place. Each step assigns the objects to the nearest medoid, then selects the central object of
-# each group as the new medoid.
+# Improve ``medoids`` in place. Each step assigns the objects to the nearest medoid, then selects
+# the central object of each group as the new medoid.
 to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
 
 _DRAWS = 8  # number of sets of seeds that are drawn for each set of medoids
@@ -27,7 +28,11 @@ _DIFFERENT = 0.02  # minimum share of the objects on which two partitions must d
 
 
 def medoid_starts(
-    delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
+    delta: np.ndarray,
+    n_clusters: int,
+    n_starts: int,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Return up to ``n_starts`` arrays of medoid indices that give different partitions, the best first."""
     trials = 5 + int(2 * np.log(n_clusters))
@@ -35,12 +40,16 @@ def medoid_starts(
     if weights is not None:
         reach = np.cumsum(weights)
         for uniform in draws:  # The probability of the first seed is proportional to its weight.
-            row = min(int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")), len(weights) - 1)
+            row = min(
+                int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")),
+                len(weights) - 1,
+            )
             uniform[0, 0] = (row + 0.5) / len(weights)
         delta = delta * weights  # The kernels sum conflicts over columns.
     delta = np.ascontiguousarray(delta)
 
-    seeds, conflict = np.zeros((len(draws), n_clusters), np.int64), np.empty(len(draws))
+    seeds = np.zeros((len(draws), n_clusters), np.int64)
+    conflict = np.empty(len(draws))
     for k, uniform in enumerate(draws):
         far_seeds(delta, uniform, seeds[k])
         conflict[k] = delta[seeds[k]].min(axis=0).sum()
@@ -80,7 +89,11 @@ def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.nda
 
 
 def masses_from_medoids(
-    delta: np.ndarray, family: FocalSets, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
+    delta: np.ndarray,
+    family: FocalSets,
+    n_starts: int,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Return up to ``n_starts`` arrays of initial masses, each computed from the nearest medoids of the objects."""
     starts = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)

@@ -17,7 +17,11 @@ from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._mass_step import MassStep, interpolate_plausibilities, masses_from_plausibilities
+from dempster.cluster._mass_step import (
+    MassStep,
+    interpolate_plausibilities,
+    masses_from_plausibilities,
+)
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few_objects_error
@@ -31,22 +35,28 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-MAX_MATRIX_ROWS = 5_000  # largest number of rows for which the matrix of dissimilarities is kept (200 MB)
+# largest number of rows for which the matrix of dissimilarities is kept (200 MB)
+MAX_MATRIX_ROWS = 5_000
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities in a block
 SAMPLE_SIZE = 2_000  # number of objects on which initial medoids are compared
 _N_CANDIDATES = 500  # number of candidate medoids for each cluster if the matrix is not kept
-_SHARPNESS = 8  # exponent of (cost / cost of the empty set) in the odds of an outlier; a ratio of 4/3 gives odds of ten
-_ROUNDING = 1e-6  # largest dissimilarity, relative to the mean, that counts as zero in an inexact matrix
+# exponent of (cost / cost of the empty set) in the odds of an outlier; a ratio of 4/3 gives odds of
+# ten
+_SHARPNESS = 8
+# largest dissimilarity, relative to the mean, that counts as zero in an inexact matrix
+_ROUNDING = 1e-6
 _DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="auto"
 
 
-# ---- dissimilarities ----------------------------------------------------------------------------------------------
+# ---- dissimilarities -----------------------------------------------------------------------------
 
 
 def raise_to_power(values: np.ndarray, power: float) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     with np.errstate(over="ignore"):  # The validation of the masses detects overflows.
-        return values if power == 1 else values**power
+        if power == 1:
+            return values
+        return values**power
 
 
 def split_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
@@ -55,17 +65,25 @@ def split_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
 
 
 class ComparedObjects:
-    """Weighted objects, and their dissimilarities to the power ``power``; objects of weight 0 are never medoids."""
+    """Weighted objects, and their dissimilarities to the power ``power``.
+
+    Objects of weight 0 are never medoids.
+    """
 
     def __init__(self, source: DissimilaritySource, power: float, weights: np.ndarray):
-        self.source, self.power, self.weights = source, power, weights
+        self.source = source
+        self.power = power
+        self.weights = weights
 
     def __len__(self) -> int:
         return len(self.source)
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Order in which objects get random numbers; if possible, it does not depend on the order of the rows."""
+        """Order in which objects get random numbers.
+
+        If possible, it does not depend on the order of the rows.
+        """
         if self.matrix is not None:
             return np.argsort(self.matrix @ self.weights, kind="stable")
         if isinstance(self.source, AttributeSource):
@@ -91,37 +109,49 @@ class ComparedObjects:
         out = np.empty((len(self), len(objects)))
         if len(objects) == 0:  # scikit-learn's metrics reject an empty table
             return out
-        rows, columns = self.source.objects, self.source.objects[objects]
+        rows = self.source.objects
+        columns = self.source.objects[objects]
         for start, stop in split_rows(len(self), len(objects)):
             out[start:stop] = self.source.between(rows[start:stop], columns, exact=True)
         return raise_to_power(out, self.power)
 
     def block(self, rows: Any, columns: np.ndarray | None = None) -> np.ndarray:
-        """Return the dissimilarities between two subsets of the objects; None selects all objects."""
+        """Return the dissimilarities between two subsets of the objects.
+
+        None selects all objects.
+        """
         if columns is not None and len(columns) == len(self):
             columns = None
         if self.matrix is not None:
-            return self.matrix[rows] if columns is None else self.matrix[rows][:, columns]
-        return raise_to_power(self.source.block(rows, slice(None) if columns is None else columns), self.power)
+            if columns is None:
+                return self.matrix[rows]
+            return self.matrix[rows][:, columns]
+        return raise_to_power(
+            self.source.block(rows, slice(None) if columns is None else columns), self.power
+        )
 
     def sums(self, weights: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
         """Return the sums over objects i of weights[i] d(i, o) for the candidates o (None: all), shape (c, k)."""
         if candidates is None and self.matrix is not None:
             return weights.T @ self.matrix
-        which = np.arange(len(self)) if candidates is None else candidates
+        if candidates is None:
+            which = np.arange(len(self))
+        else:
+            which = candidates
         parts = [self.block(which[a:b]) @ weights for a, b in split_rows(len(which), len(self))]
         return np.concatenate(parts).T
 
 
-# ---- models -------------------------------------------------------------------------------------------------------
+# ---- models --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MedoidModel(ABC):
     """Fitted model in which reference objects represent clusters or sets of clusters.
 
-    ``gaps`` (c, c) contains the differences between the costs of two clusters at their medoids, from which the masses
-    of pairs are computed. It is None if the masses of pairs are computed from the costs of pairs.
+    ``gaps`` (c, c) contains the differences between the costs of two clusters at their medoids,
+    from which the masses of pairs are computed. It is None if the masses of pairs are computed from
+    the costs of pairs.
     """
 
     step: MassStep
@@ -136,7 +166,10 @@ class MedoidModel(ABC):
     @property
     @abstractmethod
     def medoid_positions(self) -> np.ndarray:
-        """Index, in the training data, of the object that represents each cluster best; shape (c,)."""
+        """Index, in the training data, of the object that represents each cluster best.
+
+        Shape (c,).
+        """
 
     @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
@@ -152,12 +185,17 @@ class MedoidModel(ABC):
         near = self._near(values, 0, 1)[0]
         coefficients = self.coefficients
         quantity = "minus the dissimilarity to the objects that represent the cluster"
-        return ClusterEvidence.from_costs(quantity, near, coefficients, -coefficients @ near, self.references, values)
+        return ClusterEvidence.from_costs(
+            quantity, near, coefficients, -coefficients @ near, self.references, values
+        )
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Return the masses of new objects, shape (n, f)."""
         costs = self.predict_costs(values)
-        masses = self.step.masses(costs, np.empty(0), apply)[1] if self.gaps is None else self._masses_by_gaps(costs)
+        if self.gaps is None:
+            masses = self.step.masses(costs, np.empty(0), apply)[1]
+        else:
+            masses = self._masses_by_gaps(costs)
         return masses.astype(values.dtype, copy=False)
 
     def _masses_by_gaps(self, costs: np.ndarray) -> np.ndarray:
@@ -178,10 +216,14 @@ class MedoidModel(ABC):
     def predict_costs(self, values: Any) -> np.ndarray:
         """Return the costs of the nonempty sets for new objects, shape (n, g)."""
         blocks = split_rows(len(values), len(self.references))
-        return np.concatenate([self.costs(self._near(values, start, stop)) for start, stop in blocks])
+        return np.concatenate(
+            [self.costs(self._near(values, start, stop)) for start, stop in blocks]
+        )
 
     def _near(self, values: Any, start: int, stop: int) -> np.ndarray:
-        return raise_to_power(self.references.dissimilarities(values, start, stop, exact=True), self.power)
+        return raise_to_power(
+            self.references.dissimilarities(values, start, stop, exact=True), self.power
+        )
 
 
 @dataclass(frozen=True)
@@ -202,35 +244,56 @@ class Medoids(Representatives):
 State = TypeVar("State", bound=Representatives)
 
 
-# ---- methods ------------------------------------------------------------------------------------------------------
+# ---- methods -------------------------------------------------------------------------------------
 
 
 class MedoidMethod(Method[State, State], Generic[State]):
     """Base class of the algorithms that represent clusters by objects (medoids)."""
 
     cost_power = 1  # exponent of the dissimilarities in the costs
-    pairs_can_win = False  # whether the published cost of a pair can be lower than the costs of both clusters
+    # whether the published cost of a pair can be lower than the costs of both clusters
+    pairs_can_win = False
 
-    def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest):
+    def __init__(
+        self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest
+    ):
         self.params: Any = params
-        self.source, self.apply, self.n_clusters = sample.values, request.apply, request.n_clusters
-        peaks = fit_source_peaks(params.init, self.source, self.n_clusters, params.random_state, params.n_jobs)
-        self.init = params.init if peaks is None else peaks.peak_indices_
+        self.source = sample.values
+        self.apply = request.apply
+        self.n_clusters = request.n_clusters
+        peaks = fit_source_peaks(
+            params.init, self.source, self.n_clusters, params.random_state, params.n_jobs
+        )
+        if peaks is None:
+            self.init = params.init
+        else:
+            self.init = peaks.peak_indices_
         self.rng = rng = as_random_state(params.random_state)
         n = len(self.source)
-        whole = ComparedObjects(self.source, params.power, np.ones(n) if sample.weights is None else sample.weights)
-        check_distinct_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, self.n_clusters)
-        self.positions, part = np.arange(n), whole
+        whole = ComparedObjects(
+            self.source, params.power, np.ones(n) if sample.weights is None else sample.weights
+        )
+        check_distinct_objects(
+            lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, self.n_clusters
+        )
+        self.positions = np.arange(n)
+        part = whole
         if n > SAMPLE_SIZE:
-            self.positions, weights = sampling.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
+            self.positions, weights = sampling.sample_in_order(
+                whole.order, whole.weights, SAMPLE_SIZE, rng
+            )
             part = ComparedObjects(self.source.subset(self.positions), params.power, weights)
-        self.whole, self.part = whole, part
+        self.whole = whole
+        self.part = part
         D = self._sample_matrix
         self.zero = 1e-12 * float((D**self.cost_power).mean())
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
         self.unit = float(share @ D @ share)  # mean dissimilarity between weighted objects
-        self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
+        if isinstance(params.delta, str):
+            self._delta2 = None
+        else:
+            self._delta2 = float(params.delta) ** 2
 
     @property
     def _sample_matrix(self) -> np.ndarray:
@@ -245,16 +308,22 @@ class MedoidMethod(Method[State, State], Generic[State]):
     def delta2(self) -> float:
         """Cost of the empty set, estimated from the data if the parameter ``delta`` is "auto"."""
         if self._delta2 is None:
-            large = pair_quantile(self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding)
-            self._delta2 = large**self.cost_power or 1.0  # If all objects are equal, any positive value is valid.
+            large = pair_quantile(
+                self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding
+            )
+            # If all objects are equal, any positive value is valid.
+            self._delta2 = large**self.cost_power or 1.0
         return self._delta2
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta2
+        if family.empty_index is None:
+            delta2 = np.inf
+        else:
+            delta2 = self.delta2
         return MassStep(family, self.params.alpha, self.params.beta, delta2, self.zero)
 
-    # ---- steps of a method ------------------------------------------------------------------------------------------
+    # ---- steps of a method -----------------------------------------------------------------------
 
     @abstractmethod
     def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> State:
@@ -276,7 +345,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
         """Return the indices of the objects that may become medoids, those with the largest scores, or None for all."""
         size = self.params.n_candidates
         if size == "auto":
-            size = None if objects.matrix is not None else _N_CANDIDATES
+            if objects.matrix is not None:
+                size = None
+            else:
+                size = _N_CANDIDATES
         if size is None or int(size) >= len(objects):
             return None
         return np.sort(np.argsort(-scores, kind="stable")[: int(size)])
@@ -284,18 +356,27 @@ class MedoidMethod(Method[State, State], Generic[State]):
     def central_objects(self, objects: ComparedObjects, weights: np.ndarray) -> np.ndarray:
         """Return, for each cluster, the object with the smallest weighted sum of dissimilarities to all objects.
 
-        ``weights`` (n, c) are multiplied by the weights of the objects. If two clusters would get equal objects, the
-        second cluster gets its next best object.
+        ``weights`` (n, c) are multiplied by the weights of the objects. If two clusters would get
+        equal objects, the second cluster gets its next best object.
         """
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
         candidates = [self.candidates(objects, column) for column in weights.T]
-        all_totals = objects.sums(weights, None) if candidates[0] is None else None
+        if candidates[0] is None:
+            all_totals = objects.sums(weights, None)
+        else:
+            all_totals = None
         medoids = np.empty(weights.shape[1], dtype=np.intp)
         for k, which in enumerate(candidates):
-            totals = all_totals[k] if all_totals is not None else objects.sums(weights[:, [k]], which)[0]
+            if all_totals is not None:
+                totals = all_totals[k]
+            else:
+                totals = objects.sums(weights[:, [k]], which)[0]
             best = np.where(free if which is None else free[which], totals, np.inf).argmin()
-            medoids[k] = best if which is None else which[best]
+            if which is None:
+                medoids[k] = best
+            else:
+                medoids[k] = which[best]
             free &= ~self.equal_to_any(objects, medoids[[k]])
         return medoids
 
@@ -305,7 +386,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         mask[medoids] = True
         return mask
 
-    # ---- starts -----------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[State]:
         step = self._mass_step(family)
@@ -314,7 +395,8 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return [self.start(self.whole, step, self._user_medoids(self.init))]
 
     def _user_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
-        n, c = len(self.source), self.n_clusters
+        n = len(self.source)
+        c = self.n_clusters
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, n, c)
             return self.central_objects(self.whole, init.pignistic() ** self.params.beta)
@@ -322,22 +404,29 @@ class MedoidMethod(Method[State, State], Generic[State]):
         equal = np.argwhere(np.tril(self.whole.columns(medoids)[medoids] <= 0, -1))
         if len(equal):
             a, b = medoids[equal[0]]
-            raise InvalidParameterError("init", must=f"select different objects, but objects {b} and {a} are equal")
+            raise InvalidParameterError(
+                "init", must=f"select different objects, but objects {b} and {a} are equal"
+            )
         return medoids
 
     def _draw_medoids(self) -> list[np.ndarray]:
         """Draw sets of initial medoids from the subset of the objects, independently of the order of the rows."""
-        n_init, objects = self.params.n_init, self.part
+        n_init = self.params.n_init
+        objects = self.part
         order = objects.order[objects.weights[objects.order] > 0]
-        D, weights = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)]), objects.weights[order]
+        D = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)])
+        weights = objects.weights[order]
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         if self.init == "medoids":
             starts = medoid_starts(D, self.n_clusters, n_init, rng, weights)
         else:
-            starts = [_draw_distinct(D, weights, self.n_clusters, self.rounding, rng) for _ in range(n_init)]
+            starts = [
+                _draw_distinct(D, weights, self.n_clusters, self.rounding, rng)
+                for _ in range(n_init)
+            ]
         return [order[which] for which in starts]
 
-    # ---- runs -------------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: State) -> Run[State]:
         return self.run(self.part if isinstance(self.init, str) else self.whole, start)
@@ -357,13 +446,17 @@ class MedoidMethod(Method[State, State], Generic[State]):
             nearest = model.predict_costs(self._values).min(axis=1) ** (1 / power)
             self._delta2 = outlier_distance(nearest, self.whole.weights) ** power
         medoids = model.medoid_positions
-        family = FocalSets.neighbors(squared_distances=np.square(self.source.block(medoids, medoids)))
+        family = FocalSets.neighbors(
+            squared_distances=np.square(self.source.block(medoids, medoids))
+        )
         gaps = None
         if not self.pairs_can_win:
             costs = model.cluster_costs(model.predict_costs(self._values[medoids]))
             excess = costs - np.diagonal(costs)[:, None]
             gaps = np.maximum((excess + excess.T) / 2, 0)
-        return Run(replace(run.model, step=self._mass_step(family), gaps=gaps), run.history, run.converged)
+        return Run(
+            replace(run.model, step=self._mass_step(family), gaps=gaps), run.history, run.converged
+        )
 
     def result(self, run: Run[State]) -> FitResult:
         model = self.fitted_model(run.model)
@@ -372,7 +465,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
     @property
     def _values(self) -> Any:
         """Training objects in the form that the fitted model accepts."""
-        return self.source.objects if self.source.matrix is None else self.source.matrix
+        if self.source.matrix is None:
+            return self.source.objects
+        return self.source.matrix
 
 
 class IndexMedoidMethod(MedoidMethod[Medoids]):
@@ -393,13 +488,18 @@ def _draw_distinct(
     drawn = np.empty(n_objects, dtype=np.intp)
     for k in range(n_objects):
         reach = np.cumsum(chances)
-        drawn[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(max=len(D) - 1)
+        drawn[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(
+            max=len(D) - 1
+        )
         chances[D[drawn[k]] <= zero] = 0
     return drawn
 
 
 def check_distinct_objects(
-    dissimilarities: Callable[[int], np.ndarray], weights: np.ndarray, n_clusters: int, zero: float = 0.0
+    dissimilarities: Callable[[int], np.ndarray],
+    weights: np.ndarray,
+    n_clusters: int,
+    zero: float = 0.0,
 ) -> None:
     """Raise an error if there are fewer different objects of positive weight than clusters."""
     positive = weights > 0
@@ -411,7 +511,7 @@ def check_distinct_objects(
         np.minimum(nearest, dissimilarities(farthest), out=nearest)
 
 
-# ---- quantiles of dissimilarities ---------------------------------------------------------------------------------
+# ---- quantiles of dissimilarities ----------------------------------------------------------------
 
 _ROUNDED = 1 - 1e-12  # factor that prevents rounding errors from increasing the rank of a quantile
 _N_PROBES = 20_000  # number of values from which the range of a quantile is estimated
@@ -421,8 +521,8 @@ _MARGIN = 0.02  # half the width of the range of a quantile, as a share of all v
 def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
     """Return the quantile of level ``share`` of the dissimilarities between different objects.
 
-    ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are rounding errors between
-    equal objects. The result is 0 if all objects are equal.
+    ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are
+    rounding errors between equal objects. The result is 0 if all objects are equal.
     """
     positive = np.greater(D, zero)
     values = D[positive]
@@ -432,11 +532,16 @@ def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float 
         rank = max(int(np.ceil(share * len(values) * _ROUNDED)) - 1, 0)
         return float(np.partition(values, rank)[rank])
     pair_weights = np.outer(weights, weights)[positive]
-    return _weighted_quantile(values, pair_weights, share) if pair_weights.any() else 0.0
+    if pair_weights.any():
+        return _weighted_quantile(values, pair_weights, share)
+    return 0.0
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return a weighted quantile; only the values in a range around it, estimated from a subset, are sorted."""
+    """Return a weighted quantile.
+
+    Only the values in a range around it, estimated from a subset, are sorted.
+    """
     target = share * weights.sum() * _ROUNDED
     step = max(1, len(values) // _N_PROBES)
     probes = np.argsort(values[::step]) * step
@@ -448,14 +553,16 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
     below = float(weights[values < low].sum())
     near = (values >= low) & (values <= high)
     if not below < target <= below + weights[near].sum():
-        below, near = 0.0, np.ones(len(values), dtype=bool)
-    values, weights = values[near], weights[near]
+        below = 0.0
+        near = np.ones(len(values), dtype=bool)
+    values = values[near]
+    weights = weights[near]
     order = np.argsort(values, kind="stable")
     reach = below + np.cumsum(weights[order])
     return float(values[order[min(int(np.searchsorted(reach, target)), len(order) - 1)]])
 
 
-# ---- estimators ---------------------------------------------------------------------------------------------------
+# ---- estimators ----------------------------------------------------------------------------------
 
 RELATIONAL_RULES = {
     **COMMON_RULES,
@@ -486,8 +593,8 @@ class RelationalClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            Attributes or dissimilarities; a table with columns of any type if ``metric="gower"``. float32 data are
-            not converted. The partition keeps the index of a DataFrame.
+            Attributes or dissimilarities; a table with columns of any type if ``metric="gower"``.
+            float32 data are not converted. The partition keeps the index of a DataFrame.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.
@@ -525,10 +632,15 @@ class MedoidClusterer(RelationalClusterer):
     power = 1.0  # default for clusterers without this parameter
     _method_type: type[MedoidMethod[Any]]
 
-    def _make_method(self, sample: Sample[DissimilaritySource], request: FitRequest) -> MedoidMethod[Any]:
+    def _make_method(
+        self, sample: Sample[DissimilaritySource], request: FitRequest
+    ) -> MedoidMethod[Any]:
         return self._method_type(self, sample, request)
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
-        medoids, rows = model.medoid_positions, method.source.objects
+        medoids = model.medoid_positions
+        rows = method.source.objects
         attributes = {"medoid_indices_": medoids, "delta_": method.delta}
-        return {**attributes, "cluster_centers_": rows[medoids]} if isinstance(rows, np.ndarray) else attributes
+        if isinstance(rows, np.ndarray):
+            return {**attributes, "cluster_centers_": rows[medoids]}
+        return attributes

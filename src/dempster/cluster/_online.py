@@ -32,8 +32,13 @@ class OnlineModel(Protocol):
     @property
     def objective(self) -> float: ...
 
-    def add_block(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> OnlineModel:
-        """Return the model after one more block; the sums over earlier blocks are multiplied by ``kept``."""
+    def add_block(
+        self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
+    ) -> OnlineModel:
+        """Return the model after one more block.
+
+        The sums over earlier blocks are multiplied by ``kept``.
+        """
         ...
 
     def to_model(self) -> MassModel[Any]:
@@ -44,8 +49,8 @@ class OnlineModel(Protocol):
 class OnlineClusterer(EvidentialClusterer):
     """Base class of clusterers whose model is determined by sums over the rows.
 
-    The algorithm object of a subclass has a method `online`, which returns an `OnlineModel`. `_fitted_attributes`
-    accepts an `OnlineModel` as the argument ``method``.
+    The algorithm object of a subclass has a method `online`, which returns an `OnlineModel`.
+    `_fitted_attributes` accepts an `OnlineModel` as the argument ``method``.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -61,13 +66,14 @@ class OnlineClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
-            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
-            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
-            tensors on that device.
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come
+            in blocks (``docs/blocks.md``); every iteration is then a pass over the blocks, and
+            results with one row per object are lazy. X may be a torch tensor (``docs/scale.md``);
+            the fit then runs on its device, and the results are tensors on that device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
+            Weight of each object in the objective; an object of weight 2 counts as two. May come in
+            blocks if X does.
 
         Returns
         -------
@@ -91,11 +97,12 @@ class OnlineClusterer(EvidentialClusterer):
     ) -> Self:
         """Update the model with one block of objects.
 
-        The first block is fitted by the algorithm of `fit`, so it should contain objects of all clusters. If ``init``
-        is an array or a partition, the initial model is computed from ``init`` instead. The first block determines the
-        focal sets, ``beta_`` and ``delta_``, which do not change. The sums over each block are added to the earlier
-        sums, and the model is updated from the total. ``credal_partition_`` and ``labels_`` describe the last block.
-        `fit` resets the model.
+        The first block is fitted by the algorithm of `fit`, so it should contain objects of all
+        clusters. If ``init`` is an array or a partition, the initial model is computed from
+        ``init`` instead. The first block determines the focal sets, ``beta_`` and ``delta_``, which
+        do not change. The sums over each block are added to the earlier sums, and the model is
+        updated from the total. ``credal_partition_`` and ``labels_`` describe the last block. `fit`
+        resets the model.
 
         Parameters
         ----------
@@ -105,11 +112,13 @@ class OnlineClusterer(EvidentialClusterer):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object; an object of weight 2 counts as two.
         half_life : float > 0, optional
-            Number of new objects (sum of their weights) after which the weight of earlier objects is halved. It is
-            useful for streams whose clusters change slowly. By default, all objects keep their weight.
+            Number of new objects (sum of their weights) after which the weight of earlier objects
+            is halved. It is useful for streams whose clusters change slowly. By default, all
+            objects keep their weight.
         update : bool, default=True
-            If False, the sums over the block are added, but the model is not updated. A pass over all blocks, with
-            ``update=False`` for all blocks except the last one, is one iteration of `fit`.
+            If False, the sums over the block are added, but the model is not updated. A pass over
+            all blocks, with ``update=False`` for all blocks except the last one, is one iteration
+            of `fit`.
 
         Returns
         -------
@@ -123,10 +132,14 @@ class OnlineClusterer(EvidentialClusterer):
         self.__dict__ = learner.__dict__
         return self
 
-    def _learn(self, X: TableLike, sample_weight: ArrayLike, half_life: float | None, *, update: bool) -> None:
+    def _learn(
+        self, X: TableLike, sample_weight: ArrayLike, half_life: float | None, *, update: bool
+    ) -> None:
         first = "_online" not in vars(self)
         if first:
-            self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+            self.__dict__ = {
+                name: value for name, value in vars(self).items() if not name.endswith("_")
+            }
         self._check_parameters()
         if not first and self._requested_clusters() not in (None, self.n_clusters_):
             raise InvalidParameterError(
@@ -136,19 +149,37 @@ class OnlineClusterer(EvidentialClusterer):
             )
         sample = self._read_block(X, sample_weight, first=first)
         with block_map(self.n_jobs) as apply:
-            learned = self._start_online(sample, apply) if first else self._online
+            if first:
+                learned = self._start_online(sample, apply)
+            else:
+                learned = self._online
             amount = float(len(sample.values) if sample.weights is None else sample.weights.sum())
-            kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
-            learned = learned.add_block(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
-            self._online, self._model = learned, learned.to_model()
+            if half_life is None:
+                kept = 1.0
+            else:
+                kept = 0.5 ** (amount / half_life)
+            learned = learned.add_block(
+                sample.values, sample.kernel_weights, kept, update=update, apply=apply
+            )
+            self._online = learned
+            self._model = learned.to_model()
             masses = check_masses(self._compute_masses(sample.values, apply))
         if not np.isfinite(learned.objective):
-            message = f"the objective is {learned.objective}: scale X or use less extreme parameters"
+            message = (
+                f"the objective is {learned.objective}: scale X or use less extreme parameters"
+            )
             raise InvalidParameterError("X", message=message)
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = float(learned.objective)
-        n_seen, n_iter, history = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, self.history_)
+        if first:
+            n_seen = 0
+            n_iter = 0
+            history = np.empty(0)
+        else:
+            n_seen = self.n_samples_seen_
+            n_iter = self.n_iter_
+            history = self.history_
         self.n_samples_seen_ = n_seen + len(sample.values)
         self.n_iter_ = n_iter + update
         self.history_ = np.append(to_host(history), self.objective_)
@@ -161,11 +192,15 @@ class OnlineClusterer(EvidentialClusterer):
         if self._stays_on_device(X):
             self._move_to(X)
 
-    def _read_block(self, X: TableLike, sample_weight: ArrayLike, *, first: bool) -> Sample[np.ndarray]:
+    def _read_block(
+        self, X: TableLike, sample_weight: ArrayLike, *, first: bool
+    ) -> Sample[np.ndarray]:
         if first:
             return self._read_sample(X, sample_weight)
         values = self._read(X, reset=False)
-        return Sample(values, self._validate_weights(sample_weight, len(values)), self._row_names(X))
+        return Sample(
+            values, self._validate_weights(sample_weight, len(values)), self._row_names(X)
+        )
 
     def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
         """Return the initial model, which is computed from ``init`` or fitted to the first block."""

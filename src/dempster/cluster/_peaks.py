@@ -1,8 +1,8 @@
 """Belief peaks: cluster centers are objects with a high belief, far from any object with a higher belief.
 
-The neighbors of an object are evidence that the object is the center of a cluster. Near neighbors are stronger
-evidence. Let delta be the distance from an object to the nearest object of higher belief. Centers have a large belief
-and a large delta.
+The neighbors of an object are evidence that the object is the center of a cluster. Near neighbors
+are stronger evidence. Let delta be the distance from an object to the nearest object of higher
+belief. Centers have a large belief and a large delta.
 """
 
 from __future__ import annotations
@@ -17,18 +17,24 @@ from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, che
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 
-# Compute Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K), where d_ij is the distance from row i to each of its K
-# neighbors j (Su and Denoeux, 2019). A neighbor whose scale is zero contributes only if its distance is zero.
+# Compute Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K), where d_ij is the distance from row
+# i to each of its K neighbors j (Su and Denoeux, 2019). A neighbor whose scale is zero contributes
+# only if its distance is zero.
 add_up_belief = kernel("""add_up_belief(
     index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n], belief: float64[rows] out)""")
-# Find the nearest neighbor of higher belief; among equally near neighbors, select the one with the highest belief.
+# Find the nearest neighbor of higher belief; among equally near neighbors, select the one with the
+# highest belief.
 first_higher = kernel("""first_higher(
     objects: int64[rows] below n, index: int32[rows, K] below n, distance: float64[rows, K], rank: int64[n],
     nearest: int64[n] out, delta: float64[n] out)""")
 # Give every row without a label the label of its nearest row of higher belief.
-follow = kernel("follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)")
+follow = kernel(
+    "follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)"
+)
 
-_MIN_NEIGHBORS, _MAX_NEIGHBORS = 30, 300  # A smaller automatic K is noisy; a larger K takes memory and time.
+# A smaller automatic K is noisy; a larger K takes memory and time.
+_MIN_NEIGHBORS = 30
+_MAX_NEIGHBORS = 300
 _MAX_DISSIMILARITIES = 20_000_000  # maximum number of dissimilarities in memory
 
 
@@ -39,7 +45,8 @@ class PeakScores:
     n_neighbors: int  # the number K of neighbors
     belief: np.ndarray  # (n,)
     delta: np.ndarray  # (n,)
-    nearest_higher: np.ndarray  # (n,), nearest row of higher belief, -1 for the row with the highest belief
+    # (n,), nearest row of higher belief, -1 for the row with the highest belief
+    nearest_higher: np.ndarray
     order: np.ndarray  # (n,), row indices by decreasing belief; ties in the order of the rows
     n_maxima: int  # number of rows with a higher belief than all their neighbors
 
@@ -52,8 +59,8 @@ class PeakScores:
 class Peaks:
     """Cluster centers and the labels of all rows.
 
-    ``min_prominence`` is a value between the prominence of the last peak and the prominence of the next row. It is None
-    if only the thresholds of belief and delta select the peaks.
+    ``min_prominence`` is a value between the prominence of the last peak and the prominence of the
+    next row. It is None if only the thresholds of belief and delta select the peaks.
     """
 
     scores: PeakScores
@@ -75,13 +82,18 @@ def find_peaks(
     min_belief: float | None = None,
     min_delta: float | None = None,
 ) -> Peaks:
-    """Find cluster centers and the labels of all rows; parameters that are None are derived from the data."""
+    """Find cluster centers and the labels of all rows.
+
+    Parameters that are None are derived from the data.
+    """
     n = len(source)
     if n_neighbors is None:
         root = max(np.sqrt(n), min(_MIN_NEIGHBORS, n / 5))
         n_neighbors = min(int(np.ceil(root)), _MAX_NEIGHBORS, n - 1)
     elif n_neighbors >= n:
-        raise InvalidParameterError("n_neighbors", f"smaller than the number of objects, {n}", n_neighbors)
+        raise InvalidParameterError(
+            "n_neighbors", f"smaller than the number of objects, {n}", n_neighbors
+        )
     scores = _compute_scores(source, find, int(n_neighbors), q, apply)
     indices, thresholds = _select_peaks(scores, n_clusters, min_belief, min_delta)
     labels = np.full(n, -1, dtype=np.int64)
@@ -90,20 +102,26 @@ def find_peaks(
     return Peaks(scores, indices, labels, *thresholds)
 
 
-# ---- belief and delta -----------------------------------------------------------------------------------------------
+# ---- belief and delta ----------------------------------------------------------------------------
 
 
-def _compute_scores(source: DissimilaritySource, find: Finder, n_neighbors: int, q: float, apply: Apply) -> PeakScores:
+def _compute_scores(
+    source: DissimilaritySource, find: Finder, n_neighbors: int, q: float, apply: Apply
+) -> PeakScores:
     n = len(source)
     neighbors = Neighbors.find_all(find, n, n_neighbors)
     scale = neighbors.quantile(q)
     belief = np.empty(n)
-    blocks = [(neighbors.index[a:b], neighbors.distance[a:b], scale, belief[a:b]) for a, b in row_blocks(n)]
+    blocks = [
+        (neighbors.index[a:b], neighbors.distance[a:b], scale, belief[a:b])
+        for a, b in row_blocks(n)
+    ]
     apply(add_up_belief, blocks)
     order = np.argsort(-belief, kind="stable")
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    nearest, delta = np.empty(n, dtype=np.int64), np.empty(n)
+    nearest = np.empty(n, dtype=np.int64)
+    delta = np.empty(n)
     first_higher(np.arange(n), neighbors.index, neighbors.distance, rank, nearest, delta)
     isolated = order[1:][nearest[order[1:]] < 0]
     _search_farther(source, find, isolated, order, rank, nearest, delta, n_neighbors)
@@ -123,19 +141,24 @@ def _search_farther(
 ) -> None:
     """Find the nearest row of higher belief for the rows ``rest``, none of whose k neighbors has a higher belief.
 
-    The number of neighbors increases while many rows remain. The last rows are compared with all rows. Approximate
-    finders are not used, because missed neighbors would make delta too large. Finders that compare all rows are not
-    used, because they would not be faster. ``nearest`` and ``delta`` are modified in place.
+    The number of neighbors increases while many rows remain. The last rows are compared with all
+    rows. Approximate finders are not used, because missed neighbors would make delta too large.
+    Finders that compare all rows are not used, because they would not be faster. ``nearest`` and
+    ``delta`` are modified in place.
     """
     n = len(rank)
     uses_finder = find.kind == "exact" and not isinstance(find, BlockFinder)
     while uses_finder and len(rest) * n > 10 * _MAX_DISSIMILARITIES and 4 * k < n:
-        k *= 4  # About a quarter of the rows remain in each round, so all rounds have the same cost.
-        for start, stop in row_blocks(len(rest), max(1, _MAX_DISSIMILARITIES // (4 * k)), most=None):
+        # About a quarter of the rows remain in each round, so all rounds have the same cost.
+        k *= 4
+        for start, stop in row_blocks(
+            len(rest), max(1, _MAX_DISSIMILARITIES // (4 * k)), most=None
+        ):
             rows = rest[start:stop]
             index, distance = find(rows, k)
             check_neighbors(index, distance, n)
-            index, distance = index.astype(np.int32, order="C"), distance.astype(float, order="C", copy=False)
+            index = index.astype(np.int32, order="C")
+            distance = distance.astype(float, order="C", copy=False)
             first_higher(rows, index, distance, rank, nearest, delta)
         rest = rest[nearest[rest] < 0]
     rest = rest[np.argsort(rank[rest])]
@@ -148,14 +171,16 @@ def _search_farther(
         delta[rows] = source.pairs(rows, nearest[rows])
 
 
-# ---- selection of the peaks -----------------------------------------------------------------------------------------
+# ---- selection of the peaks ----------------------------------------------------------------------
 
 
 def _select_peaks(
     scores: PeakScores, n_clusters: int | None, user_belief: float | None, user_delta: float | None
 ) -> tuple[np.ndarray, tuple[float, float, float | None]]:
     """Return the indices of the peaks, and the thresholds of belief, delta and prominence."""
-    belief, delta, order = scores.belief, scores.delta, scores.order
+    belief = scores.belief
+    delta = scores.delta
+    order = scores.order
     has_thresholds = user_belief is not None or user_delta is not None
     min_belief = float(np.median(belief) if user_belief is None else user_belief)
     min_delta = float(user_delta or 0)
@@ -167,7 +192,8 @@ def _select_peaks(
             f"got {n_eligible}; the largest belief is {belief.max():.6g}, the largest delta {delta.max():.6g}"
         )
     prominence = scores.prominence
-    # Resolve ties by the higher belief, then by the first row. Use duplicates (prominence zero) only if needed.
+    # Resolve ties by the higher belief, then by the first row. Use duplicates (prominence zero)
+    # only if needed.
     last = (prominence == 0) & (n_clusters is not None) & (not has_thresholds)
     ranked = order[np.lexsort((-prominence[order], ~eligible[order], last[order]))]
     values = prominence[ranked]
@@ -179,10 +205,14 @@ def _select_peaks(
         count = _count_peaks(values[:n_eligible], scores)
     min_prominence = None
     if n_clusters is not None or not has_thresholds:
-        following = values[count] if count < n_eligible else 0.0
+        if count < n_eligible:
+            following = values[count]
+        else:
+            following = 0.0
         min_prominence = float(np.sqrt(values[count - 1] * following))
     peaks = ranked[:count]
-    peaks = peaks[np.argsort(-prominence[peaks], kind="stable")]  # Peaks of low belief come last in `ranked`.
+    # Peaks of low belief come last in `ranked`.
+    peaks = peaks[np.argsort(-prominence[peaks], kind="stable")]
     return peaks, (min_belief, min_delta, min_prominence)
 
 
@@ -190,7 +220,8 @@ def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
     """Return the number of peaks after which the sorted prominences have the largest relative decrease."""
     if scores.n_maxima == 1:
         return 1
-    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))  # The mean cluster size is at least K / 2.
+    # The mean cluster size is at least K / 2.
+    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))
     values = values[: most + 1]
     if values[-1] == 0:  # Duplicates have prominence zero, so the step before them is infinite.
         return int(np.count_nonzero(values)) or 1

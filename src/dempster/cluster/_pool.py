@@ -19,41 +19,58 @@ _MAX_ROWS = 1 << 16  # number of rows whose masses are computed at once
 class PooledModel:
     """Models that cluster the same objects, and the probability (weight) that each of them is right.
 
-    The relative plausibility of a cluster for an object is the weighted mean of its plausibilities in the models, where
-    the most plausible cluster of each model has plausibility one. An object that the models assign to two neighboring
-    clusters therefore gets mass on the pair.
+    The relative plausibility of a cluster for an object is the weighted mean of its plausibilities
+    in the models, where the most plausible cluster of each model has plausibility one. An object
+    that the models assign to two neighboring clusters therefore gets mass on the pair.
 
-    Mixtures give no mass to the empty set, because they do not detect outliers. Therefore, the mass on the empty set is
-    that of the first model.
+    Mixtures give no mass to the empty set, because they do not detect outliers. Therefore, the mass
+    on the empty set is that of the first model.
     """
 
     family: FocalSets
     models: tuple[Any, ...]
     weights: np.ndarray  # (m,), weights of the models, with sum 1
     orders: np.ndarray  # (m, c), cluster of each model that corresponds to a cluster of the family
-    selected: int  # index of the model whose evidence explains the masses; its clusters are those of the family
+    # index of the model whose evidence explains the masses; its clusters are those of the family
+    selected: int
 
     @classmethod
-    def from_models(cls, models: list[Any], weights: np.ndarray, orders: np.ndarray, selected: int) -> PooledModel:
-        """Create the model; two clusters are neighbors if they are neighbors in one of the models."""
+    def from_models(
+        cls, models: list[Any], weights: np.ndarray, orders: np.ndarray, selected: int
+    ) -> PooledModel:
+        """Create the model.
+
+        Two clusters are neighbors if they are neighbors in one of the models.
+        """
         pairs = []
         for model, order in zip(models, orders, strict=True):
-            pairs += [np.flatnonzero(row) for row in model.family.membership[:, order] if row.sum() == 2]
-        family = FocalSets.with_pairs(orders.shape[1], [tuple(pair.tolist()) for pair in pairs], omega=False)
+            pairs += [
+                np.flatnonzero(row) for row in model.family.membership[:, order] if row.sum() == 2
+            ]
+        family = FocalSets.with_pairs(
+            orders.shape[1], [tuple(pair.tolist()) for pair in pairs], omega=False
+        )
         return cls(family, tuple(models), weights / weights.sum(), orders, selected)
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """Compute the masses of n rows, shape (n, f)."""
         blocks = row_blocks(len(values), _MAX_ROWS, most=None)
-        parts = [[model.masses(values[start:stop], apply) for model in self.models] for start, stop in blocks]
+        parts = [
+            [model.masses(values[start:stop], apply) for model in self.models]
+            for start, stop in blocks
+        ]
         return np.concatenate([self.pool(masses) for masses in parts])
 
     def pool(self, masses: list[np.ndarray]) -> np.ndarray:
         """Compute the masses of n rows from their masses in each model."""
         contour = np.zeros((len(masses[0]), self.family.n_clusters), masses[0].dtype)
-        for model, weight, order, part in zip(self.models, self.weights, self.orders, masses, strict=True):
+        for model, weight, order, part in zip(
+            self.models, self.weights, self.orders, masses, strict=True
+        ):
             plausibilities = part @ model.family.membership[:, order].astype(part.dtype)
-            largest = np.maximum(plausibilities.max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+            largest = np.maximum(
+                plausibilities.max(axis=1, keepdims=True), np.finfo(np.float32).tiny
+            )
             contour += plausibilities / largest * part.dtype.type(weight)
         outlying = masses[0][:, self.models[0].family.cardinality == 0].sum(axis=1)
         return masses_from_plausibilities(contour, self.family, outlying)
@@ -63,6 +80,9 @@ class PooledModel:
         return self.models[self.selected].evidence(values, itself)
 
     def without(self, position: int) -> PooledModel:
-        """Return the model without one training object; mixtures do not depend on single objects."""
+        """Return the model without one training object.
+
+        Mixtures do not depend on single objects.
+        """
         models = [one.without(position) if hasattr(one, "without") else one for one in self.models]
         return replace(self, models=tuple(models))

@@ -4,9 +4,9 @@ Every fit follows the same path::
 
     Sample -> Method -> Search -> Run[model] -> FitResult -> CredalPartition
 
-A `Method` is an algorithm with its parameters and the rows to fit. `Search` runs it from several initial states
-("starts"), selects the best run and continues with it. The result contains a model that computes masses for the rows of
-the fit and for new rows (`MassModel`).
+A `Method` is an algorithm with its parameters and the rows to fit. `Search` runs it from several
+initial states ("starts"), selects the best run and continues with it. The result contains a model
+that computes masses for the rows of the fit and for new rows (`MassModel`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 class Families:
     """Families of focal sets that a fit uses one after the other.
 
-    ``select`` computes a second family, given the partition on the first family and the weights of its rows.
+    ``select`` computes a second family, given the partition on the first family and the weights of
+    its rows.
     """
 
     first: FocalSets  # family that is fitted first
     select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
-    neighbors: bool = False  # whether pairs of neighboring clusters are added at the end, without changing the clusters
+    # whether pairs of neighboring clusters are added at the end, without changing the clusters
+    neighbors: bool = False
 
 
 def resolve_families(
@@ -50,8 +52,9 @@ def resolve_families(
 ) -> Families:
     """Return the families of focal sets that the parameter ``focal_sets`` selects.
 
-    If ``empty`` is true, named families contain the empty set. "auto" fits only single clusters. The empty set and the
-    pairs of neighboring clusters are added at the end, because a fitted empty set would absorb small clusters.
+    If ``empty`` is true, named families contain the empty set. "auto" fits only single clusters.
+    The empty set and the pairs of neighboring clusters are added at the end, because a fitted empty
+    set would absorb small clusters.
     """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
@@ -63,7 +66,9 @@ def resolve_families(
     return Families(first, partial(_add_nearest_pairs, n_clusters, n_neighbor_clusters, empty))
 
 
-def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+def named_family(
+    name: str, n_clusters: int, *, empty: bool = True, omega: bool = True
+) -> FocalSets:
     """Return the family of focal sets with the given name: all sets, pairs, or single clusters and the frame."""
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
@@ -73,15 +78,23 @@ def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool 
 
 
 def _add_nearest_pairs(
-    n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition, weights: np.ndarray | None
+    n_clusters: int,
+    n_neighbors: int,
+    empty: bool,
+    partition: CredalPartition,
+    weights: np.ndarray | None,
 ) -> FocalSets:
-    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
+    return FocalSets.with_pairs(
+        n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty
+    )
 
 
 def require_singletons(family: FocalSets, why: str = "each cluster has a prototype") -> None:
     """Raise an error if the family lacks a single cluster."""
     if (family.singleton_index < 0).any():
-        raise InvalidParameterError("focal_sets", message=f"focal_sets must contain every single cluster: {why}")
+        raise InvalidParameterError(
+            "focal_sets", message=f"focal_sets must contain every single cluster: {why}"
+        )
 
 
 Values = TypeVar("Values")
@@ -90,7 +103,8 @@ Start = TypeVar("Start")
 Model = TypeVar("Model")
 
 _TIED_LIKELIHOODS = 1e-4  # difference of log-likelihoods per object below which two runs are tied
-_MAX_GAP = 0.1  # relative to the smallest objective; worse runs are not compared by their likelihood
+# relative to the smallest objective; worse runs are not compared by their likelihood
+_MAX_GAP = 0.1
 _TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two runs are tied
 
 
@@ -101,17 +115,24 @@ class Sample(Generic[Values]):
     values: Values  # array or source of dissimilarities, in the form that the algorithm uses
     weights: np.ndarray | None = None  # (n,), None if all rows have equal weight
     index: Index = None  # names of the rows
-    within: np.ndarray | None = None  # (p,), variances of the features within clusters if X may have missing values
-    blocks: BlockRows | None = None  # all rows, if X comes in blocks and ``values`` contains a random subset
+    # (p,), variances of the features within clusters if X may have missing values
+    within: np.ndarray | None = None
+    # all rows, if X comes in blocks and ``values`` contains a random subset
+    blocks: BlockRows | None = None
     device: Any = None  # device of X if X is a tensor
 
     @property
     def kernel_weights(self) -> np.ndarray:
         """Weights of the rows as the kernels expect them, which is an empty array if all rows have equal weight."""
-        return np.empty(0) if self.weights is None else self.weights
+        if self.weights is None:
+            return np.empty(0)
+        return self.weights
 
     def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
-        """Return all rows of X, in memory, in blocks or on a device; ``explicit_weights`` replaces None by ones."""
+        """Return all rows of X, in memory, in blocks or on a device.
+
+        ``explicit_weights`` replaces None by ones.
+        """
         values: Any = self.values
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)
@@ -122,7 +143,9 @@ class Sample(Generic[Values]):
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
         """Convert indices of rows in ``values`` to indices among all rows of X."""
-        return positions if self.blocks is None else self.blocks.indices[positions]
+        if self.blocks is None:
+            return positions
+        return self.blocks.indices[positions]
 
 
 class MassModel(Protocol[ModelValues]):
@@ -147,25 +170,31 @@ class FitResult:
 
 
 def most_likely_runs(
-    runs: list[Run[Model]], costs: Callable[[Model], np.ndarray], weights: np.ndarray, dimension: float
+    runs: list[Run[Model]],
+    costs: Callable[[Model], np.ndarray],
+    weights: np.ndarray,
+    dimension: float,
 ) -> list[Run[Model]]:
     """Return the runs with almost the largest classification likelihood, for prototypes of single clusters.
 
-    The objective of c-means prefers clusters of equal sizes. If the sizes are very different, it can be smaller for
-    prototypes that divide a large cluster and merge small ones. Runs whose objectives are nearly equal (up to 10 %)
-    are therefore compared by the likelihood of spherical Gaussian clusters with a common variance and different
-    proportions (Symons, 1981, Biometrics 37), in which each object belongs to the nearest prototype. Minus its
-    logarithm, per object and up to a constant, is d / 2 log(mean squared distance) plus the entropy of the proportions.
+    The objective of c-means prefers clusters of equal sizes. If the sizes are very different, it
+    can be smaller for prototypes that divide a large cluster and merge small ones. Runs whose
+    objectives are nearly equal (up to 10 %) are therefore compared by the likelihood of spherical
+    Gaussian clusters with a common variance and different proportions (Symons, 1981, Biometrics
+    37), in which each object belongs to the nearest prototype. Minus its logarithm, per object and
+    up to a constant, is d / 2 log(mean squared distance) plus the entropy of the proportions.
 
-    ``costs`` returns the squared distances, shape (n, c), of objects with the given weights. ``dimension`` is the
-    number d of attributes.
+    ``costs`` returns the squared distances, shape (n, c), of objects with the given weights.
+    ``dimension`` is the number d of attributes.
     """
     smallest = min(run.objective for run in runs)
     runs = [run for run in runs if run.objective <= smallest + _MAX_GAP * abs(smallest)]
     losses = np.empty(len(runs))
     for i, run in enumerate(runs):
         squares = costs(run.model)
-        shares = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1]) / weights.sum()
+        shares = (
+            np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1]) / weights.sum()
+        )
         error = max(float(np.average(squares.min(axis=1), weights=weights)), np.finfo(float).tiny)
         losses[i] = dimension / 2 * np.log(error) + entr(shares).sum()
     return list(compress(runs, losses <= losses.min() + _TIED_LIKELIHOODS))
@@ -174,8 +203,10 @@ def most_likely_runs(
 class Method(ABC, Generic[Start, Model]):
     """Algorithm with its parameters and the rows to fit, for any family of focal sets."""
 
-    starts_in_threads = False  # whether the runs from several starts are parallel; each run then uses one thread
-    select_likely: Callable[[list[Run[Model]]], list[Run[Model]]] | None = None  # returns the most likely runs
+    # whether the runs from several starts are parallel; each run then uses one thread
+    starts_in_threads = False
+    # returns the most likely runs
+    select_likely: Callable[[list[Run[Model]]], list[Run[Model]]] | None = None
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
@@ -188,9 +219,9 @@ class Method(ABC, Generic[Start, Model]):
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Return the run with the smallest objective (among the most likely runs), the first one in case of ties.
 
-        Objectives whose relative difference is below ``tol`` are tied. Several starts often converge to the same
-        solution up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters
-        depends on the run.
+        Objectives whose relative difference is below ``tol`` are tied. Several starts often
+        converge to the same solution up to rounding. Rounding must not decide which run is
+        selected, because the numbering of the clusters depends on the run.
         """
         if self.select_likely is not None:
             runs = self.select_likely(list(runs))
@@ -213,16 +244,21 @@ class Method(ABC, Generic[Start, Model]):
 
     def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
         """Continue a run with a second family of focal sets."""
-        raise NotImplementedError(f"{type(self).__name__} does not support several families of focal sets")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not support several families of focal sets"
+        )
 
     def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
         """Add the pairs of neighboring clusters, and the empty set if the algorithm uses it, to the focal sets.
 
-        The fitted clusters do not change. If pairs were fitted, they would attract the prototypes of their clusters. If
-        three clusters lie in a row, the barycenter of the outer clusters is also the center of the middle cluster.
-        Pairs that are added afterwards get mass only from the rows between the two clusters.
+        The fitted clusters do not change. If pairs were fitted, they would attract the prototypes
+        of their clusters. If three clusters lie in a row, the barycenter of the outer clusters is
+        also the center of the middle cluster. Pairs that are added afterwards get mass only from
+        the rows between the two clusters.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not support several families of focal sets")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not support several families of focal sets"
+        )
 
     @abstractmethod
     def result(self, run: Run[Model]) -> FitResult:
@@ -235,23 +271,31 @@ class Search:
 
     tol: float  # relative difference below which objectives are tied
     apply: Apply  # function that runs tasks in parallel
-    progress: Callable[[int, str], Any]  # function that opens a progress bar, given the number of steps and their unit
-    n_jobs: int | None = None  # number of starts that run at the same time in an external pool of workers
+    # function that opens a progress bar, given the number of steps and their unit
+    progress: Callable[[int, str], Any]
+    # number of starts that run at the same time in an external pool of workers
+    n_jobs: int | None = None
 
-    def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
+    def run(
+        self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None
+    ) -> Run[Model]:
         """Return the best run, after fitting the second family or adding the pairs of neighbors, if required.
 
-        A second family contains the single clusters and the pairs of mutually nearest clusters (Denoeux, 2021).
-        ``weights`` are the weights of the rows of `Method.partition`.
+        A second family contains the single clusters and the pairs of mutually nearest clusters
+        (Denoeux, 2021). ``weights`` are the weights of the rows of `Method.partition`.
         """
         starts = method.draw_starts(families.first)
         with self.progress(len(starts), "starts") as advance:
             run = method.refine(method.select_run(self._run_all(method, starts, advance), self.tol))
         if families.select is not None:
             run = method.extend(run, families.select(method.partition(run), weights))
-        return method.add_neighbor_pairs(run) if families.neighbors else run
+        if families.neighbors:
+            return method.add_neighbor_pairs(run)
+        return run
 
-    def _run_all(self, method: Method[Start, Model], starts: list[Start], advance: Advance) -> Iterator[Run[Model]]:
+    def _run_all(
+        self, method: Method[Start, Model], starts: list[Start], advance: Advance
+    ) -> Iterator[Run[Model]]:
         """Yield the runs from all starts, in parallel if the method allows it."""
 
         def run_start(start: Start) -> Run[Model]:
@@ -262,7 +306,10 @@ class Search:
         runs: Iterable[Run[Model]] = map(method.run_start, starts)
         if method.starts_in_threads:
             tasks = [(start,) for start in starts]
-            outside = run_outside(method.run_start, tasks, self.n_jobs) if len(tasks) > 1 else None
+            if len(tasks) > 1:
+                outside = run_outside(method.run_start, tasks, self.n_jobs)
+            else:
+                outside = None
             if outside is None:
                 yield from self.apply(run_start, tasks)
                 return

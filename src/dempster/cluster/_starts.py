@@ -1,8 +1,8 @@
 """Initial prototypes, validation of ``init``, and default values of parameters that depend on the data.
 
-Random numbers are assigned to the objects in increasing order of a projection or of the sum of dissimilarities, not in
-the order of the rows. The initial prototypes therefore do not change if rows are permuted, or if a row of weight 2 is
-replaced by two equal rows.
+Random numbers are assigned to the objects in increasing order of a projection or of the sum of
+dissimilarities, not in the order of the rows. The initial prototypes therefore do not change if
+rows are permuted, or if a row of weight 2 is replaced by two equal rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
 from dempster.partition import CredalPartition
 
-# ---- validation -----------------------------------------------------------------------------------------------------
+# ---- validation ----------------------------------------------------------------------------------
 
 
-def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
+def check_different_objects(
+    X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+) -> None:
     """Raise an error if X, a superset of ``sample``, has fewer distinct rows of positive weight than clusters."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
@@ -35,9 +37,14 @@ def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weigh
         raise too_few_objects_error(n_clusters, different, weights)
 
 
-def too_few_objects_error(n_clusters: int, different: int, weights: np.ndarray | None) -> InvalidParameterError:
+def too_few_objects_error(
+    n_clusters: int, different: int, weights: np.ndarray | None
+) -> InvalidParameterError:
     """Return the error to raise if there are more clusters than distinct objects."""
-    which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
+    if weights is None or weights.all():
+        which = "in X"
+    else:
+        which = "of X whose sample_weight is not zero"
     message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
     return InvalidParameterError("n_clusters", message=message)
 
@@ -56,7 +63,9 @@ def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Return ``init`` as a float array of distinct prototypes."""
     centers = as_reals(init, "init").astype(float, copy=False)
     if centers.shape != shape:
-        raise InvalidParameterError("init", must=f"have shape {shape} (n_clusters, n_features), got {centers.shape}")
+        raise InvalidParameterError(
+            "init", must=f"have shape {shape} (n_clusters, n_features), got {centers.shape}"
+        )
     if not np.isfinite(centers).all():
         raise InvalidParameterError("init", must="be finite")
     check_size(centers, "init")
@@ -68,7 +77,9 @@ def check_distinct(prototypes: np.ndarray) -> None:
     """Raise an error if two prototypes are equal, because the iterations cannot separate equal prototypes."""
     different = len(np.unique(prototypes, axis=0))
     if different < len(prototypes):
-        raise InvalidParameterError("init", must=f"contain {len(prototypes)} distinct prototypes, got {different}")
+        raise InvalidParameterError(
+            "init", must=f"contain {len(prototypes)} distinct prototypes, got {different}"
+        )
 
 
 def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
@@ -76,7 +87,8 @@ def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) 
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
         return init.to_numpy()
-    masses = np.ascontiguousarray(as_reals(init, "init"))  # Sums must not depend on the memory order.
+    # Sums must not depend on the memory order.
+    masses = np.ascontiguousarray(as_reals(init, "init"))
     if masses.shape != (n_objects, len(family)):
         raise InvalidParameterError(
             "init",
@@ -96,14 +108,19 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
             must=f"contain the indices of {n_clusters} objects, got an array of {positions.dtype} "
             f"of shape {positions.shape}",
         )
-    if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
+    if (
+        len(np.unique(positions)) < n_clusters
+        or positions.min() < 0
+        or positions.max() >= n_objects
+    ):
         raise InvalidParameterError(
-            "init", must=f"contain distinct indices from 0 to {n_objects - 1}, got {positions.tolist()}"
+            "init",
+            must=f"contain distinct indices from 0 to {n_objects - 1}, got {positions.tolist()}",
         )
     return positions.astype(np.intp)
 
 
-# ---- first prototypes -----------------------------------------------------------------------------------------------
+# ---- first prototypes ----------------------------------------------------------------------------
 
 
 def draw_centers(
@@ -127,9 +144,9 @@ def draw_distant_objects(
 ) -> np.ndarray:
     """Draw the indices of objects far from each other (greedy k-means++; Arthur and Vassilvitskii, 2007).
 
-    Each object is the best of several candidates. The probability of a candidate is proportional to its (squared)
-    distance to the nearest previous object. ``distances(which)`` returns the (k, n) distances of the objects ``which``
-    to all objects.
+    Each object is the best of several candidates. The probability of a candidate is proportional to
+    its (squared) distance to the nearest previous object. ``distances(which)`` returns the (k, n)
+    distances of the objects ``which`` to all objects.
     """
     trials = 2 + int(np.log(n_objects))
 
@@ -149,47 +166,63 @@ def draw_distant_objects(
     return np.array(chosen)
 
 
-# ---- defaults that depend on the data -------------------------------------------------------------------------------
+# ---- defaults that depend on the data ------------------------------------------------------------
 
 
-def move_centers(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
-    """Return the centers after ``n_iter`` iterations of k-means; a center without rows does not move."""
+def move_centers(
+    X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
+) -> np.ndarray:
+    """Return the centers after ``n_iter`` iterations of k-means.
+
+    A center without rows does not move.
+    """
     n_clusters = len(centers)
     centers = centers.astype(float)
     for _ in range(n_iter):
         nearest = find_nearest_centers(X, centers)
         total = np.bincount(nearest, weights, minlength=n_clusters)
-        moved = np.stack([np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1)
+        moved = np.stack(
+            [np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1
+        )
         centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
     return centers
 
 
 def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the index of the nearest center of each row; X must be centered, for numerical accuracy."""
+    """Return the index of the nearest center of each row.
+
+    X must be centered, for numerical accuracy.
+    """
     with one_blas_thread():  # On busy cores, several threads take much longer for small products.
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 
 _N_OBJECTS = 1000  # number of objects in the formula for beta; its effect is small
-_MIN_BETA, _MAX_BETA = 1.05, 1.5
+_MIN_BETA = 1.05
+_MAX_BETA = 1.5
 _FENCE = 2.0  # height of the fence above the third quartile, in interquartile ranges
 _SAMPLE_SIZE = 2000
 _STARTS = 10  # number of runs of k-means
 _N_NEAREST = 5  # number of neighbors used to detect isolated objects
 _MIN_LOG_RANGE = 0.1  # lower bound of the interquartile range of the log-distances to the neighbors
-_FAR_FENCE = 5.0  # height of the fence for log-distances above the third quartile, in interquartile ranges
-_MIN_RATIO = 2.0  # minimum ratio of the distance of an isolated object to the distances of its neighbors
-_MAX_COMPARED, _BLOCK_ROWS = 1000, 4096
+# height of the fence for log-distances above the third quartile, in interquartile ranges
+_FAR_FENCE = 5.0
+# minimum ratio of the distance of an isolated object to the distances of its neighbors
+_MIN_RATIO = 2.0
+_MAX_COMPARED = 1000
+_BLOCK_ROWS = 4096
 
 
 def default_beta(n_features: float) -> float:
     """Return the value of beta="auto", which is 1.5 for up to five attributes and smaller for more, at least 1.05.
 
-    In high dimensions all distances are similar, and with beta = 2 all prototypes converge to the mean of the data. The
-    formula gives the smallest fuzzifier with which fuzzy c-means finds no clusters in data without clusters
-    (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over 1 gives better results for evidential c-means.
+    In high dimensions all distances are similar, and with beta = 2 all prototypes converge to the
+    mean of the data. The formula gives the smallest fuzzifier with which fuzzy c-means finds no
+    clusters in data without clusters (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over
+    1 gives better results for evidential c-means.
     """
-    n, d = _N_OBJECTS, max(float(n_features), 1.0)
+    n = _N_OBJECTS
+    d = max(float(n_features), 1.0)
     beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (-0.0406 * np.log(n) - 0.1134)
     return float(np.clip(1 + beyond / 2, _MIN_BETA, _MAX_BETA))
 
@@ -201,7 +234,9 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     """
     order = np.argsort(distances, kind="stable")
     reach = np.cumsum(weights[order])
-    low, high = distances[order[np.searchsorted(reach, np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12))]].astype(float)
+    low, high = distances[
+        order[np.searchsorted(reach, np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12))]
+    ].astype(float)
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
 
@@ -212,7 +247,8 @@ def k_means_distances(
     which = np.arange(len(X))
     if len(X) > _SAMPLE_SIZE:
         which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
-    data, w = np.ascontiguousarray(X[which], dtype=float), weights[which]
+    data = np.ascontiguousarray(X[which], dtype=float)
+    w = weights[which]
     best = None
     for _ in range(_STARTS):
         centers, labels = k_means(data, n_clusters, rng, w)
@@ -226,10 +262,11 @@ def k_means_distances(
 def find_isolated(X: np.ndarray) -> np.ndarray:
     """Return a Boolean mask of the isolated rows, shape (n,).
 
-    The distance from an isolated row to its nearest neighbors is unusually large, and much larger than the distances
-    from these neighbors to their own neighbors. An initial prototype on an isolated row would represent one outlier in
-    all iterations. Rows of a sparse cluster are not isolated, because their neighbors are also far from other rows.
-    Rows are compared with at most 1,000 distinct rows.
+    The distance from an isolated row to its nearest neighbors is unusually large, and much larger
+    than the distances from these neighbors to their own neighbors. An initial prototype on an
+    isolated row would represent one outlier in all iterations. Rows of a sparse cluster are not
+    isolated, because their neighbors are also far from other rows. Rows are compared with at most
+    1,000 distinct rows.
     """
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
@@ -247,7 +284,8 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
         return _nearest_few(D)
 
     around = nearest(chosen)[0]
-    near, who = np.empty(n, around.dtype), np.empty((n, _N_NEAREST), dtype=np.intp)
+    near = np.empty(n, around.dtype)
+    who = np.empty((n, _N_NEAREST), dtype=np.intp)
     for start in range(0, n, _BLOCK_ROWS):
         stop = min(start + _BLOCK_ROWS, n)
         near[start:stop], who[start:stop] = nearest(np.arange(start, stop))
@@ -271,11 +309,13 @@ def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     """Return a Boolean mask of the isolated rows.
 
-    ``near`` contains the distance from each row to its fifth neighbor, and ``around`` the same distances for the five
-    neighbors of each row. The log-distance of an isolated row exceeds the fence of a box plot, and its local density is
-    much lower than that of its neighbors (see the local outlier factor; Breunig et al., 2000).
+    ``near`` contains the distance from each row to its fifth neighbor, and ``around`` the same
+    distances for the five neighbors of each row. The log-distance of an isolated row exceeds the
+    fence of a box plot, and its local density is much lower than that of its neighbors (see the
+    local outlier factor; Breunig et al., 2000).
     """
-    near, around = np.maximum(near, np.finfo(float).tiny), np.maximum(around, np.finfo(float).tiny)
+    near = np.maximum(near, np.finfo(float).tiny)
+    around = np.maximum(around, np.finfo(float).tiny)
     if not np.isfinite(near).all():
         return np.zeros(len(near), dtype=bool)
     logs = np.log(near)
@@ -290,5 +330,7 @@ def explain_auto_params(estimator: Any, method: Any) -> dict[str, str]:
     if estimator.beta == "auto":
         found["beta"] = f"{method.beta:.3g}, by the number of attributes"
     if estimator.delta == "auto":
-        found["delta"] = f"{method.delta:.3g}, beyond which distances to the nearest prototype are unusual"
+        found["delta"] = (
+            f"{method.delta:.3g}, beyond which distances to the nearest prototype are unusual"
+        )
     return found

@@ -24,36 +24,45 @@ from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import ReferenceFinder, make_finder
 from dempster.dissimilarity.partial import impute_missing
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References, SparseSource
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    References,
+    SparseSource,
+)
 from dempster.optimize.blocks import Apply, block_map
 
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     r"""Find cluster centers (belief peaks) and their number.
 
-    The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster. Near neighbors
-    are stronger evidence. Dempster's rule combines the pieces of evidence into the degree of belief
+    The K nearest neighbors j of an object i are pieces of evidence that i is the center of a
+    cluster. Near neighbors are stronger evidence. Dempster's rule combines the pieces of evidence
+    into the degree of belief
 
     .. math::
 
         Bel_i = 1 - \prod_j \Bigl(1 - \frac{1}{K} \exp\bigl(-(d_{ij} / s_j)^2\bigr)\Bigr),
 
-    where d_ij is the distance between i and j, and s_j is the q-quantile of the distances from j to its neighbors.
-    delta_i is the distance from i to the nearest object of higher belief. For the object of the highest belief, it is
-    the largest delta of the other objects. The centers are peaks, which have a large Bel_i and a large delta_i. Every
-    other object belongs to the cluster of its nearest object of higher belief.
+    where d_ij is the distance between i and j, and s_j is the q-quantile of the distances from j to
+    its neighbors. delta_i is the distance from i to the nearest object of higher belief. For the
+    object of the highest belief, it is the largest delta of the other objects. The centers are
+    peaks, which have a large Bel_i and a large delta_i. Every other object belongs to the cluster
+    of its nearest object of higher belief.
 
-    The candidates are the objects whose belief is at least the median, in decreasing order of the prominence
-    delta_i Bel_i. There are three ways to select the peaks:
+    The candidates are the objects whose belief is at least the median, in decreasing order of the
+    prominence delta_i Bel_i. There are three ways to select the peaks:
 
-    - If ``n_clusters`` is set, the peaks are the first ``n_clusters`` candidates. Objects of lower belief, and objects
-      equal to another object, are used only if there are too few candidates.
-    - If thresholds are set, the peaks are all objects with ``belief_ >= min_belief`` and ``delta_ >= min_delta``.
-      `dempster.plot.DeltaBelDisplay` helps to choose the thresholds.
-    - Otherwise, the peaks are the first k candidates. The number k, 2 <= k <= 2 n / K, maximizes the step
+    - If ``n_clusters`` is set, the peaks are the first ``n_clusters`` candidates. Objects of lower
+      belief, and objects equal to another object, are used only if there are too few candidates.
+    - If thresholds are set, the peaks are all objects with ``belief_ >= min_belief`` and ``delta_
+      >= min_delta``. `dempster.plot.DeltaBelDisplay` helps to choose the thresholds.
+    - Otherwise, the peaks are the first k candidates. The number k, 2 <= k <= 2 n / K, maximizes
+      the step
       :math:`\log(v_k / v_{k+1}) \log(1 + k)` of the sorted prominences v_1 >= v_2 >= ... of the n objects. The second
-      factor is needed because the prominences of the first few peaks often differ much. There is one cluster if only
-      one object has a higher belief than all its neighbors. The rule does not test whether there are clusters.
+      factor is needed because the prominences of the first few peaks often differ much. There is
+      one cluster if only one object has a higher belief than all its neighbors. The rule does not
+      test whether there are clusters.
 
     The n x n matrix of distances is not stored. Each object needs 12 K bytes of memory.
 
@@ -62,28 +71,34 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     n_clusters : int or None, default=None
         Number of clusters. None selects it by the thresholds or, without thresholds, automatically.
     metric : str or callable, default="euclidean"
-        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
-        categories and missing values, or "precomputed" if X is a square matrix of dissimilarities. With a function and
-        with "gower", every object is compared with all other objects.
+        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a
+        table with numbers, categories and missing values, or "precomputed" if X is a square matrix
+        of dissimilarities. With a function and with "gower", every object is compared with all
+        other objects.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     n_neighbors : int or "auto", default="auto"
-        Number K of neighbors. It should be smaller than the clusters but large enough to reduce noise. "auto" is the
-        square root of the number n of objects, but at least min(30, n / 5) and at most 300.
+        Number K of neighbors. It should be smaller than the clusters but large enough to reduce
+        noise. "auto" is the square root of the number n of objects, but at least min(30, n / 5) and
+        at most 300.
     q : float in (0, 1], default=0.9
         Level of the quantile of the distances to the neighbors that is the scale s_j.
     min_belief, min_delta : float or None, default=None
-        Thresholds of belief and delta. If one of them is set, the peaks are all objects that reach both thresholds, or
-        the ``n_clusters`` most prominent of these objects. None is the median belief for ``min_belief``, and zero for
-        ``min_delta``.
+        Thresholds of belief and delta. If one of them is set, the peaks are all objects that reach
+        both thresholds, or the ``n_clusters`` most prominent of these objects. None is the median
+        belief for ``min_belief``, and zero for ``min_delta``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        Search for the neighbors. "approximate" is nearest-neighbor descent (requires ``dempster[neighbors]``). "auto"
-        is "approximate" if there are more than 100,000 objects with more than six attributes, the metric is Euclidean
-        and ``dempster[neighbors]`` is installed; otherwise it is "exact".
+        Search for the neighbors. "approximate" is nearest-neighbor descent (requires
+        ``dempster[neighbors]``). "auto" is "approximate" if there are more than 100,000 objects
+        with more than six attributes, the metric is Euclidean and ``dempster[neighbors]`` is
+        installed; otherwise it is "exact".
     random_state : int, RandomState, Generator or None
-        The same seed gives identical results for any ``n_jobs``. Only approximate neighbors are random.
+        The same seed gives identical results for any ``n_jobs``. Only approximate neighbors are
+        random.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Attributes
     ----------
@@ -92,8 +107,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     delta_ : ndarray of shape (n_samples,)
         Distance delta_i from each object to the nearest object of higher belief.
     nearest_higher_ : ndarray of shape (n_samples,)
-        Nearest object of higher belief, -1 for the object of the highest belief. If two objects have equal belief,
-        the first object counts as higher.
+        Nearest object of higher belief, -1 for the object of the highest belief. If two objects
+        have equal belief, the first object counts as higher.
     prominence_ : ndarray of shape (n_samples,)
         Belief times delta.
     peak_indices_ : ndarray of shape (n_clusters,)
@@ -110,17 +125,18 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     min_belief_, min_delta_ : float
         Thresholds that were used.
     min_prominence_ : float or None
-        A value between the prominence of the last peak and the prominence of the next object; None if only thresholds
-        select peaks.
+        A value between the prominence of the last peak and the prominence of the next object; None
+        if only thresholds select peaks.
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the objects in the sample, if X came in blocks. All attributes except ``labels_`` then describe the
-        sample, and indices refer to its rows.
+        Indices of the objects in the sample, if X came in blocks. All attributes except ``labels_``
+        then describe the sample, and indices refer to its rows.
 
     References
     ----------
-    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27. A. Rodriguez
-    and A. Laio (2014). Clustering by fast search and find of density peaks. Science 344.
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems
+    27. A. Rodriguez and A. Laio (2014). Clustering by fast search and find of density peaks.
+    Science 344.
 
     Examples
     --------
@@ -179,8 +195,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            Attributes or dissimilarities. X may come in blocks (``docs/blocks.md``). The peaks are then found in a
-            sample of 20,000 objects, and the labels of all objects are lazy.
+            Attributes or dissimilarities. X may come in blocks (``docs/blocks.md``). The peaks are
+            then found in a sample of 20,000 objects, and the labels of all objects are lazy.
         y : ignored
 
         Returns
@@ -190,7 +206,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         with fit_transaction(self) as draft:
             draft._set_attributes(X)
         if self.n_clusters_ > 1 and self.prominence_[self.peak_indices_].min() == 0:
-            message = f"BeliefPeaks: X has fewer different objects than n_clusters={self.n_clusters_}"
+            message = (
+                f"BeliefPeaks: X has fewer different objects than n_clusters={self.n_clusters_}"
+            )
             warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
@@ -214,7 +232,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
             return self._nearest_labels(self._input.new(self, X), apply)
 
     def _comes_in_blocks(self, X: TableLike) -> bool:
-        return not (isinstance(self.metric, str) and self.metric == "precomputed") and comes_in_blocks(X)
+        return not (
+            isinstance(self.metric, str) and self.metric == "precomputed"
+        ) and comes_in_blocks(X)
 
     def _nearest_labels(self, values: Any, apply: Apply) -> np.ndarray:
         index, _ = ReferenceFinder(self._references)(values, 1, apply)
@@ -223,9 +243,16 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
-        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # Check the columns.
+        # Check the columns.
+        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))
         light = copy.copy(self)
-        names = ("_input", "_references", "_drawn_labels", "n_features_in_", *self.get_params(deep=False))
+        names = (
+            "_input",
+            "_references",
+            "_drawn_labels",
+            "n_features_in_",
+            *self.get_params(deep=False),
+        )
         attributes = {"_drawn_labels": self.labels_, **vars(self)}
         light.__dict__ = {name: value for name, value in attributes.items() if name in names}
         return source.map(_label_block, light, None, np.int64)
@@ -238,11 +265,14 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         source = open_blocks(X, self.n_jobs)
         rows = sample_rows(source.count_rows(), SAMPLE_SIZE, self.random_state)
         self._fit_in_memory(named_rows(source.take(rows), source))
-        self._drawn_labels, self.sample_indices_ = self.labels_, rows
+        self._drawn_labels = self.labels_
+        self.sample_indices_ = rows
         self.labels_ = self._block_labels(source).to_lazy()
 
     def _fit_in_memory(self, X: TableLike) -> None:
-        self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, centered=True, fewest=2)
+        self._input = DissimilarityInput(
+            self.metric, symmetrize=self.symmetrize, centered=True, fewest=2
+        )
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
         check_enough_rows(len(source), self.n_clusters)
@@ -294,12 +324,17 @@ def uses_belief_peaks(init: Any) -> bool:
 
 
 def fit_peaks(
-    init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
+    init: str | BeliefPeaks,
+    table: Any,
+    n_clusters: int | None,
+    metric: Metric,
+    random_state: Seed,
+    n_jobs: int | None,
 ) -> BeliefPeaks:
     """Return a fitted copy of ``init``, or a fitted `BeliefPeaks` with default parameters if ``init`` is a name.
 
-    Missing values are imputed first, because a peak that becomes a prototype must be complete. The function raises an
-    error if the number of peaks is not ``n_clusters``.
+    Missing values are imputed first, because a peak that becomes a prototype must be complete. The
+    function raises an error if the number of peaks is not ``n_clusters``.
     """
     peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
     if isinstance(init, BeliefPeaks):
@@ -308,30 +343,47 @@ def fit_peaks(
             peaks.set_params(n_clusters=n_clusters)
     peaks.fit(impute_missing(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
-        raise InvalidInputError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
+        raise InvalidInputError(
+            f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}"
+        )
     return peaks
 
 
 def fit_source_peaks(
-    init: Any, source: DissimilaritySource | SparseSource, n_clusters: int, random_state: Seed, n_jobs: int | None
+    init: Any,
+    source: DissimilaritySource | SparseSource,
+    n_clusters: int,
+    random_state: Seed,
+    n_jobs: int | None,
 ) -> BeliefPeaks | None:
     """Return belief peaks fitted to the dissimilarities of ``source``, or None if ``init`` does not select them."""
     if not uses_belief_peaks(init):
         return None
     if isinstance(source, SparseSource):
-        raise InvalidInputError("init selects belief peaks, which need all dissimilarities, but X is a sparse matrix")
+        raise InvalidInputError(
+            "init selects belief peaks, which need all dissimilarities, but X is a sparse matrix"
+        )
     if isinstance(source, AttributeSource):
-        metric, table = source.metric, to_host(source.objects)
+        metric = source.metric
+        table = to_host(source.objects)
     else:
         rows = np.arange(len(source))
-        metric, table = "precomputed", source.block(rows, rows) if source.matrix is None else source.matrix
+        metric = "precomputed"
+        if source.matrix is None:
+            table = source.block(rows, rows)
+        else:
+            table = source.matrix
     if isinstance(init, BeliefPeaks):
         init = clone(init).set_params(metric=metric)
     return fit_peaks(init, table, n_clusters, metric, random_state, n_jobs)
 
 
-def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
+def centers_from_peaks(
+    init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None
+) -> Any:
     """Return the attributes of the belief peaks of X, or ``init`` if it does not select belief peaks."""
     if not uses_belief_peaks(init):
         return init
-    return fit_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
+    return fit_peaks(
+        init, to_host(X), n_clusters, "euclidean", random_state, n_jobs
+    ).cluster_centers_.astype(float)

@@ -25,7 +25,14 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
-from dempster.cluster._search import Families, FitResult, Method, Sample, named_family, require_singletons
+from dempster.cluster._search import (
+    Families,
+    FitResult,
+    Method,
+    Sample,
+    named_family,
+    require_singletons,
+)
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
@@ -69,8 +76,9 @@ class Coverage(NamedTuple):
 class PairIntervals:
     """Confidence intervals and fitted belief-plausibility intervals for all pairs of a set of objects.
 
-    Both intervals are for the probability that the two objects belong to the same cluster. The order of the pairs is
-    (0, 1), (0, 2), ..., (1, 2), ..., the order of `scipy.spatial.distance.squareform`.
+    Both intervals are for the probability that the two objects belong to the same cluster. The
+    order of the pairs is (0, 1), (0, 2), ..., (1, 2), ..., the order of
+    `scipy.spatial.distance.squareform`.
 
     Parameters
     ----------
@@ -90,7 +98,8 @@ class PairIntervals:
     lower, upper : ndarray of shape (p,)
         Bounds of the percentile confidence intervals.
     belief, plausibility : ndarray of shape (p,)
-        Belief and plausibility that the two objects belong to the same cluster (Denoeux, 2020, eq. 3).
+        Belief and plausibility that the two objects belong to the same cluster (Denoeux, 2020, eq.
+        3).
 
     Examples
     --------
@@ -106,12 +115,19 @@ class PairIntervals:
     """
 
     def __init__(
-        self, partition: CredalPartition, objects: np.ndarray, lower: np.ndarray, upper: np.ndarray, confidence: float
+        self,
+        partition: CredalPartition,
+        objects: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        confidence: float,
     ):
         self.partition = partition
         self.objects = objects
         self.confidence = confidence
-        self._lower, self._upper = lower, upper  # The bounds are stored in single precision to save memory.
+        # The bounds are stored in single precision to save memory.
+        self._lower = lower
+        self._upper = upper
 
     @property
     def lower(self) -> np.ndarray:
@@ -157,7 +173,9 @@ class PairIntervals:
         """
         posterior = np.asarray(posterior, dtype=float)
         if posterior.ndim != 2 or len(posterior) != len(self.partition):
-            raise InvalidParameterError("posterior", f"of shape ({len(self.partition)}, c)", posterior.shape)
+            raise InvalidParameterError(
+                "posterior", f"of shape ({len(self.partition)}, c)", posterior.shape
+            )
         rows = posterior[self.objects]
         return (rows @ rows.T)[np.triu_indices(len(rows), 1)]
 
@@ -167,7 +185,8 @@ class PairIntervals:
         Parameters
         ----------
         posterior : array-like of shape (n, c)
-            True probabilities of the clusters for all objects of the partition, in any order of the clusters.
+            True probabilities of the clusters for all objects of the partition, in any order of the
+            clusters.
 
         Returns
         -------
@@ -175,7 +194,8 @@ class PairIntervals:
         """
         true = self.probabilities(posterior)
         rounded = true.astype(np.float32)  # the precision of the bounds
-        lower, upper = self._lower, self._upper
+        lower = self._lower
+        upper = self._upper
         belief, plausibility = self._relational
         return Coverage(
             confidence=float(np.mean((lower <= rounded) & (rounded <= upper))),
@@ -189,8 +209,15 @@ class PairIntervals:
         import pandas as pd
 
         belief, plausibility = self._relational
-        columns = {"lower": self.lower, "upper": self.upper, "belief": belief, "plausibility": plausibility}
-        return pd.DataFrame(columns, index=pd.MultiIndex.from_arrays(list(self.pairs.T), names=["first", "second"]))
+        columns = {
+            "lower": self.lower,
+            "upper": self.upper,
+            "belief": belief,
+            "plausibility": plausibility,
+        }
+        return pd.DataFrame(
+            columns, index=pd.MultiIndex.from_arrays(list(self.pairs.T), names=["first", "second"])
+        )
 
     def __repr__(self) -> str:
         return f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, confidence {self.confidence:g})"
@@ -218,10 +245,13 @@ def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Genera
     return np.sort(np.concatenate([sample, *extra]))
 
 
-def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+def compute_pair_intervals(
+    P: np.ndarray, confidence: float, apply: Apply
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence bounds for all pairs of n rows, as (n, n) arrays with zero diagonals."""
     n = len(P)
-    lower, upper = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
+    lower = np.zeros((n, n), dtype=np.float32)
+    upper = np.zeros((n, n), dtype=np.float32)
     ranks = quantile_ranks(P.shape[2], confidence)
     blocks = row_blocks(n, _ROWS_PER_TASK, most=None)
     apply(quantiles_within, [(P, *ranks, lower, upper, *rows) for rows in blocks])
@@ -232,8 +262,9 @@ def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tu
 class PairFamily:
     """Nonempty focal sets of a family, and the matrices that compute beliefs about pairs of objects.
 
-    The empty set has no mass in a mixture. ``forms`` contains two matrices S and C. If two objects have the masses m_i
-    and m_j, the belief that they are in the same cluster is m_i' S m_j, and the plausibility is 1 - m_i' C m_j.
+    The empty set has no mass in a mixture. ``forms`` contains two matrices S and C. If two objects
+    have the masses m_i and m_j, the belief that they are in the same cluster is m_i' S m_j, and the
+    plausibility is 1 - m_i' C m_j.
     """
 
     asked: FocalSets  # the original family, which may contain the empty set
@@ -264,14 +295,21 @@ class PairMasses:
     masses: np.ndarray
 
 
-def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float) -> Run[PairMasses]:
+def fit_masses(
+    start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float
+) -> Run[PairMasses]:
     """Fit masses whose beliefs and plausibilities of pairs match the given bounds (Denoeux, 2020, algorithm 2)."""
-    family, masses = start.family, start.masses.copy()
+    family = start.family
+    masses = start.masses.copy()
     targets = np.stack([lower, 1 - upper])  # eq. 13
     for target in targets:
         np.fill_diagonal(target, 0)
-    history, converged = descend_intervals(masses, targets, family.forms, np.arange(len(masses)), max_iter, tol)
-    return Run(PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged))
+    history, converged = descend_intervals(
+        masses, targets, family.forms, np.arange(len(masses)), max_iter, tol
+    )
+    return Run(
+        PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged)
+    )
 
 
 _MAX_REDRAWS = 100  # number of redraws of a bootstrap sample after which an error is raised
@@ -288,7 +326,8 @@ class BootstrapFits(ABC):
     """
 
     proportions: np.ndarray  # (B, c)
-    log_likelihood: np.ndarray  # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
+    # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
+    log_likelihood: np.ndarray
     n_redrawn: int  # number of samples that were drawn again because the fit lost a component
 
     def __len__(self) -> int:
@@ -365,14 +404,18 @@ class Bootstraps(BootstrapFits):
         half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = self.log_proportions - half_log_det
         # The kernel requires that the last axis is the axis of the fits.
-        prepared = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)]
+        prepared = [
+            np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)
+        ]
         return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
 
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
         parts = -quadratic_parts(x - self.means, np.linalg.inv(self.covariances)).mean(axis=0).T / 2
         determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
         base = (self.log_proportions - determinants / 2).mean(axis=0)
-        return ClusterEvidence.from_attributes("mean logarithm of weight times density", parts, base)
+        return ClusterEvidence.from_attributes(
+            "mean logarithm of weight times density", parts, base
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -390,7 +433,9 @@ class LatentClassBootstraps(BootstrapFits):
         constants = self.log_proportions
 
         def compute(X: np.ndarray, out: np.ndarray) -> None:
-            joint = (category_indicators(X, n_categories) @ logs).reshape(len(X), n_fits, c) + constants
+            joint = (category_indicators(X, n_categories) @ logs).reshape(
+                len(X), n_fits, c
+            ) + constants
             out[...] = normalize(joint).transpose(0, 2, 1)
 
         return compute
@@ -399,7 +444,9 @@ class LatentClassBootstraps(BootstrapFits):
         logs = np.log(self.probabilities[:, :, x.astype(np.int64)]).mean(axis=0).T
         parts = np.where(x[:, None] == ABSENT, 0.0, logs)
         base = self.log_proportions.mean(axis=0)
-        return ClusterEvidence.from_attributes("mean logarithm of weight times probability", parts, base)
+        return ClusterEvidence.from_attributes(
+            "mean logarithm of weight times probability", parts, base
+        )
 
 
 def _refit_samples(
@@ -413,19 +460,28 @@ def _refit_samples(
 
     Return the parameters, the log-likelihood and the number of redraws of each sample.
     """
-    refit_em: Any = latent_class.refit_em if isinstance(fitted, LatentClassParameters) else em.refit_em
-    n, rngs = len(data), [np.random.default_rng(seed) for seed in seeds]
+    refit_em: Any = (
+        latent_class.refit_em if isinstance(fitted, LatentClassParameters) else em.refit_em
+    )
+    n = len(data)
+    rngs = [np.random.default_rng(seed) for seed in seeds]
     fits: list[Any] = [None] * len(seeds)
     left = list(range(len(seeds)))
     for redraws in range(_MAX_REDRAWS + 1):
-        weights = np.stack([np.bincount(rngs[b].integers(n, size=n), minlength=n).astype(float) for b in left])
+        weights = np.stack(
+            [np.bincount(rngs[b].integers(n, size=n), minlength=n).astype(float) for b in left]
+        )
         if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
             settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
         refits = refit_em(data, weights, fitted, posterior, **settings)
         for i, b in enumerate(left):
             if refits.problems[i] is None:
                 order = _match_components(refits.overlaps[i])
-                fits[b] = [values[i][order] for values in refits.parameters], refits.log_likelihood[i], redraws
+                fits[b] = (
+                    [values[i][order] for values in refits.parameters],
+                    refits.log_likelihood[i],
+                    redraws,
+                )
         left = [b for b in left if fits[b] is None]
         if not left:
             return fits
@@ -461,15 +517,18 @@ class PairModel:
         return self.fitted.family.asked
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of rows, shape (n, f); a row equal to a reference row has the masses of the reference row.
+        """Return the masses of rows, shape (n, f).
 
-        The masses of any other row match the intervals of its pairs with the reference rows, whose masses are fixed.
-        They are the solution of a small convex quadratic program.
+        A row equal to a reference row has the masses of the reference row.
+
+        The masses of any other row match the intervals of its pairs with the reference rows, whose
+        masses are fixed. They are the solution of a small convex quadratic program.
         """
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         X = np.ascontiguousarray(values, dtype=float)
         reference = self.references.equals(X)
-        equal, new = np.flatnonzero(reference >= 0), np.flatnonzero(reference < 0)
+        equal = np.flatnonzero(reference >= 0)
+        new = np.flatnonzero(reference < 0)
         out[np.ix_(equal, self.fitted.family.columns)] = self.fitted.masses[reference[equal]]
         if len(new):
             # Threads process the blocks, so the matrix products inside must not start more threads.
@@ -483,11 +542,14 @@ class PairModel:
     def without(self, position: int) -> PairModel:
         """Return a model that does not compare rows with the training row ``position``."""
         others = self.compared[self.references.positions[self.compared] != position]
-        return replace(self, compared=others) if len(others) else self
+        if len(others):
+            return replace(self, compared=others)
+        return self
 
     def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None
-        family, fixed = self.fitted.family, self.fitted.masses[self.compared]
+        family = self.fitted.family
+        fixed = self.fitted.masses[self.compared]
         posterior_of = self.bootstraps.posterior_function()
         Q = posterior_of(self.references.source.objects[self.compared], apply)
         ranks = quantile_ranks(len(self.bootstraps), self.confidence)
@@ -496,7 +558,8 @@ class PairModel:
 
         def work(start: int, stop: int) -> None:
             rows = which[start:stop]
-            lower, upper = np.empty((len(rows), len(Q))), np.empty((len(rows), len(Q)))
+            lower = np.empty((len(rows), len(Q)))
+            upper = np.empty((len(rows), len(Q)))
             quantiles_between(posterior_of(X[rows]), Q, *ranks, lower, upper)
             linear = lower @ same + (1 - upper) @ different
             masses = np.zeros_like(linear)
@@ -506,12 +569,14 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per parameter. EM converges
-# slowly; with 0.001, it stops too early for models with many parameters, and the coverage of VVV falls by 0.02 to 0.03.
+# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per
+# parameter. EM converges slowly; with 0.001, it stops too early for models with many parameters,
+# and the coverage of VVV falls by 0.02 to 0.03.
 _MAX_CHANGE = 3e-4
 # EM for latent class models converges even more slowly.
 _MAX_CHANGE_OF_CLASSES = 1e-5
-# With fewer objects per parameter, intervals of the most general model are long and cover too little.
+# With fewer objects per parameter, intervals of the most general model are long and cover too
+# little.
 _OBJECTS_PER_PARAMETER = 10
 
 
@@ -536,13 +601,21 @@ class MixtureFits:
 
 
 def fit_mixtures(
-    params: BootClus, n_clusters: int | None, data: np.ndarray, encoder: CategoryEncoder | None = None
+    params: BootClus,
+    n_clusters: int | None,
+    data: np.ndarray,
+    encoder: CategoryEncoder | None = None,
 ) -> MixtureFits:
-    """Fit the mixture to the data, then to bootstrap samples; BIC selects ``n_clusters`` if it is None.
+    """Fit the mixture to the data, then to bootstrap samples.
+
+    BIC selects ``n_clusters`` if it is None.
 
     If there is an encoder, the data are numbers of categories.
     """
-    table = data if encoder is None else encoder.decode(data.astype(np.int64))
+    if encoder is None:
+        table = data
+    else:
+        table = encoder.decode(data.astype(np.int64))
     mixture: Any
     for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
     if isinstance(params.mixture, LatentClassModel | ParsimoniousGaussianMixture):
@@ -567,29 +640,41 @@ def fit_mixtures(
             mixture.fit(table)
     posterior = mixture.predict_proba(table)
     settings = {
-        "max_change": (_MAX_CHANGE if encoder is None else _MAX_CHANGE_OF_CLASSES) * mixture.n_parameters_,
+        "max_change": (_MAX_CHANGE if encoder is None else _MAX_CHANGE_OF_CLASSES)
+        * mixture.n_parameters_,
         "max_iter": mixture.max_iter,
         "regularization": mixture.reg_covar if encoder is None else mixture.smoothing,
     }
     refit = partial(_refit_samples, data, posterior, settings)
-    bootstraps = _fit_bootstraps(params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples)
-    return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
+    bootstraps = _fit_bootstraps(
+        params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples
+    )
+    return MixtureFits(
+        mixture,
+        posterior,
+        bootstraps,
+        for_references,
+        mixture_fingerprint(params, n_clusters, data),
+    )
 
 
 def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
     """Return fits of covariance models to the data, and the number of the n bootstrap samples for each of them.
 
-    If there are enough objects, the most general model has all samples: its intervals do not depend on the selection of
-    a model, so their coverage is nominal. Otherwise, its estimates vary too much. The numbers are then proportional to
-    the Akaike weights exp(L - p), where L is the log-likelihood and p the number of parameters of a model, and the
-    intervals include the uncertainty about the model; with the selected model alone they are too short. All fits start
+    If there are enough objects, the most general model has all samples: its intervals do not depend
+    on the selection of a model, so their coverage is nominal. Otherwise, its estimates vary too
+    much. The numbers are then proportional to the Akaike weights exp(L - p), where L is the
+    log-likelihood and p the number of parameters of a model, and the intervals include the
+    uncertainty about the model; with the selected model alone they are too short. All fits start
     from the selected mixture.
     """
     table = mixture.bic_table_.loc[mixture.n_components_]
     gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
     general = table["n_parameters"].to_numpy().argmax()
     weights = np.exp(gain - gain.max())
-    if len(data) >= _OBJECTS_PER_PARAMETER * table["n_parameters"].iloc[general] and np.isfinite(gain[general]):
+    if len(data) >= _OBJECTS_PER_PARAMETER * table["n_parameters"].iloc[general] and np.isfinite(
+        gain[general]
+    ):
         weights = np.arange(len(table)) == general
     shares = np.cumsum(weights)
     models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
@@ -616,14 +701,18 @@ def _fit_bootstraps(
 ) -> Bootstraps | LatentClassBootstraps:
     """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
 
-    Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
-    threads by default, or in processes or on a Dask cluster if `joblib.parallel_config` selects them.
+    Every sample has its own seed, so the result does not depend on the number of workers. joblib
+    runs the fits: in threads by default, or in processes or on a Dask cluster if
+    `joblib.parallel_config` selects them.
     """
     from joblib import Parallel, delayed
 
     n = params.n_bootstraps
     first = models[0][0]
-    largest = first.probabilities if isinstance(first, LatentClassParameters) else first.covariances
+    if isinstance(first, LatentClassParameters):
+        largest = first.probabilities
+    else:
+        largest = first.covariances
     check_memory(n * largest.nbytes, f"n_bootstraps={n:,}", "take fewer")
     seeds = iter(seed.spawn(n))
     tasks = []
@@ -644,21 +733,30 @@ def _fit_bootstraps(
             advance(f"{n_redrawn} redrawn" if n_redrawn else "")
     parameters, likelihoods, _ = zip(*fits, strict=True)
     kind: Any = LatentClassBootstraps if isinstance(first, LatentClassParameters) else Bootstraps
-    return kind(*map(np.stack, zip(*parameters, strict=True)), np.array(likelihoods, dtype=float), n_redrawn)
+    return kind(
+        *map(np.stack, zip(*parameters, strict=True)), np.array(likelihoods, dtype=float), n_redrawn
+    )
 
 
-# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair decreases the coverage.
+# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair
+# decreases the coverage.
 _ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
 _ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
 _N_REFERENCES = 500  # number of reference rows if not all pairs are used
-_N_COMPARED = 150  # number of reference rows that other rows are compared with; more do not change the results
+# number of reference rows that other rows are compared with; more do not change the results
+_N_COMPARED = 150
 
 
 class BootClusMethod(Method[PairMasses, PairMasses]):
     """Fit the masses of the reference rows, starting from the posterior probabilities of the mixture."""
 
-    def __init__(self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply):
-        self.params, self.values, self.fits, self.apply = params, sample.values, fits, apply
+    def __init__(
+        self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply
+    ):
+        self.params = params
+        self.values = sample.values
+        self.fits = fits
+        self.apply = apply
         self.which, self.compared = self._reference_positions()
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.from_source(AttributeSource(data), self.which)
@@ -667,10 +765,12 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of the reference rows, and which of the reference rows other rows are compared with."""
-        n, n_partners = len(self.values), self.params.n_partners
+        n = len(self.values)
+        n_partners = self.params.n_partners
         if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
-        rng, labels = np.random.default_rng(self.fits.for_references), self.fits.posterior.argmax(axis=1)
+        rng = np.random.default_rng(self.fits.for_references)
+        labels = self.fits.posterior.argmax(axis=1)
         if not isinstance(n_partners, str):
             which = draw_references(labels, n_partners, rng)
             return which, np.arange(len(which))
@@ -684,25 +784,29 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
 
     def result(self, run: Run[PairMasses]) -> FitResult:
-        model = PairModel(self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared)
+        model = PairModel(
+            self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared
+        )
         return FitResult(run, model, model.masses(self.values, self.apply))
 
     def intervals(self, partition: CredalPartition) -> PairIntervals:
         upper_triangle = np.triu_indices(len(self.which), 1)
-        lower, upper = self.lower[upper_triangle], self.upper[upper_triangle]
+        lower = self.lower[upper_triangle]
+        upper = self.upper[upper_triangle]
         return PairIntervals(partition, self.which, lower, upper, self.params.confidence)
 
 
 class BootClus(EvidentialClusterer):
     r"""Calibrated model-based evidential clustering with bootstrapped mixtures.
 
-    1. Fit a Gaussian mixture to the data, or a latent class model to a table of categories. BIC selects the covariance
-       model of a Gaussian mixture unless ``mixture`` specifies it.
-    2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does not specify the
-       covariance model, the samples are fitted with the most general model, provided that there are at least ten
-       objects for each of its parameters. With fewer objects, each sample is fitted with one of the models, and the
-       number of samples of a model is proportional to its Akaike weight, exp(log-likelihood - number of parameters).
-       Under each fit, the probability that objects i and j are in the same cluster is
+    1. Fit a Gaussian mixture to the data, or a latent class model to a table of categories. BIC
+       selects the covariance model of a Gaussian mixture unless ``mixture`` specifies it.
+    2. Refit the mixture to samples drawn with replacement (bootstrap samples). If ``mixture`` does
+       not specify the covariance model, the samples are fitted with the most general model,
+       provided that there are at least ten objects for each of its parameters. With fewer objects,
+       each sample is fitted with one of the models, and the number of samples of a model is
+       proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each
+       fit, the probability that objects i and j are in the same cluster is
        :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the probability of cluster k for object i. Quantiles
        of P_ij over the fits give a confidence interval :math:`[P^l_{ij}, P^u_{ij}]`.
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
@@ -711,63 +815,73 @@ class BootClus(EvidentialClusterer):
 
            \sum_{i<j} (Bel_{ij} - P^l_{ij})^2 + (Pl_{ij} - P^u_{ij})^2,
 
-       where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the same cluster.
+       where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the
+       same cluster.
 
-    If the mixture model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence``
-    of the pairs. The partition is then called *calibrated*. A covariance model that is too simple gives intervals that
-    are short and wrong. Denoeux (2020) uses the model with the largest BIC for all samples, which often is too simple;
-    ``mixture=ParsimoniousGaussianMixture(n_clusters).fit(X).model_`` gives this variant. The empty set has no mass,
-    because every object belongs to a cluster.
+    If the mixture model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of
+    about ``confidence`` of the pairs. The partition is then called *calibrated*. A covariance model
+    that is too simple gives intervals that are short and wrong. Denoeux (2020) uses the model with
+    the largest BIC for all samples, which often is too simple;
+    ``mixture=ParsimoniousGaussianMixture(n_clusters).fit(X).model_`` gives this variant. The empty
+    set has no mass, because every object belongs to a cluster.
 
-    A new object is compared with the reference objects, whose masses are fixed. The refitted mixtures give intervals
-    for the probability that the new object and each reference object are in the same cluster, and the masses of the new
-    object match these intervals best (a convex problem). A new object equal to a reference object gets its masses.
+    A new object is compared with the reference objects, whose masses are fixed. The refitted
+    mixtures give intervals for the probability that the new object and each reference object are in
+    the same cluster, and the masses of the new object match these intervals best (a convex
+    problem). A new object equal to a reference object gets its masses.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`). None is
-        the number of clusters of ``focal_sets`` if it is a FocalSets; otherwise, BIC selects a number from 1 to 9 along
-        with the covariance model.
+        Number of clusters. "auto" selects it from the data (see
+        `dempster.model_selection.number_of_clusters`). None is the number of clusters of
+        ``focal_sets`` if it is a FocalSets; otherwise, BIC selects a number from 1 to 9 along with
+        the covariance model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto": single clusters and all pairs for up to four clusters; for more
-        clusters, only the pairs of neighboring clusters (with no third mean between their means). "pairs": single
-        clusters and all pairs. "selected": single clusters and the pairs of mutually most similar clusters, where the
-        similarity of clusters k and l is sum_i pi_ik pi_il.
-        "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
+        Sets of clusters that may carry mass. "auto": single clusters and all pairs for up to four
+        clusters; for more clusters, only the pairs of neighboring clusters (with no third mean
+        between their means). "pairs": single clusters and all pairs. "selected": single clusters
+        and the pairs of mutually most similar clusters, where the similarity of clusters k and l is
+        sum_i pi_ik pi_il. "simple": single clusters and the frame (the set of all clusters).
+        "full": all subsets.
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
-        Covariance model. None selects the best of fourteen models by BIC for ``mixture_``; the bootstrap samples are
-        fitted with the most general model, or with all of them if there are few objects. A name ("EII", "VEV", "VVV",
+        Covariance model. None selects the best of fourteen models by BIC for ``mixture_``; the
+        bootstrap samples are fitted with the most general model, or with all of them if there are
+        few objects. A name ("EII", "VEV", "VVV",
         ...) selects one model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it
-        keeps its number of components. With a `LatentClassModel`, X is a table of categories, which may contain missing
-        values.
+        keeps its number of components. With a `LatentClassModel`, X is a table of categories, which
+        may contain missing values.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
         Number of bootstrap samples.
     n_partners : int, "all" or "auto", default="auto"
-        Number of reference objects. "all" uses all pairs of objects and needs 40 bytes of memory for each pair. An
-        integer draws that many reference objects at random (more from small clusters), fits their masses, and compares
-        all other objects with them; time and memory are then linear in the number of objects. "auto" uses all pairs for
-        up to 2,000 objects. For more objects, it draws 500 reference objects and compares all other objects with 150 of
-        the 500.
+        Number of reference objects. "all" uses all pairs of objects and needs 40 bytes of memory
+        for each pair. An integer draws that many reference objects at random (more from small
+        clusters), fits their masses, and compares all other objects with them; time and memory are
+        then linear in the number of objects. "auto" uses all pairs for up to 2,000 objects. For
+        more objects, it draws 500 reference objects and compares all other objects with 150 of the
+        500.
     max_iter : int, default=1000
         Maximum number of sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
-        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 falls below ``tol``.
+        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 falls
+        below ``tol``.
     n_neighbor_clusters : int, default=2
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
-        The nearest clusters are the most similar ones.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other. The nearest clusters are the most similar ones.
     warm_start : bool, default=False
-        Reuse the mixtures of the previous call, which take most of the time, if only ``confidence``, ``focal_sets`` or
-        ``n_partners`` have changed (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data,
-        ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed. A RandomState or Generator
-        changes whenever numbers are drawn from it.
+        Reuse the mixtures of the previous call, which take most of the time, if only
+        ``confidence``, ``focal_sets`` or ``n_partners`` have changed
+        (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data,
+        ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed. A
+        RandomState or Generator changes whenever numbers are drawn from it.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
-        joblib runs the bootstrap fits, in processes or on a Dask cluster if it is configured to do so.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number. joblib runs the bootstrap fits, in processes or on a Dask cluster if it
+        is configured to do so.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -779,13 +893,15 @@ class BootClus(EvidentialClusterer):
     mixture_ : ParsimoniousGaussianMixture or LatentClassModel
         Mixture fitted to the data. Cluster k of the partition is component k of the mixture.
     bootstraps_ : Bootstraps or LatentClassBootstraps
-        Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means`` and ``covariances``, or
-        ``probabilities`` of the categories, and ``log_likelihood`` (B,).
+        Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means`` and
+        ``covariances``, or ``probabilities`` of the categories, and ``log_likelihood`` (B,).
     n_redrawn_ : int
-        Number of bootstrap samples that were drawn again because the fit lost a cluster, which is frequent if there are
-        very few objects. After twenty redraws, one hundredth of the variances is added to the covariance matrices.
+        Number of bootstrap samples that were drawn again because the fit lost a cluster, which is
+        frequent if there are very few objects. After twenty redraws, one hundredth of the variances
+        is added to the covariance matrices.
     intervals_ : PairIntervals
-        Confidence intervals and belief-plausibility intervals of all pairs of the reference objects.
+        Confidence intervals and belief-plausibility intervals of all pairs of the reference
+        objects.
     reference_indices_ : ndarray
         Indices of the reference objects.
     focal_sets_ : FocalSets
@@ -802,8 +918,9 @@ class BootClus(EvidentialClusterer):
 
     References
     ----------
-    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
-    K. P. Burnham and D. R. Anderson (2002). Model selection and multimodel inference (Akaike weights). Springer.
+    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information
+    Sciences 528. K. P. Burnham and D. R. Anderson (2002). Model selection and multimodel inference
+    (Akaike weights). Springer.
 
     Examples
     --------
@@ -870,9 +987,10 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories if ``mixture`` is a `LatentClassModel`. float32 data are not converted. The partition
-            keeps the index of a DataFrame. Numbers may come in blocks (``docs/blocks.md``); a sample of 20,000 rows is
-            then clustered, and the masses of all rows are lazy.
+            Numbers, or categories if ``mixture`` is a `LatentClassModel`. float32 data are not
+            converted. The partition keeps the index of a DataFrame. Numbers may come in blocks
+            (``docs/blocks.md``); a sample of 20,000 rows is then clustered, and the masses of all
+            rows are lazy.
         y : ignored
 
         Returns
@@ -888,14 +1006,22 @@ class BootClus(EvidentialClusterer):
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """Validate X and return its attributes, or category numbers if the mixture is a `LatentClassModel`."""
         if reset:
-            self._encoder = CategoryEncoder(missing="ignore") if isinstance(self.mixture, LatentClassModel) else None
+            if isinstance(self.mixture, LatentClassModel):
+                self._encoder = CategoryEncoder(missing="ignore")
+            else:
+                self._encoder = None
         if self._encoder is None:
             return super()._read(X, reset=reset)
-        unknown = "error" if reset else self.mixture_.handle_unknown
+        if reset:
+            unknown = "error"
+        else:
+            unknown = self.mixture_.handle_unknown
         return self._encoder.read(self, X, reset=reset, unknown=unknown).astype(float)
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        return super()._comparison_source(values) if self._encoder is None else AttributeSource(values, "hamming")
+        if self._encoder is None:
+            return super()._comparison_source(values)
+        return AttributeSource(values, "hamming")
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
@@ -905,7 +1031,10 @@ class BootClus(EvidentialClusterer):
         elif isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters
         check_different_objects(data, data, n_clusters or 1)
-        fits = self._fits if self.warm_start else None
+        if self.warm_start:
+            fits = self._fits
+        else:
+            fits = None
         if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
             fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
@@ -913,13 +1042,16 @@ class BootClus(EvidentialClusterer):
 
     def _resolve_families(self, n_clusters: int) -> Families:
         assert self._fits is not None
-        posterior, mixture = self._fits.posterior, self._fits.mixture
+        posterior = self._fits.posterior
+        mixture = self._fits.mixture
         if isinstance(self.focal_sets, FocalSets):
             require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
             family = self.focal_sets
         elif self.focal_sets == "auto" and n_clusters > _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             if isinstance(mixture, LatentClassModel):  # Hellinger distances between the components
-                family = FocalSets.neighbors(np.sqrt(mixture.parameters_.probabilities), empty=False)
+                family = FocalSets.neighbors(
+                    np.sqrt(mixture.parameters_.probabilities), empty=False
+                )
             else:
                 within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
                 family = neighbor_family(mixture.means_, within)
@@ -927,7 +1059,10 @@ class BootClus(EvidentialClusterer):
             similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
             family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
         else:
-            name = "pairs" if self.focal_sets == "auto" else self.focal_sets
+            if self.focal_sets == "auto":
+                name = "pairs"
+            else:
+                name = self.focal_sets
             family = named_family(name, n_clusters, empty=False, omega=False)
         return Families(family)
 
@@ -948,10 +1083,11 @@ class BootClus(EvidentialClusterer):
         tags = super().__sklearn_tags__()
         if isinstance(self.mixture, LatentClassModel):
             tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
-            tags.transformer_tags.preserves_dtype = []  # The precision of codes of categories has no meaning.
+            # The precision of codes of categories has no meaning.
+            tags.transformer_tags.preserves_dtype = []
         return tags
 
-    # ---- pairs ----------------------------------------------------------------------------------------------------
+    # ---- pairs -----------------------------------------------------------------------------------
 
     def pair_probabilities(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
         """Compute, under each bootstrap fit, the probability that the two objects of each pair are in the same cluster.
@@ -989,11 +1125,14 @@ class BootClus(EvidentialClusterer):
             Lower and upper bounds.
         """
         P, positions = self._posteriors_of_pairs(X, pairs)
-        lower, upper = np.empty(len(positions)), np.empty(len(positions))
+        lower = np.empty(len(positions))
+        upper = np.empty(len(positions))
         ranks = quantile_ranks(P.shape[2], self.confidence)
         with block_map(self.n_jobs) as apply:
             blocks = row_blocks(len(positions), _PAIRS_PER_TASK, most=None)
-            apply(quantiles_of_pairs, [(P, positions, *ranks, lower, upper, *rows) for rows in blocks])
+            apply(
+                quantiles_of_pairs, [(P, positions, *ranks, lower, upper, *rows) for rows in blocks]
+            )
         return np.column_stack([lower, upper])
 
     def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

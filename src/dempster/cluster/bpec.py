@@ -12,7 +12,13 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    MISSING_RULE,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import default_beta, explain_auto_params, outlier_distance
@@ -29,20 +35,36 @@ from dempster.partition import CredalPartition
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means with fixed prototypes and therefore a single start."""
 
-    def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray):
-        self.estimator, self.values, self.apply = estimator, sample.values, request.apply
+    def __init__(
+        self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray
+    ):
+        self.estimator = estimator
+        self.values = sample.values
+        self.apply = request.apply
         self.weights = sample.kernel_weights
         # The adaptive metric needs second moments, which are inaccurate far from the origin.
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
-        self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
+        self.data = self.values - origin
+        self.centers = centers - origin
+        self.within = sample.within
         self.original_centers = centers
         self.zero = ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
-        self.beta = default_beta(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
-        self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
+        if estimator.beta == "auto":
+            self.beta = default_beta(self.values.shape[1])
+        else:
+            self.beta = float(estimator.beta)
+        if estimator.delta == "auto":
+            self.delta = self._outlier_distance()
+        else:
+            self.delta = float(estimator.delta)
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         c, p = self.centers.shape
-        return [self._model(family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None)]
+        return [
+            self._model(
+                family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None
+            )
+        ]
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
@@ -51,7 +73,11 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self.run_start(self._model(family, run.model.metrics))
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return Run(self._model(FocalSets.neighbors(self.centers), run.model.metrics), run.history, run.converged)
+        return Run(
+            self._model(FocalSets.neighbors(self.centers), run.model.metrics),
+            run.history,
+            run.converged,
+        )
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
@@ -69,14 +95,19 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         """Return the value of delta="auto", computed from the distances to the nearest prototype."""
         if has_missing(self.data):
             squares = (
-                squared_distances_to_points(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
+                squared_distances_to_points(self.data, self.centers).min(axis=1)
+                + np.isnan(self.data) @ self.within
             )
             distances = np.sqrt(squares)
         else:
             from sklearn.metrics import pairwise_distances_argmin_min
 
-            _, distances = pairwise_distances_argmin_min(self.data, self.centers.astype(self.data.dtype))
-        return outlier_distance(distances, self.weights if len(self.weights) else np.ones(len(distances)))
+            _, distances = pairwise_distances_argmin_min(
+                self.data, self.centers.astype(self.data.dtype)
+            )
+        return outlier_distance(
+            distances, self.weights if len(self.weights) else np.ones(len(distances))
+        )
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model with the best metrics for its masses."""
@@ -87,44 +118,51 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 class BPEC(EvidentialClusterer):
     """Belief-peak evidential clustering, which is evidential c-means with centers found by `BeliefPeaks`.
 
-    The masses minimize the objective of `ECM`, with prototypes fixed at the belief peaks. With ``metric="adaptive"``, a
-    metric is fitted for each cluster, and the objective never increases. The result is deterministic, and
-    `BeliefPeaks` can determine the number of clusters.
+    The masses minimize the objective of `ECM`, with prototypes fixed at the belief peaks. With
+    ``metric="adaptive"``, a metric is fitted for each cluster, and the objective never increases.
+    The result is deterministic, and `BeliefPeaks` can determine the number of clusters.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=None
-        Number of clusters. "auto" or None is the number of clusters of ``focal_sets`` or ``init`` if it is specified
-        there; otherwise it is the number of peaks (see `BeliefPeaks` for the rule).
+        Number of clusters. "auto" or None is the number of clusters of ``focal_sets`` or ``init``
+        if it is specified there; otherwise it is the number of peaks (see `BeliefPeaks` for the
+        rule).
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without changing the metrics.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without changing the metrics.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
+        clusters.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five
+        attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
-        upper fence of a box plot (third quartile plus two interquartile ranges) of their distances to the nearest peak.
+        Distance from objects to the empty set, in units of the data; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of their distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have, and adds the variance within clusters for each missing attribute.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
+        objects by the attributes that they have, and adds the variance within clusters for each
+        missing attribute.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
-        Centers of the clusters. "belief-peaks" finds them by `BeliefPeaks` with default parameters, and an estimator by
-        its parameters. An array contains the centers.
+        Centers of the clusters. "belief-peaks" finds them by `BeliefPeaks` with default parameters,
+        and an estimator by its parameters. An array contains the centers.
     max_iter : int, default=500
         Maximum number of iterations for the adaptive metric.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives identical results for any ``n_jobs``. Only approximate neighbors, in large data
-        of many dimensions, are random.
+        The same seed gives identical results for any ``n_jobs``. Only approximate neighbors, in
+        large data of many dimensions, are random.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -137,7 +175,8 @@ class BPEC(EvidentialClusterer):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the peaks, the most prominent first.
     belief_peaks_ : BeliefPeaks
-        Fitted peaks, for `dempster.plot.DeltaBelDisplay.from_estimator`. Absent if ``init`` is an array.
+        Fitted peaks, for `dempster.plot.DeltaBelDisplay.from_estimator`. Absent if ``init`` is an
+        array.
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
         Metric matrices of the clusters; only with the adaptive metric.
     focal_sets_ : FocalSets
@@ -151,11 +190,13 @@ class BPEC(EvidentialClusterer):
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the objects in the sample, if X came in blocks; ``belief_peaks_`` is fitted to the sample.
+        Indices of the objects in the sample, if X came in blocks; ``belief_peaks_`` is fitted to
+        the sample.
 
     References
     ----------
-    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems
+    27.
 
     Examples
     --------
@@ -223,9 +264,9 @@ class BPEC(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
-            (``docs/blocks.md``); the peaks are then found in a sample of 20,000 objects, and the masses of all objects
-            are lazy.
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come
+            in blocks (``docs/blocks.md``); the peaks are then found in a sample of 20,000 objects,
+            and the masses of all objects are lazy.
         y : ignored
 
         Returns
@@ -244,16 +285,22 @@ class BPEC(EvidentialClusterer):
             settings = "euclidean", self.random_state, self.n_jobs
             self._peaks = fit_peaks(self.init, sample.values, n_clusters, *settings)
             return self._peaks.n_clusters_
-        return len(self.init) if n_clusters is None else n_clusters
+        if n_clusters is None:
+            return len(self.init)
+        return n_clusters
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
         if self._peaks is None:
-            centers = _starts.validate_centers(self.init, (request.n_clusters, sample.values.shape[1]))
+            centers = _starts.validate_centers(
+                self.init, (request.n_clusters, sample.values.shape[1])
+            )
         else:
             centers = self._peaks.cluster_centers_.astype(float)
         return FixedPrototypeMethod(self, sample, request, centers)
 
-    def _fitted_attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: FixedPrototypeMethod, model: PrototypeModel
+    ) -> dict[str, Any]:
         attributes = {
             "cluster_centers_": model.centers.astype(method.values.dtype),
             "delta_": method.delta,

@@ -55,7 +55,8 @@ class CategoricalModel:
 
     step: MassStep
     modes: np.ndarray  # (c, p), category numbers of the prototypes
-    offsets: np.ndarray  # (p + 1,), number of the first category of each attribute, and the total number of categories
+    # (p + 1,), number of the first category of each attribute, and the total number of categories
+    offsets: np.ndarray
 
     @property
     def family(self) -> FocalSets:
@@ -65,20 +66,30 @@ class CategoricalModel:
         """Return the masses of encoded objects, shape (n, f)."""
         out = np.zeros((len(codes), len(self.family)))
         arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns())
-        apply(_category_masses, [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))])
+        apply(
+            _category_masses,
+            [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))],
+        )
         return out
 
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the number of attributes that differ from the prototype."""
         differ = (self.modes != codes[0]).astype(float)
-        return ClusterEvidence.from_attributes("minus the number of attributes that differ from the center", -differ.T)
+        return ClusterEvidence.from_attributes(
+            "minus the number of attributes that differ from the center", -differ.T
+        )
 
-    def improve(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
+    def improve(
+        self, codes: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> tuple[float, CategoricalModel]:
         """Return the objective of the model, and a model whose prototypes minimize it for the current masses."""
         arguments = (self._mismatches(), self._shares(), *self.step.kernel_arguments())
         blocks = row_blocks(len(codes))
         counts = np.empty((len(blocks), int(self.offsets[-1]), len(self.modes)))
-        calls = [(codes[a:b], weights[a:b], *arguments, out) for (a, b), out in zip(blocks, counts, strict=True)]
+        calls = [
+            (codes[a:b], weights[a:b], *arguments, out)
+            for (a, b), out in zip(blocks, counts, strict=True)
+        ]
         objectives = apply(_category_sums, calls)
         return float(sum(objectives)), self._select_modes(counts.sum(axis=0))
 
@@ -107,8 +118,9 @@ class CategoricalModel:
     def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
         """Return a model whose prototypes have, for each attribute, the category with the largest sum of weights.
 
-        ``counts`` contains the sums of weights, shape (number of categories, c). In case of ties, the current category
-        is kept if it is among the best categories; otherwise, the first of the best categories is selected.
+        ``counts`` contains the sums of weights, shape (number of categories, c). In case of ties,
+        the current category is kept if it is among the best categories; otherwise, the first of the
+        best categories is selected.
         """
         modes = self.modes.copy()
         for d in range(modes.shape[1]):
@@ -130,36 +142,51 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         request: FitRequest,
         init: str | np.ndarray | CredalPartition,
     ):
-        self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
-        self.rng, self.offsets = as_random_state(estimator.random_state), estimator._encoder.offsets
+        self.estimator = estimator
+        self.n_clusters = request.n_clusters
+        self.init = init
+        self.apply = request.apply
+        self.rng = as_random_state(estimator.random_state)
+        self.offsets = estimator._encoder.offsets
         # The distinct rows are the same for any order and any repetition of the rows.
         self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
-        self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(float)
+        self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(
+            float
+        )
         self.present = self.weights > 0
         if self.present.sum() < self.n_clusters:
-            raise _starts.too_few_objects_error(self.n_clusters, int(self.present.sum()), sample.weights)
-        self.sample, self.sample_weights = self.codes, self.weights
+            raise _starts.too_few_objects_error(
+                self.n_clusters, int(self.present.sum()), sample.weights
+            )
+        self.sample = self.codes
+        self.sample_weights = self.weights
         if isinstance(init, str):
             self.sample, self.sample_weights = self._draw_sample()
         self.delta = self._outlier_distance(estimator._resolve_families(self.n_clusters).first)
 
     def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct objects on which initial prototypes are compared, and their weights."""
-        codes, weights = self.codes[self.present], self.weights[self.present]
+        codes = self.codes[self.present]
+        weights = self.weights[self.present]
         if len(codes) <= sampling.SAMPLE_SIZE:
             return codes, weights
-        drawn, count = np.unique(sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng), return_counts=True)
+        drawn, count = np.unique(
+            sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng), return_counts=True
+        )
         return codes[drawn], count.astype(float)
 
     def _outlier_distance(self, family: FocalSets) -> float:
-        """Return delta; for "auto", delta^2 is just below the least cost of an object that agrees with no prototype."""
+        """Return delta.
+
+        For "auto", delta^2 is just below the least cost of an object that agrees with no prototype.
+        """
         if self.estimator.delta != "auto":
             return float(self.estimator.delta)
         varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
         size = np.maximum(family.cardinality, 1).astype(float)
         return float(np.sqrt(_DELTA_SHARE * varying * (size**self.estimator.alpha).min())) or 1.0
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[CategoricalModel]:
         if not isinstance(self.init, str):
@@ -167,30 +194,38 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
         return [self._model(family, self._draw(np.random.RandomState(seed))) for seed in seeds]
 
-    def _user_start(self, family: FocalSets, init: np.ndarray | CredalPartition) -> CategoricalModel:
+    def _user_start(
+        self, family: FocalSets, init: np.ndarray | CredalPartition
+    ) -> CategoricalModel:
         if not isinstance(init, CredalPartition):
             return self._model(family, init)
         _starts.check_partition(init, len(self.inverse), self.n_clusters)
         blank = self._model(family, np.tile(self.offsets[:-1], (self.n_clusters, 1)))
-        return blank.from_masses(self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family))
+        return blank.from_masses(
+            self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family)
+        )
 
     def _draw(self, rng: np.random.RandomState) -> np.ndarray:
         """Draw distinct objects as initial prototypes."""
-        codes, weights, c = self.sample, self.sample_weights, self.n_clusters
+        codes = self.sample
+        weights = self.sample_weights
+        c = self.n_clusters
         if self.init == "random":
             return codes[rng.choice(len(codes), c, replace=False, p=weights / weights.sum())]
 
         def distances(which: Iterable[int]) -> np.ndarray:
             return np.stack([mismatches(codes, codes[k]) for k in which])
 
-        return codes[_starts.draw_distant_objects(distances, weights, np.arange(len(codes)), c, rng)]
+        return codes[
+            _starts.draw_distant_objects(distances, weights, np.arange(len(codes)), c, rng)
+        ]
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
         require_singletons(family)
         step = MassStep(family, self.estimator.alpha, self.estimator.beta, self.delta**2, _ZERO)
         return CategoricalModel(step, modes, self.offsets)
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: CategoricalModel) -> Run[CategoricalModel]:
         return self._run(start, self.sample, self.sample_weights)
@@ -204,20 +239,25 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        """Add the pairs of neighboring clusters; the mismatches of two prototypes are their squared distance."""
+        """Add the pairs of neighboring clusters.
+
+        The mismatches of two prototypes are their squared distance.
+        """
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
         family = FocalSets.neighbors(squared_distances=apart)
         self.delta = self._outlier_distance(family)
         return Run(self._model(family, modes), run.history, run.converged)
 
-    def _run(self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray) -> Run[CategoricalModel]:
+    def _run(
+        self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray
+    ) -> Run[CategoricalModel]:
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
             return model.improve(codes, weights, self.apply)
 
         return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[CategoricalModel]) -> CredalPartition:
         return CredalPartition.unchecked(self._masses(run.model), run.model.family)
@@ -232,54 +272,61 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 class CatECM(EvidentialClusterer):
     r"""Categorical evidential c-means, a variant of `ECM` for tables of categories.
 
-    A prototype has one category for each attribute. The method minimizes, over masses m and prototypes,
+    A prototype has one category for each attribute. The method minimizes, over masses m and
+    prototypes,
 
     .. math::
 
         \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta \, \mathrm{mismatch}(x_i, A)
         + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
-    where the mismatch of an object with a cluster is the number of attributes in which it differs from the prototype,
-    and the mismatch with a set is the mean over its clusters. Masses and prototypes are updated in turn. The objective
-    never increases. The cost of an iteration is linear in the number of distinct objects.
+    where the mismatch of an object with a cluster is the number of attributes in which it differs
+    from the prototype, and the mismatch with a set is the mean over its clusters. Masses and
+    prototypes are updated in turn. The objective never increases. The cost of an iteration is
+    linear in the number of distinct objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     alpha : float, default=-0.25
-        Penalty of large sets; larger values give smaller sets. It may be negative. The mean mismatch of a pair is at
-        least that of its better cluster, so the largest mass can be on a pair only if ``alpha < 0``. With the default,
-        the larger mismatch of the two clusters must then be at most 1.4 times the smaller one.
+        Penalty of large sets; larger values give smaller sets. It may be negative. The mean
+        mismatch of a pair is at least that of its better cluster, so the largest mass can be on a
+        pair only if ``alpha < 0``. With the default, the larger mismatch of the two clusters must
+        then be at most 1.4 times the smaller one.
     beta : float > 1, default=1.2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give more outliers. With
-        "auto", ``delta**2`` is 0.9 times the smallest cost of an object that agrees with no prototype, so such an
-        object is an outlier.
+        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give
+        more outliers. With "auto", ``delta**2`` is 0.9 times the smallest cost of an object that
+        agrees with no prototype, so such an object is an outlier.
     missing : {"error", "category"}, default="error"
         Whether missing values raise an error or are treated as a category.
     handle_unknown : {"error", "ignore"}, default="error"
-        Whether categories that occur in new objects but not in `fit` raise an error or differ from all prototypes.
+        Whether categories that occur in new objects but not in `fit` raise an error or differ from
+        all prototypes.
     init : {"k-modes++", "random"}, table of ``n_clusters`` rows or CredalPartition, default="k-modes++"
-        "k-modes++" selects objects far from each other, "random" random objects. A deterministic start is used once,
-        whatever ``n_init``.
+        "k-modes++" selects objects far from each other, "random" random objects. A deterministic
+        start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 different objects the
-        starts are compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000
+        different objects the starts are compared on a sample of that size, and the best one is
+        continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -306,9 +353,10 @@ class CatECM(EvidentialClusterer):
 
     References
     ----------
-    A. J. Djiberou Mahamadou, V. Antoine, G. J. Christie and S. Moreno (2019). Evidential clustering for categorical
-    data. IEEE International Conference on Fuzzy Systems. This class implements a variant. The published program squares
-    the mismatches and updates a prototype by the masses of its single cluster only, which may increase the objective.
+    A. J. Djiberou Mahamadou, V. Antoine, G. J. Christie and S. Moreno (2019). Evidential clustering
+    for categorical data. IEEE International Conference on Fuzzy Systems. This class implements a
+    variant. The published program squares the mismatches and updates a prototype by the masses of
+    its single cluster only, which may increase the objective.
 
     Examples
     --------
@@ -358,7 +406,9 @@ class CatECM(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
@@ -397,14 +447,22 @@ class CatECM(EvidentialClusterer):
         return CategoricalMethod(self, sample, request, self._encode_init(request.n_clusters))
 
     def _encode_init(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
-        """Return ``init`` as category numbers if it contains prototypes; otherwise return it unchanged."""
+        """Return ``init`` as category numbers if it contains prototypes.
+
+        Otherwise return it unchanged.
+        """
         if isinstance(self.init, str | CredalPartition):
             return self.init
         with validating_table(self.init, "init"):
-            table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
+            if hasattr(self.init, "columns"):
+                table = self.init
+            else:
+                table = np.asarray(self.init, dtype=object)
         shape = n_clusters, self.n_features_in_
         if table.shape != shape:
-            raise InvalidParameterError("init", must=f"have shape {shape} (n_clusters, n_features), got {table.shape}")
+            raise InvalidParameterError(
+                "init", must=f"have shape {shape} (n_clusters, n_features), got {table.shape}"
+            )
         try:
             modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:
@@ -412,7 +470,9 @@ class CatECM(EvidentialClusterer):
         check_distinct(modes)
         return modes
 
-    def _fitted_attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: CategoricalMethod, model: CategoricalModel
+    ) -> dict[str, Any]:
         return {
             "cluster_centers_": self._encoder.decode(model.modes),
             "categories_": self._encoder.levels,
@@ -423,5 +483,6 @@ class CatECM(EvidentialClusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.allow_nan = self.missing == "category"
-        tags.transformer_tags.preserves_dtype = []  # The precision of codes of categories has no meaning.
+        # The precision of codes of categories has no meaning.
+        tags.transformer_tags.preserves_dtype = []
         return tags

@@ -32,9 +32,10 @@ _MIN_DISTANCE = 0.05  # distance below which prototypes coincide, in standard de
 class CredalModel(PrototypeModel):
     """Prototypes of credal c-means, with an additional coordinate.
 
-    Let v_A be the mean of the prototypes v_k of the clusters in a set A, and s_A = sum_{k in A} |v_k - v_A|^2. Because
-    sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + s_A, the cost of A is D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma).
-    The second term does not depend on the object. It is the square of the additional coordinate of v_A.
+    Let v_A be the mean of the prototypes v_k of the clusters in a set A, and s_A = sum_{k in A}
+    |v_k - v_A|^2. Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + s_A, the cost of A is
+    D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma). The second term does not depend on the object.
+    It is the square of the additional coordinate of v_A.
     """
 
     gamma: float = 1.0
@@ -66,18 +67,27 @@ class CredalModel(PrototypeModel):
         share = 1 / (size + self.gamma)
         H = np.diag(sets.T @ (share * statistics.total))
         H += (sets.T * (self.gamma * share * statistics.total / size**2)) @ sets
-        return solve_normal_equations(H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T)
+        return solve_normal_equations(
+            H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T
+        )
 
 
 class CredalMethod(LiftedMethod):
     """Algorithm of credal c-means; the additional coordinate of the objects is zero."""
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> CredalModel:
         step = self._mass_step(family)
-        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
+        return CredalModel(
+            step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma
+        )
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
-        """Return the result, with a warning if prototypes coincide; a large beta can cause this in high dimensions."""
+        """Return the result, with a warning if prototypes coincide.
+
+        A large beta can cause this in high dimensions.
+        """
         result = super().result(run)
         centers = result.model.centers
         gap = centers[:, None] - centers[None]
@@ -100,52 +110,63 @@ class CCM(OnlineClusterer):
 
         &D_i(A)^2 = \frac{\sum_{k \in A} d(x_i, v_k)^2 + \gamma\, d(x_i, v_A)^2}{|A| + \gamma},
 
-    where d is the Euclidean distance and v_A is the mean of the prototypes of A. `ECM` uses only the distance
-    d(x_i, v_A). If three clusters lie in a row, the pair of the outer clusters then competes with the middle cluster,
-    because the mean of the outer prototypes is the prototype of the middle cluster. In credal c-means, the cost of a
-    pair includes the distance between its clusters, so objects are ambiguous only between neighboring clusters. The
-    objective never increases. The cost of an iteration is linear in the number of objects.
+    where d is the Euclidean distance and v_A is the mean of the prototypes of A. `ECM` uses only
+    the distance d(x_i, v_A). If three clusters lie in a row, the pair of the outer clusters then
+    competes with the middle cluster, because the mean of the outer prototypes is the prototype of
+    the middle cluster. In credal c-means, the cost of a pair includes the distance between its
+    clusters, so objects are ambiguous only between neighboring clusters. The objective never
+    increases. The cost of an iteration is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes. ``FocalSets.max_cardinality(c, T_c)`` is the family
-        of the paper with sets of up to T_c clusters.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
+        ``FocalSets.max_cardinality(c, T_c)`` is the family of the paper with sets of up to T_c
+        clusters.
     gamma : float >= 0, default=1
-        Weight of the distance to the mean of the prototypes, relative to the distances to the prototypes.
+        Weight of the distance to the mean of the prototypes, relative to the distances to the
+        prototypes.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five
+        attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
-        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
+        Distance from objects to the empty set, in units of the data; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have, and adds the variance within clusters for each missing attribute.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
+        objects by the attributes that they have, and adds the variance within clusters for each
+        missing attribute.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
-        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
+        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
+        whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
-        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
-        large cluster is divided. With more than 20,000 objects the starts are compared on a sample of that size, and
-        the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With
+        ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
+        by their classification likelihood, which is smaller if a large cluster is divided. With
+        more than 20,000 objects the starts are compared on a sample of that size, and the best one
+        is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     checkpoint : path, optional
         File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires torch).
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires
+        torch).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -174,13 +195,13 @@ class CCM(OnlineClusterer):
 
     References
     ----------
-    Z.-G. Liu, Q. Pan, J. Dezert and G. Mercier (2015). Credal c-means clustering method based on belief functions.
-    Knowledge-Based Systems 74.
+    Z.-G. Liu, Q. Pan, J. Dezert and G. Mercier (2015). Credal c-means clustering method based on
+    belief functions. Knowledge-Based Systems 74.
 
     Examples
     --------
-    The data are three groups in a row. In ECM, the center of the middle group is also the barycenter of the outer
-    groups.
+    The data are three groups in a row. In ECM, the center of the middle group is also the
+    barycenter of the outer groups.
 
     >>> import numpy as np
     >>> from dempster.cluster import CCM, ECM
@@ -199,7 +220,10 @@ class CCM(OnlineClusterer):
         "gamma": rule.real(0),
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition)
+        | rule.array,
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
@@ -225,7 +249,9 @@ class CCM(OnlineClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.gamma = gamma
         self.beta = beta
         self.delta = delta
@@ -248,13 +274,22 @@ class CCM(OnlineClusterer):
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CredalMethod:
         attributes = sample.values[:, :-1]
-        beta = default_beta(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
-        init = centers_from_peaks(self.init, attributes, request.n_clusters, self.random_state, self.n_jobs)
+        if self.beta == "auto":
+            beta = default_beta(attributes.shape[1])
+        else:
+            beta = float(self.beta)
+        init = centers_from_peaks(
+            self.init, attributes, request.n_clusters, self.random_state, self.n_jobs
+        )
         return CredalMethod(self, sample, request, alpha=0.0, beta=beta, init=init)
 
-    def _fitted_attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: CredalMethod | OnlinePrototypes, model: CredalModel
+    ) -> dict[str, Any]:
         return {
-            "cluster_centers_": model.centers[:, :-1].astype(precision_of(self.credal_partition_.masses)),
+            "cluster_centers_": model.centers[:, :-1].astype(
+                precision_of(self.credal_partition_.masses)
+            ),
             "delta_": method.delta,
             "beta_": model.step.beta,
         }

@@ -26,7 +26,8 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_MAX_SWEEPS = 10  # maximum number of sweeps over the linked objects before each update of the prototypes
+# maximum number of sweeps over the linked objects before each update of the prototypes
+_MAX_SWEEPS = 10
 _MASS_TOL = 1e-6  # The sweeps stop when no mass changes by more than this value.
 
 _sweep_links = kernel("""sweep_links(
@@ -43,25 +44,37 @@ class LinkCosts:
     """Costs of constraints for one family of focal sets."""
 
     family: FocalSets
-    must: np.ndarray  # (f, f), cost of a must-link between objects with mass one on set j and on set k
+    # (f, f), cost of a must-link between objects with mass one on set j and on set k
+    must: np.ndarray
     cannot: np.ndarray  # (f, f), the same for a cannot-link
     empty_each: float  # cost of a unit of mass on the empty set for each linked object
     empty_must: float  # cost of a unit of mass on the empty set for each must-link of the object
     constant: float  # constant term of the objective
 
     @classmethod
-    def from_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """Return the costs of Antoine et al. (2012), the plausibilities that the constraints are violated."""
+    def from_paper(
+        cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
+    ) -> LinkCosts:
+        """Return the costs of Antoine et al.
+
+        (2012), the plausibilities that the constraints are violated.
+        """
         nonempty = family.cardinality > 0
         different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
         weight = xi / max(len(constraints), 1)
-        return cls(family, weight * different, weight * (1 - family.conflict), empty_penalty, 0.0, 0.0)
+        return cls(
+            family, weight * different, weight * (1 - family.conflict), empty_penalty, 0.0, 0.0
+        )
 
     @classmethod
-    def from_program(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
+    def from_program(
+        cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
+    ) -> LinkCosts:
         """Return the costs of the published program, which averages the two types of links separately."""
         same = np.diag(family.cardinality == 1).astype(float)
-        must, cannot = (xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link))
+        must, cannot = (
+            xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link)
+        )
         return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
 
 
@@ -85,11 +98,22 @@ class LinkedObjects:
     def __len__(self) -> int:
         return len(self.places)
 
-    def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
+    def improve_masses(
+        self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts
+    ) -> np.ndarray:
         """Return masses such that no change of the masses of a single linked object decreases the objective."""
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
-        _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _MAX_SWEEPS, _MASS_TOL)
+        _sweep_links(
+            squared_costs,
+            linear,
+            *self._graph,
+            costs.must,
+            costs.cannot,
+            masses,
+            _MAX_SWEEPS,
+            _MASS_TOL,
+        )
         return masses
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
@@ -97,16 +121,22 @@ class LinkedObjects:
         return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
-        """Return the costs of the masses (not squared), shape (q, f); only the costs of the empty set are nonzero."""
+        """Return the costs of the masses (not squared), shape (q, f).
+
+        Only the costs of the empty set are nonzero.
+        """
         out = np.zeros((len(self), len(costs.family)))
         if costs.family.empty_index is not None:
-            out[:, costs.family.empty_index] = costs.empty_each + costs.empty_must * self.n_must_links
+            out[:, costs.family.empty_index] = (
+                costs.empty_each + costs.empty_must * self.n_must_links
+            )
         return out
 
 
-# The constant s^2 of the objective, as a fraction of the mean variance of the attributes. The values 1, 0.5, 0.25, 0.1
-# and 0.03 were compared on iris, wine and six sets of Gaussian blobs. This value has the largest mean adjusted Rand
-# index if single clusters are fitted, and is within 0.01 of the largest if pairs are fitted too.
+# The constant s^2 of the objective, as a fraction of the mean variance of the attributes. The
+# values 1, 0.5, 0.25, 0.1 and 0.03 were compared on iris, wine and six sets of Gaussian blobs. This
+# value has the largest mean adjusted Rand index if single clusters are fitted, and is within 0.01
+# of the largest if pairs are fitted too.
 _SQUARED_UNIT = 0.25
 
 
@@ -148,16 +178,32 @@ class ConstrainedMethod(PrototypeMethod):
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
         super().__init__(estimator, sample, request, **options)
         w = sample.weights
-        constraints = Constraints() if request.constraints is None or estimator.xi == 0 else request.constraints
-        self.constraints = constraints if w is None else _select_weighted(constraints, w)
+        if request.constraints is None or estimator.xi == 0:
+            constraints = Constraints()
+        else:
+            constraints = request.constraints
+        if w is None:
+            self.constraints = constraints
+        else:
+            self.constraints = _select_weighted(constraints, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
         if len(self.linked):
             self.select_likely = None  # The objective includes the constraints.
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
-        self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
-        free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
-        self.free, self.free_weights = self.data[free], self.weights if w is None else w[free]
+        if w is None:
+            self.linked_weights = np.ones(len(self.linked))
+        else:
+            self.linked_weights = w[self.linked.places]
+        if w is None:
+            free = self.linked.others
+        else:
+            free = self.linked.others[w[self.linked.others] > 0]
+        self.free = self.data[free]
+        if w is None:
+            self.free_weights = self.weights
+        else:
+            self.free_weights = w[free]
         self.free_sample, self.free_sample_weights = self._sample_free()
 
     def _sample_free(self) -> tuple[np.ndarray, np.ndarray]:
@@ -165,26 +211,40 @@ class ConstrainedMethod(PrototypeMethod):
         if len(self.free) == 0:
             return self.free, np.empty(0)
         drawn, weights = Rows(self.free, self.free_weights, self.apply).sample(self.rng)
-        total = self.free_weights.sum() if len(self.free_weights) else len(self.free)
+        if len(self.free_weights):
+            total = self.free_weights.sum()
+        else:
+            total = len(self.free)
         return drawn, weights * (total / weights.sum())
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> LinkedPrototypes:
-        return LinkedPrototypes(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> LinkedPrototypes:
+        return LinkedPrototypes(
+            self._mass_step(family), np.asarray(centers, float), metrics, self.within
+        )
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
-        whole, drawn = (self.free, self.free_weights), (self.free_sample, self.free_sample_weights)
-        data, weights = drawn if on_sample else whole
+        whole = (self.free, self.free_weights)
+        drawn = (self.free_sample, self.free_sample_weights)
+        if on_sample:
+            data, weights = drawn
+        else:
+            data, weights = whole
         assert isinstance(model, LinkedPrototypes)
         family = model.family
         if len(self.linked) == 0:
             statistics = model.statistics(data, weights, self.apply)
             return self._share(family) * statistics.objective, model.update(statistics)
-        squared_costs, link_costs = self._squared_costs(model), self._link_costs(family)
+        squared_costs = self._squared_costs(model)
+        link_costs = self._link_costs(family)
         linked = self.linked.improve_masses(self._previous_masses(model), squared_costs, link_costs)
         statistics = self._linked_statistics(model, linked)
         if len(data):
             statistics = model.statistics(data, weights, self.apply) + statistics
-        objective = self._share(family) * statistics.objective + float(np.sum(squared_costs * linked**2))
+        objective = self._share(family) * statistics.objective + float(
+            np.sum(squared_costs * linked**2)
+        )
         objective += self.linked.constraint_cost(linked, link_costs)
         return objective, replace(model, linked_masses=linked).update(statistics)
 
@@ -195,19 +255,26 @@ class ConstrainedMethod(PrototypeMethod):
         if wider.model.linked_masses is None:
             return wider
         linked = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
-        wider.model = replace(wider.model, linked_masses=np.asarray(linked.to_family(wider.model.family).masses))
+        wider.model = replace(
+            wider.model, linked_masses=np.asarray(linked.to_family(wider.model.family).masses)
+        )
         return wider
 
-    # ---- linked objects -------------------------------------------------------------------------------------------
+    # ---- linked objects --------------------------------------------------------------------------
 
     def _previous_masses(self, model: PrototypeModel) -> np.ndarray:
         """Return the masses of the linked objects in the previous iteration."""
         assert isinstance(model, LinkedPrototypes)
-        return model.masses(self.linked_data, self.apply) if model.linked_masses is None else model.linked_masses
+        if model.linked_masses is None:
+            return model.masses(self.linked_data, self.apply)
+        return model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
         s = self.estimator
-        costs = LinkCosts.from_paper if s.convention == "paper" else LinkCosts.from_program
+        if s.convention == "paper":
+            costs = LinkCosts.from_paper
+        else:
+            costs = LinkCosts.from_program
         return costs(family, self.constraints, s.xi, s.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
@@ -226,7 +293,10 @@ class ConstrainedMethod(PrototypeMethod):
         return self._share(family) * costs * self.linked_weights[:, None]
 
     def _linked_statistics(self, model: PrototypeModel, masses: np.ndarray) -> Statistics:
-        """Return the sums over the linked objects that determine the prototypes; the objective is set to zero."""
+        """Return the sums over the linked objects that determine the prototypes.
+
+        The objective is set to zero.
+        """
         W = self.linked_weights[:, None] * masses[:, model.family.cardinality > 0] ** 2
         X = self.linked_data
         if has_missing(X):
@@ -237,7 +307,7 @@ class ConstrainedMethod(PrototypeMethod):
             second *= np.tri(X.shape[1])[:, :, None]
         return Statistics(0.0, W.sum(axis=0), X.T @ W, second)
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         masses = run.model.masses(self.data, self.apply)
@@ -246,7 +316,10 @@ class ConstrainedMethod(PrototypeMethod):
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
-        centers = model.centers if self.origin is None else model.centers + self.origin
+        if self.origin is None:
+            centers = model.centers
+        else:
+            centers = model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
         masses = prototypes.masses(self.values, self.apply)
         masses[self.linked.places] = self._linked_masses(model)
@@ -255,14 +328,18 @@ class ConstrainedMethod(PrototypeMethod):
         return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Return the best masses of the linked objects; the initial values are the masses of the previous iteration."""
+        """Return the best masses of the linked objects.
+
+        The initial values are the masses of the previous iteration.
+        """
         costs = self._squared_costs(model), self._link_costs(model.family)
         return self.linked.improve_masses(self._previous_masses(model), *costs)
 
 
 def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
     """Return the constraints between objects of positive weight."""
-    must, cannot = constraints.must_link, constraints.cannot_link
+    must = constraints.must_link
+    cannot = constraints.cannot_link
     present = weights > 0
     return Constraints(must[present[must].all(axis=1)], cannot[present[cannot].all(axis=1)])
 
@@ -277,62 +354,71 @@ class CECM(EvidentialClusterer):
         \frac{1 - \xi}{n f s^2} J_{ECM}(m, v) + \frac{\xi}{|C|} \Bigl(
         \sum_{\text{must-links}} pl_{ij}(\text{different}) + \sum_{\text{cannot-links}} pl_{ij}(\text{same}) \Bigr),
 
-    where :math:`J_{ECM}` is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, :math:`s^2` is a
-    quarter of the mean variance of the attributes, |C| is the number of constraints, and pl_ij is the plausibility that
-    objects i and j are in different clusters, or in the same cluster. With sample weights, n is their sum. This is the
-    objective of the paper except for :math:`s^2`, which makes the weight of the constraints independent of the units of
-    X. The objective rewards mass on the empty set for linked objects, because both plausibilities are then zero. The
-    published programs, and the default of this class, use costs without this effect (see ``convention``).
+    where :math:`J_{ECM}` is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets,
+    :math:`s^2` is a quarter of the mean variance of the attributes, |C| is the number of
+    constraints, and pl_ij is the plausibility that objects i and j are in different clusters, or in
+    the same cluster. With sample weights, n is their sum. This is the objective of the paper except
+    for :math:`s^2`, which makes the weight of the constraints independent of the units of X. The
+    objective rewards mass on the empty set for linked objects, because both plausibilities are then
+    zero. The published programs, and the default of this class, use costs without this effect (see
+    ``convention``).
 
-    Masses of objects without constraints have a closed form. Masses of linked objects are updated one object at a time,
-    to the exact minimum for this object. The objective never increases. The cost of an iteration is linear in the
-    number of objects and of constraints.
+    Masses of objects without constraints have a closed form. Masses of linked objects are updated
+    one object at a time, to the exact minimum for this object. The objective never increases. The
+    cost of an iteration is linear in the number of objects and of constraints.
 
-    New objects have no constraints, so they get the masses of `ECM`. An exception is a new object that is equal to a
-    linked object of `fit`, which gets the masses of the first such object.
+    New objects have no constraints, so they get the masses of `ECM`. An exception is a new object
+    that is equal to a linked object of `fit`, which gets the masses of the first such object.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
+        clusters.
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
-        "scaled" averages must-links and cannot-links separately, and each must-link adds a cost of 2 per unit of mass
-        on the empty set, which in practice prevents such mass. "program" does the same with s = 1, like the published
-        programs; the results then depend on the units of X. "paper" uses the objective above with s = 1.
+        "scaled" averages must-links and cannot-links separately, and each must-link adds a cost of
+        2 per unit of mass on the empty set, which in practice prevents such mass. "program" does
+        the same with s = 1, like the published programs; the results then depend on the units of X.
+        "paper" uses the objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     delta : float > 0 or "auto", default="auto"
-        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
-        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
+        Distance from objects to the empty set, in units of the data; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have, and adds the variance within clusters for each missing attribute.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
+        objects by the attributes that they have, and adds the variance within clusters for each
+        missing attribute.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
-        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
+        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
+        whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. Without constraints the starts are compared as
-        in `ECM`. With more than 20,000 objects the starts are compared on a sample of that size plus all linked
-        objects, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. Without constraints the
+        starts are compared as in `ECM`. With more than 20,000 objects the starts are compared on a
+        sample of that size plus all linked objects, and the best one is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -359,8 +445,8 @@ class CECM(EvidentialClusterer):
 
     References
     ----------
-    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential C-means algorithm.
-    Computational Statistics & Data Analysis 56.
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential C-means
+    algorithm. Computational Statistics & Data Analysis 56.
 
     Examples
     --------
@@ -386,7 +472,10 @@ class CECM(EvidentialClusterer):
         "empty_penalty": rule.real(0),
         "alpha": rule.real(0),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition)
+        | rule.array,
         "missing": MISSING_RULE,
     }
 
@@ -411,7 +500,9 @@ class CECM(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.xi = xi
         self.convention = convention
@@ -423,7 +514,12 @@ class CECM(EvidentialClusterer):
         self.n_neighbor_clusters = n_neighbor_clusters
 
     def fit(
-        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None, *, constraints: Constraints | None = None
+        self,
+        X: TableLike,
+        y: None = None,
+        sample_weight: ArrayLike = None,
+        *,
+        constraints: Constraints | None = None,
     ) -> Self:
         """Cluster the objects.
 
@@ -433,8 +529,9 @@ class CECM(EvidentialClusterer):
             float32 data are not converted. The partition keeps the index of a DataFrame.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in J_ECM; an object of weight 2 counts as two. A constraint counts once, whatever the
-            weights of its objects, and is ignored if one of these weights is zero.
+            Weight of each object in J_ECM; an object of weight 2 counts as two. A constraint counts
+            once, whatever the weights of its objects, and is ignored if one of these weights is
+            zero.
         constraints : Constraints, optional
             Pairs of objects known to be in the same cluster or in different clusters.
 
@@ -445,10 +542,19 @@ class CECM(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> ConstrainedMethod:
-        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        init = centers_from_peaks(
+            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        )
         return ConstrainedMethod(self, sample, request, alpha=self.alpha, beta=2.0, init=init)
 
-    def _fitted_attributes(self, method: ConstrainedMethod, model: ConstrainedModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: ConstrainedMethod, model: ConstrainedModel
+    ) -> dict[str, Any]:
         prototypes = model.prototypes
-        attributes = {"cluster_centers_": prototypes.centers.astype(method.values.dtype), "delta_": method.delta}
-        return attributes if prototypes.metrics is None else {**attributes, "metric_matrices_": prototypes.metrics}
+        attributes = {
+            "cluster_centers_": prototypes.centers.astype(method.values.dtype),
+            "delta_": method.delta,
+        }
+        if prototypes.metrics is None:
+            return attributes
+        return {**attributes, "metric_matrices_": prototypes.metrics}

@@ -22,7 +22,8 @@ from dempster.classify.conformal import ConformalClassifier, count_needed_object
 from dempster.partition import CredalPartition
 
 _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
-MIN_STABILITY = 0.9  # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
+# Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
+MIN_STABILITY = 0.9
 _N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
 _MIN_MEMBERS = 10  # Smaller clusters may be absent from the training part of a classifier.
 
@@ -30,40 +31,45 @@ _MIN_MEMBERS = 10  # Smaller clusters may be absent from the training part of a 
 class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
     """Sets of clusters with a calibrated coverage, and the matching mass functions, around any soft clustering.
 
-    `fit` computes probabilities of the clusters for each object (*soft labels*), draws a label for each object from
-    them, and fits a `ConformalClassifier` to these labels: a classifier is fitted to one part of the objects and
-    calibrated on the other. The masses and sets for the objects of the fit are computed by cross-fitting: an object is
-    neither in the training nor in the calibration part of the classifier that is applied to it.
+    `fit` computes probabilities of the clusters for each object (*soft labels*), draws a label for
+    each object from them, and fits a `ConformalClassifier` to these labels: a classifier is fitted
+    to one part of the objects and calibrated on the other. The masses and sets for the objects of
+    the fit are computed by cross-fitting: an object is neither in the training nor in the
+    calibration part of the classifier that is applied to it.
 
-    The sets contain *labels drawn from the soft labels* with a probability of at least ``confidence``, without any
-    assumption except exchangeable objects. They contain *true clusters* with this probability only if the soft labels
-    are their true probabilities, and this cannot be guaranteed:
+    The sets contain *labels drawn from the soft labels* with a probability of at least
+    ``confidence``, without any assumption except exchangeable objects. They contain *true clusters*
+    with this probability only if the soft labels are their true probabilities, and this cannot be
+    guaranteed:
 
-    - The soft labels must be consistent: the model of the clusterer must be right. If the true components are Gaussian,
-      the probabilities of a Gaussian mixture are consistent, and those of c-means are not.
-    - The clustering must be stable. The coverage decreases by at most the mean total variation distance between soft
-      labels and true probabilities. ``1 - stability_`` is a bootstrap estimate of the part of this distance that is due
-      to the sample.
+    - The soft labels must be consistent: the model of the clusterer must be right. If the true
+      components are Gaussian, the probabilities of a Gaussian mixture are consistent, and those of
+      c-means are not.
+    - The clustering must be stable. The coverage decreases by at most the mean total variation
+      distance between soft labels and true probabilities. ``1 - stability_`` is a bootstrap
+      estimate of the part of this distance that is due to the sample.
 
-    Because soft labels of a single fit ignore the error of their own estimation, they are too certain. The clusterer is
-    therefore refitted to ``n_refits`` bootstrap samples. The soft label of an object is the mean of its probabilities
-    over the fit and the refits, which approximates the probability of each cluster if the parameters of the model are
-    unknown. If ``stability_`` is below 0.9, sets from the mean covered too little in simulations. The largest
-    probability over the fit and the refits, divided by the sum over the clusters, is then used instead. The coverage
-    may still be below ``confidence`` if components overlap (``docs/conformal.md`` shows measurements).
+    Because soft labels of a single fit ignore the error of their own estimation, they are too
+    certain. The clusterer is therefore refitted to ``n_refits`` bootstrap samples. The soft label
+    of an object is the mean of its probabilities over the fit and the refits, which approximates
+    the probability of each cluster if the parameters of the model are unknown. If ``stability_`` is
+    below 0.9, sets from the mean covered too little in simulations. The largest probability over
+    the fit and the refits, divided by the sum over the clusters, is then used instead. The coverage
+    may still be below ``confidence`` if components overlap (``docs/conformal.md`` shows
+    measurements).
 
     Parameters
     ----------
     clusterer : clusterer
-        Clusterer of this package, whose probabilities are the normalized plausibilities, another clusterer with
-        ``predict_proba``, such as scikit-learn's `GaussianMixture`, or a pipeline.
+        Clusterer of this package, whose probabilities are the normalized plausibilities, another
+        clusterer with ``predict_proba``, such as scikit-learn's `GaussianMixture`, or a pipeline.
     classifier : classifier, optional
         Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
     confidence : float in (0, 1), default=0.9
         Probability that a set contains the cluster, under the conditions above.
     n_refits : int, default=12
-        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a single fit, as in
-        the published method, and the stability is unknown.
+        Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a
+        single fit, as in the published method, and the stability is unknown.
     random_state : int, RandomState, Generator or None, default=None
         Seed for the labels, refits and divisions of the objects. The clusterer has its own seed.
 
@@ -76,8 +82,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     soft_labels_ : array of shape (n_samples, n_clusters)
         Probabilities from which the labels were drawn.
     stability_ : float
-        Mean agreement (1 minus the total variation distance) of the soft labels of the fit with those of the refits, in
-        [0, 1]; NaN if ``n_refits=0``.
+        Mean agreement (1 minus the total variation distance) of the soft labels of the fit with
+        those of the refits, in [0, 1]; NaN if ``n_refits=0``.
     credal_partition_ : CredalPartition
         Consonant masses of the objects of the fit, whose contours are conformal p-values.
     sets_ : Boolean array of shape (n_samples, n_clusters)
@@ -152,11 +158,16 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         self._check_size(_num_samples(X), self._make_classifier(rng).calibration_size)
         self.clusterer_ = clone(self.clusterer).fit(X)
         single = _predict_soft_labels(self.clusterer_, X)
-        self.labels_, self.n_clusters_ = single.argmax(axis=1), single.shape[1]
+        self.labels_ = single.argmax(axis=1)
+        self.n_clusters_ = single.shape[1]
         if self.n_clusters_ < 2:
-            raise InvalidParameterError("clusterer", must=f"find at least two clusters, got {self.n_clusters_}")
+            raise InvalidParameterError(
+                "clusterer", must=f"find at least two clusters, got {self.n_clusters_}"
+            )
         self.soft_labels_ = self._refit(X, single, rng)
-        drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(axis=1)
+        drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(
+            axis=1
+        )
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
             drawn[self.soft_labels_[:, k].argmax()] = k
         sizes = np.bincount(drawn)
@@ -168,7 +179,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
             others = np.setdiff1d(np.arange(len(single)), part)
             model = self._make_classifier(rng).fit(_safe_indexing(X, others), drawn[others])
-            p[part] = 1 / (1 + len(model.calibration_scores_))  # of a cluster without labels in this fold
+            # of a cluster without labels in this fold
+            p[part] = 1 / (1 + len(model.calibration_scores_))
             p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
         self.credal_partition_ = CredalPartition.from_contour(p, index=rule.row_index(X))
         self.sets_ = self.classifier_.select_classes(p)
@@ -184,23 +196,36 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     def _make_classifier(self, rng: np.random.RandomState) -> ConformalClassifier:
         from sklearn.linear_model import LogisticRegression
 
-        classifier = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
+        if self.classifier is None:
+            classifier = LogisticRegression(max_iter=1000)
+        else:
+            classifier = self.classifier
         return ConformalClassifier(classifier, confidence=self.confidence, random_state=rng)
 
     def _refit(self, X: TableLike, single: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
-        total, largest, agreements = single.copy(), single.copy(), []
+        total = single.copy()
+        largest = single.copy()
+        agreements = []
         for _ in range(self.n_refits):
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
-            overlap = np.array([np.minimum(single, column[:, None]).sum(axis=0) for column in found.T])
+            overlap = np.array(
+                [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
+            )
             ours, theirs = linear_sum_assignment(-overlap.T)
             agreements.append(overlap[theirs, ours].sum() / len(single))
             total[:, ours] += found[:, theirs]
             largest[:, ours] = np.maximum(largest[:, ours], found[:, theirs])
-        self.stability_ = float(np.mean(agreements)) if agreements else float("nan")
-        chosen = largest if self.stability_ < MIN_STABILITY else total
+        if agreements:
+            self.stability_ = float(np.mean(agreements))
+        else:
+            self.stability_ = float("nan")
+        if self.stability_ < MIN_STABILITY:
+            chosen = largest
+        else:
+            chosen = total
         return chosen / chosen.sum(axis=1, keepdims=True)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
@@ -258,24 +283,30 @@ def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:
         return np.asarray(model.predict_mass(X).plausibility_transform(), dtype=float)
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)
-    raise InvalidParameterError("clusterer", "a clusterer with predict_proba or predict_mass", type(model))
+    raise InvalidParameterError(
+        "clusterer", "a clusterer with predict_proba or predict_mass", type(model)
+    )
 
 
-class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
+class ConformalNoveltyDetector(
+    OutlierMixin, MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
+):
     """Detection of objects that belong to none of the known clusters, with a guaranteed rate of false alarms.
 
-    The objects in `fit` are divided into a training part, to which the detector is fitted, and a calibration part. The
-    conformal p-value of a new object is the share of calibration objects with an outlier score that is at least as
-    large, where the new object is counted too. If the object comes from the same distribution as those in `fit`, its
-    p-value is at most a with a probability of at most a, for every a. The p-value is the plausibility that the object
-    belongs to one of the clusters, so 1 minus the p-value is a calibrated mass on the empty set.
+    The objects in `fit` are divided into a training part, to which the detector is fitted, and a
+    calibration part. The conformal p-value of a new object is the share of calibration objects with
+    an outlier score that is at least as large, where the new object is counted too. If the object
+    comes from the same distribution as those in `fit`, its p-value is at most a with a probability
+    of at most a, for every a. The p-value is the plausibility that the object belongs to one of the
+    clusters, so 1 minus the p-value is a calibrated mass on the empty set.
 
     Parameters
     ----------
     detector : outlier detector or clusterer
-        Detector of scikit-learn with ``score_samples``, whose values are small for outliers, or clusterer of this
-        package, whose outlier score is the mass on the empty set. A `sklearn.frozen.FrozenEstimator` is considered
-        fitted, and all objects in `fit` are then calibration objects.
+        Detector of scikit-learn with ``score_samples``, whose values are small for outliers, or
+        clusterer of this package, whose outlier score is the mass on the empty set. A
+        `sklearn.frozen.FrozenEstimator` is considered fitted, and all objects in `fit` are then
+        calibration objects.
     false_alarm_rate : float in (0, 1), default=0.05
         Upper bound of the probability that `predict` reports an object of a known cluster as new.
     calibration_size : float in (0, 1), default=0.5
@@ -292,12 +323,13 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
 
     See Also
     --------
-    dempster.belief.benjamini_hochberg : Select new objects in a batch with a guaranteed false discovery rate.
+    dempster.belief.benjamini_hochberg : Select new objects in a batch with a guaranteed false
+    discovery rate.
 
     References
     ----------
-    S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia (2023). Testing for outliers with conformal p-values. Annals of
-    Statistics 51.
+    S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia (2023). Testing for outliers with conformal
+    p-values. Annals of Statistics 51.
 
     Examples
     --------
@@ -354,24 +386,35 @@ class ConformalNoveltyDetector(OutlierMixin, MetaEstimatorMixin, DocumentedEstim
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
         validate_data(self, X, skip_check_array=True)  # the detector checks the values
-        is_fitted, n = isinstance(self.detector, FrozenEstimator), _num_samples(X)
+        is_fitted = isinstance(self.detector, FrozenEstimator)
+        n = _num_samples(X)
         order = as_random_state(self.random_state).permutation(n)
-        n_calibration = n if is_fitted else round(self.calibration_size * n)
+        if is_fitted:
+            n_calibration = n
+        else:
+            n_calibration = round(self.calibration_size * n)
         needed = count_needed_objects(1 - self.false_alarm_rate)
         if n_calibration < needed:
             purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
             must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
             raise InvalidParameterError("X", must=must)
         train = np.sort(order[n_calibration:])
-        self.detector_ = self.detector if is_fitted else clone(self.detector).fit(_safe_indexing(X, train))
-        self.calibration_scores_ = self._compute_scores(_safe_indexing(X, np.sort(order[:n_calibration])))
+        if is_fitted:
+            self.detector_ = self.detector
+        else:
+            self.detector_ = clone(self.detector).fit(_safe_indexing(X, train))
+        self.calibration_scores_ = self._compute_scores(
+            _safe_indexing(X, np.sort(order[:n_calibration]))
+        )
 
     def _compute_scores(self, X: TableLike) -> np.ndarray:
         if hasattr(self.detector_, "score_samples"):
             return -np.asarray(self.detector_.score_samples(X), dtype=float)
         if hasattr(self.detector_, "predict_mass"):
             return np.asarray(self.detector_.predict_mass(X).empty, dtype=float)
-        raise InvalidParameterError("detector", "a detector with score_samples or predict_mass", type(self.detector_))
+        raise InvalidParameterError(
+            "detector", "a detector with score_samples or predict_mass", type(self.detector_)
+        )
 
     def p_values(self, X: TableLike) -> np.ndarray:
         """Compute the p-value of each object, the plausibility that it belongs to a cluster.

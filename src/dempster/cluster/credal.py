@@ -39,23 +39,32 @@ SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
 _MAX_ROWS = 1000  # rows on which the candidates are compared
 _TIE = 0.01  # difference of agreements below which compact clusters are preferred
-_TOLERANCE, _N_LANDMARKS = 1e-5, 400  # coarser than in the final fit
+# coarser than in the final fit
+_TOLERANCE = 1e-5
+_N_LANDMARKS = 400
 _N_SPLITS = 2  # random splits of the rows into halves
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_INIT = 2  # starts of each method
-_MIN_FINAL_INIT = 4  # starts of the mixtures that are fitted to all rows; half the number of clusters if this is larger
+# starts of the mixtures that are fitted to all rows; half the number of clusters if this is larger
+_MIN_FINAL_INIT = 4
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _MAX_DISCRETE = 10  # An attribute with at most this number of different values is discrete.
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
-# Connected clusters are accepted if the least prominent of them has this prominence per object of an average cluster,
-# if the next part of the density tree is less prominent by this factor, and if the disagreement of neighbors is smaller
-# than that of the other candidates by this factor.
-_MIN_PROMINENCE, _MIN_RATIO, _MAX_ERROR = 0.5, 1.35, 0.65
-# If the tree also selects the number: smallest ratio of prominences, smallest effective number of clusters relative to
-# their number, and largest score of the number that is otherwise selected. The score does not matter if the connected
-# clusters have this prominence and the others separate so many neighbors that they cut through dense regions.
-_MIN_OPEN_RATIO, _MIN_BALANCE, _MAX_SCORE = 2.0, 0.85, 1.33
-_CUT_PROMINENCE, _CUT_AGREEMENT = 1.0, 0.95
+# Connected clusters are accepted if the least prominent of them has this prominence per object of
+# an average cluster, if the next part of the density tree is less prominent by this factor, and if
+# the disagreement of neighbors is smaller than that of the other candidates by this factor.
+_MIN_PROMINENCE = 0.5
+_MIN_RATIO = 1.35
+_MAX_ERROR = 0.65
+# If the tree also selects the number: smallest ratio of prominences, smallest effective number of
+# clusters relative to their number, and largest score of the number that is otherwise selected. The
+# score does not matter if the connected clusters have this prominence and the others separate so
+# many neighbors that they cut through dense regions.
+_MIN_OPEN_RATIO = 2.0
+_MIN_BALANCE = 0.85
+_MAX_SCORE = 1.33
+_CUT_PROMINENCE = 1.0
+_CUT_AGREEMENT = 0.95
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
@@ -66,10 +75,17 @@ _MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller wei
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
     """Return the adjusted Rand index of two partitions, given as labels (scikit-learn's function is much slower)."""
     width = int(second.max()) + 1
-    table = np.bincount(first * width + second, minlength=(int(first.max()) + 1) * width).reshape(-1, width)
-    pairs, rows, columns = (float(n @ (n - 1.0)) for n in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
-    expected, largest = rows * columns / (len(first) * (len(first) - 1)), (rows + columns) / 2
-    return 1.0 if largest == expected else (pairs - expected) / (largest - expected)
+    table = np.bincount(first * width + second, minlength=(int(first.max()) + 1) * width).reshape(
+        -1, width
+    )
+    pairs, rows, columns = (
+        float(n @ (n - 1.0)) for n in (table.ravel(), table.sum(axis=1), table.sum(axis=0))
+    )
+    expected = rows * columns / (len(first) * (len(first) - 1))
+    largest = (rows + columns) / 2
+    if largest == expected:
+        return 1.0
+    return (pairs - expected) / (largest - expected)
 
 
 @dataclass(eq=False)
@@ -85,7 +101,8 @@ class Candidate:
     labels : (n,) int array
         Clusters of the sampled rows.
     refits : list of (n,) int arrays
-        Clusters of the same rows, predicted after fits to halves of the rows; two for each random split.
+        Clusters of the same rows, predicted after fits to halves of the rows; two for each random
+        split.
     neighbors : float
         Share of the nearest neighbors with the same label, corrected for chance.
     seconds : float
@@ -112,8 +129,12 @@ class Candidate:
     @property
     def reproducibility(self) -> float:
         """Mean agreement of the fits to two halves of the rows, at least zero."""
-        scores = [_rand_index(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)]
-        return max(float(np.mean(scores)), 0.0) if scores else np.nan
+        scores = [
+            _rand_index(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)
+        ]
+        if scores:
+            return max(float(np.mean(scores)), 0.0)
+        return np.nan
 
 
 @dataclass
@@ -130,7 +151,8 @@ class Comparison:
     advance : function
         Called with the name of each candidate after its fits, to show the progress.
     takes_mixtures : bool
-        Whether X contains numeric attributes without missing values, so that mixtures can be fitted.
+        Whether X contains numeric attributes without missing values, so that mixtures can be
+        fitted.
     """
 
     source: DissimilaritySource
@@ -139,7 +161,8 @@ class Comparison:
     advance: Advance
     takes_mixtures: bool
     candidates: list[Candidate] = field(default_factory=list)
-    rejected: list[Candidate] = field(default_factory=list)  # excluded from the mean of the plausibilities
+    # excluded from the mean of the plausibilities
+    rejected: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.seed = as_integer_seed(self.estimator.random_state)
@@ -150,7 +173,8 @@ class Comparison:
         apart = self.D + np.diag(np.full(len(self.D), np.inf))
         self.nearest = np.argpartition(apart, near - 1, axis=1)[:, :near]
         rng = np.random.default_rng(self.seed)
-        self.consensus: dict[int, float] = {}  # mean agreement of all partitions into each number of clusters
+        # mean agreement of all partitions into each number of clusters
+        self.consensus: dict[int, float] = {}
         self.scores: dict[int, float] = {}  # support of each number, plus half of the consensus
         self.halves: list[np.ndarray] = []
         for _ in range(_N_SPLITS):
@@ -171,7 +195,7 @@ class Comparison:
         variances, axes = eigsh(products, k=2, v0=np.arange(1.0, 1 + len(products)))
         return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
 
-    # ---- candidates -----------------------------------------------------------------------------------------------
+    # ---- candidates ------------------------------------------------------------------------------
 
     def make_estimator(self, shape: str, n_clusters: int, covariance: str = "own") -> Any:
         """Return the estimator for clusters of one shape."""
@@ -179,61 +203,95 @@ class Comparison:
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
             n_init = max(_MIN_FINAL_INIT, n_clusters // 2)
-            return EGMM(n_clusters, covariance=covariance, reg_covar=_REG_COVAR[covariance], n_init=n_init, **common)
-        return EVCLUS(n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common)
+            return EGMM(
+                n_clusters,
+                covariance=covariance,
+                reg_covar=_REG_COVAR[covariance],
+                n_init=n_init,
+                **common,
+            )
+        return EVCLUS(
+            n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common
+        )
 
     def fit(self, members: list[tuple[str, str, Any]]) -> list[Candidate]:
         """Fit candidates (shape, method and estimator) to the sampled rows and, unless connected, to their halves."""
         tasks = []
         for place, (shape, method, estimator) in enumerate(members):
             _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
-            is_found = shape == "connected" or not isinstance(getattr(estimator, "init", "medoids"), str)
+            is_found = shape == "connected" or not isinstance(
+                getattr(estimator, "init", "medoids"), str
+            )
             parts = [np.arange(len(self.D)), *(() if is_found else self.halves)]
             tasks += [(place, estimator, rows) for rows in parts]
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
         with one_blas_thread():  # The fits already run in threads.
-            for place, labels, seconds in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
+            for place, labels, seconds in run_fits_in_threads(
+                self._predict, tasks, n_threads(self.estimator.n_jobs)
+            ):
                 found[place].append((labels, seconds))
         candidates = []
         for (shape, method, estimator), results in zip(members, found, strict=True):
             labels, *refits = [labels for labels, _ in results]
             seconds = sum(seconds for _, seconds in results)
             neighbors = self.neighbor_agreement(labels)
-            candidates.append(Candidate(shape, method, estimator, labels, refits, neighbors, seconds))
+            candidates.append(
+                Candidate(shape, method, estimator, labels, refits, neighbors, seconds)
+            )
             self.advance(f"{method}, {estimator.n_clusters} clusters")
         self.candidates += candidates
         return candidates
 
-    def _predict(self, place: int, estimator: Any, rows: np.ndarray) -> tuple[int, np.ndarray, float]:
+    def _predict(
+        self, place: int, estimator: Any, rows: np.ndarray
+    ) -> tuple[int, np.ndarray, float]:
         """Return the clusters of all sampled rows after a fit to some of them, and the time in seconds."""
         began = time.perf_counter()
         trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
         if isinstance(trial, EGMM):
             trial.set_params(tol=_TOLERANCE)
         elif trial.shape == "compact" and len(rows) > _N_LANDMARKS:
-            trial.set_params(sampling="landmarks", n_landmarks=max(_N_LANDMARKS, 20 * trial.n_clusters))
-        weights = None if self.weights is None else self.weights[rows]
-        X = self.source.objects if self.is_euclidean else self.D[:, rows]
+            trial.set_params(
+                sampling="landmarks", n_landmarks=max(_N_LANDMARKS, 20 * trial.n_clusters)
+            )
+        if self.weights is None:
+            weights = None
+        else:
+            weights = self.weights[rows]
+        if self.is_euclidean:
+            X = self.source.objects
+        else:
+            X = self.D[:, rows]
         if not self.is_euclidean:
             trial.set_params(metric="precomputed", missing="refuse")
         trial.fit(X[rows], sample_weight=weights)
-        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
+        if len(rows) == len(X):
+            labels = trial.labels_
+        else:
+            labels = trial.predict(X)
         return place, labels, time.perf_counter() - began
 
     def neighbor_agreement(self, labels: np.ndarray) -> float:
         """Return the share of nearest neighbors with the same label, corrected for chance like Cohen's kappa."""
         same = float((labels[self.nearest] == labels[:, None]).mean())
         chance = float(np.square(np.bincount(labels) / len(labels)).sum())
-        return (same - chance) / (1 - chance) if chance < 1 else 0.0
+        if chance < 1:
+            return (same - chance) / (1 - chance)
+        return 0.0
 
     def compare_shapes(self, n_clusters: int) -> list[Candidate]:
         """Fit compact and elongated clusters, and compute the agreement of each partition with all others.
 
-        The agreement is the mean adjusted Rand index with the other candidates and with the partitions fitted to halves
-        of the rows. Their weights are the reproducibilities of the candidates.
+        The agreement is the mean adjusted Rand index with the other candidates and with the
+        partitions fitted to halves of the rows. Their weights are the reproducibilities of the
+        candidates.
         """
-        wanted, make = self.estimator.shape, self.make_estimator
-        members = [] if wanted == "elongated" else [("compact", "EVCLUS", make("compact", n_clusters))]
+        wanted = self.estimator.shape
+        make = self.make_estimator
+        if wanted == "elongated":
+            members = []
+        else:
+            members = [("compact", "EVCLUS", make("compact", n_clusters))]
         if wanted != "compact" and self.takes_mixtures:
             members += [
                 ("elongated", "EGMM", make("elongated", n_clusters)),
@@ -252,14 +310,24 @@ class Comparison:
         self.consensus[n_clusters] = float(table[np.triu_indices(len(parts), 1)].mean())
         return candidates
 
-    # ---- selection ------------------------------------------------------------------------------------------------
+    # ---- selection -------------------------------------------------------------------------------
 
     def select(self, n_clusters: int | None, number: NumberOfClusters | None) -> Candidate:
-        """Return the best candidate; ``number`` contains the support of the numbers if ``n_clusters`` is None."""
+        """Return the best candidate.
+
+        ``number`` contains the support of the numbers if ``n_clusters`` is None.
+        """
         if len(self.D) < _MIN_ROWS_PER_CLUSTER * (n_clusters or 2):
-            shape = "compact" if self.estimator.shape == "auto" else self.estimator.shape
-            estimator = self.make_estimator(shape, n_clusters or (1 if number is None else number.best))
-            return Candidate(shape, "not compared", estimator, np.zeros(len(self.D), dtype=int), [], np.nan, 0.0)
+            if self.estimator.shape == "auto":
+                shape = "compact"
+            else:
+                shape = self.estimator.shape
+            estimator = self.make_estimator(
+                shape, n_clusters or (1 if number is None else number.best)
+            )
+            return Candidate(
+                shape, "not compared", estimator, np.zeros(len(self.D), dtype=int), [], np.nan, 0.0
+            )
         if self.estimator.shape == "connected":
             return self._fit_connected(n_clusters or self._find_tree_number() or 2)
         if n_clusters is not None:
@@ -267,19 +335,24 @@ class Comparison:
         else:
             assert number is not None
             best = self._best_number(number)
-        return best if self.estimator.shape != "auto" else self._connected_or(best, is_open=n_clusters is None)
+        if self.estimator.shape != "auto":
+            return best
+        return self._connected_or(best, is_open=n_clusters is None)
 
     @staticmethod
     def _best_shape(members: list[Candidate]) -> Candidate:
         best = max(members, key=lambda one: one.agreement)
         # The first candidate, compact clusters, also detects outliers.
-        return members[0] if members[0].agreement >= best.agreement - _TIE else best
+        if members[0].agreement >= best.agreement - _TIE:
+            return members[0]
+        return best
 
     def _best_number(self, number: NumberOfClusters) -> Candidate:
         """Compare the best supported numbers by their support and by the mean agreement of the candidates."""
         best: dict[int, Candidate] = {}
         for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
-            k, support = int(number.n_clusters[place]), float(number.support[place])
+            k = int(number.n_clusters[place])
+            support = float(number.support[place])
             if support + _WEIGHT_OF_AGREEMENT <= max(self.scores.values(), default=0):
                 break  # Even full agreement would not suffice.
             best[k] = self._best_shape(self.compare_shapes(k))
@@ -288,7 +361,9 @@ class Comparison:
 
     def explain_number(self, best: Candidate) -> str:
         """Return a text with the selected number of clusters and the other plausible numbers."""
-        others = sorted(((score, k) for k, score in self.scores.items() if k != best.n_clusters), reverse=True)
+        others = sorted(
+            ((score, k) for k, score in self.scores.items() if k != best.n_clusters), reverse=True
+        )
         if best.n_clusters not in self.scores:
             return f"{best.n_clusters}; clearly separated in the density tree"
         own = self.scores[best.n_clusters]
@@ -296,21 +371,32 @@ class Comparison:
         if others:
             text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
         is_close = bool(others) and others[0][0] > own - _CLOSE
-        return f"{text}; {others[0][1]} clusters are about as plausible" if is_close else text
+        if is_close:
+            return f"{text}; {others[0][1]} clusters are about as plausible"
+        return text
 
     def pooled(self, best: Candidate) -> list[Candidate]:
         """Return the candidates whose masses are averaged, and set their weights.
 
-        The weight of a candidate is proportional to its agreement. The first candidate has compact clusters,
-        because its method detects outliers; its weight is zero if elongated clusters are requested.
+        The weight of a candidate is proportional to its agreement. The first candidate has compact
+        clusters, because its method detects outliers; its weight is zero if elongated clusters are
+        requested.
         """
         best.weight = 1.0
         if best.shape == "connected" or not self.candidates:
             return [best]
-        others = [one for one in self.candidates if one.n_clusters == best.n_clusters and one.shape != "connected"]
+        others = [
+            one
+            for one in self.candidates
+            if one.n_clusters == best.n_clusters and one.shape != "connected"
+        ]
         for one in others:
-            one.weight = 0.0 if one in self.rejected else float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
-        best.weight = best.weight or 1.0  # It agrees with no other partition if all others are rejected.
+            if one in self.rejected:
+                one.weight = 0.0
+            else:
+                one.weight = float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
+        # It agrees with no other partition if all others are rejected.
+        best.weight = best.weight or 1.0
         compact = [one for one in others if one.shape == "compact"]
         if not compact:
             estimator = self.make_estimator("compact", best.n_clusters)
@@ -319,7 +405,10 @@ class Comparison:
         pool = compact + [one for one in others if one.shape == "elongated" and one.weight >= least]
         total = sum(one.weight for one in pool)
         for one in others:
-            one.weight = one.weight / total if one in pool else 0.0
+            if one in pool:
+                one.weight = one.weight / total
+            else:
+                one.weight = 0.0
         return pool
 
     @cached_property
@@ -328,19 +417,26 @@ class Comparison:
 
     def _find_tree_number(self) -> int | None:
         """Return the number of clusters that the density tree separates most clearly, or None."""
-        best, largest = None, _MIN_RATIO
+        best = None
+        largest = _MIN_RATIO
         for k in range(2, min(26, len(self.D) // 10)):
             prominence, ratio = self.tree.support(k)
             if prominence >= _MIN_PROMINENCE and ratio >= largest:
-                best, largest = k, ratio
+                best = k
+                largest = ratio
         return best
 
     def _fit_connected(self, n_clusters: int) -> Candidate:
-        return self.fit([("connected", "EVCLUS, path distances", self.make_estimator("connected", n_clusters))])[0]
+        return self.fit(
+            [("connected", "EVCLUS, path distances", self.make_estimator("connected", n_clusters))]
+        )[0]
 
     def _connected_or(self, best: Candidate, *, is_open: bool) -> Candidate:
         """Return connected clusters if the data clearly have this shape, otherwise ``best``."""
-        k = self._find_tree_number() if is_open else best.n_clusters
+        if is_open:
+            k = self._find_tree_number()
+        else:
+            k = best.n_clusters
         if k is None or k < 2 or k > len(self.D) // 10:
             return best
         prominence, ratio = self.tree.support(k)
@@ -358,16 +454,25 @@ class Comparison:
         # A candidate with nearly the same clusters describes them by a simpler shape.
         alike = [one for one in others if _rand_index(one.labels, connected.labels) >= _SAME]
         if k != best.n_clusters and any(one.shape == "compact" for one in alike):
-            return best  # The number was selected among compact clusters, so these have less support.
+            # The number was selected among compact clusters, so these have less support.
+            return best
         rivals = [one for one in others if one not in alike]
-        if not rivals or 1 - connected.neighbors > _MAX_ERROR * (1 - max(one.neighbors for one in rivals)):
+        if not rivals or 1 - connected.neighbors > _MAX_ERROR * (
+            1 - max(one.neighbors for one in rivals)
+        ):
             return best
         is_full = len(np.unique(connected.labels)) == k
-        if self.takes_mixtures and is_full and not alike:  # The starts of EGMM may be too far from these clusters.
-            means = np.array([self.source.objects[connected.labels == j].mean(axis=0) for j in range(k)])
+        # The starts of EGMM may be too far from these clusters.
+        if self.takes_mixtures and is_full and not alike:
+            means = np.array(
+                [self.source.objects[connected.labels == j].mean(axis=0) for j in range(k)]
+            )
             estimator = self.make_estimator("elongated", k).set_params(init=means)
             one = self.fit([("elongated", "EGMM from connected clusters", estimator)])[0]
-            alike = [one] if _rand_index(one.labels, connected.labels) >= _SAME else []
+            if _rand_index(one.labels, connected.labels) >= _SAME:
+                alike = [one]
+            else:
+                alike = []
         if not alike:
             return connected
         self.rejected = rivals
@@ -383,12 +488,15 @@ def _is_continuous(rows: np.ndarray) -> bool:
 def _match_clusters(models: list[Any], selected: int, rows: np.ndarray, apply: Apply) -> np.ndarray:
     """Return, for each model, its clusters that correspond to the clusters of the selected model, shape (m, c).
 
-    The sum of the products of the plausibilities of corresponding clusters over the rows is as large as possible.
+    The sum of the products of the plausibilities of corresponding clusters over the rows is as
+    large as possible.
     """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
     contours = [one.masses(rows, apply).astype(float) @ one.family.membership for one in models]
-    return np.array([linear_sum_assignment(-contours[selected].T @ contour)[1] for contour in contours])
+    return np.array(
+        [linear_sum_assignment(-contours[selected].T @ contour)[1] for contour in contours]
+    )
 
 
 def _number_like(labels: np.ndarray, model: Any, rows: np.ndarray, apply: Apply) -> np.ndarray:
@@ -402,41 +510,47 @@ def _number_like(labels: np.ndarray, model: Any, rows: np.ndarray, apply: Apply)
 class CredalClustering(EvidentialClusterer):
     """Clustering that selects the shape and the number of clusters, and returns one credal partition.
 
-    Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by `EVCLUS`, *elongated*
-    clusters by `EGMM` with one covariance matrix per cluster or with a common covariance matrix, and *connected*
-    clusters of any shape, such as rings and crescents, by `EVCLUS` on path distances.
+    Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by
+    `EVCLUS`, *elongated* clusters by `EGMM` with one covariance matrix per cluster or with a common
+    covariance matrix, and *connected* clusters of any shape, such as rings and crescents, by
+    `EVCLUS` on path distances.
 
-    - *Compact or elongated*: every candidate is also fitted to both halves of two random splits of the sample. The
-      candidate that agrees most with the others and with the partitions from the halves is selected (adjusted Rand
-      index, weighted by the agreement between the halves); compact clusters in a tie.
-    - *Connected*: selected if the clusters are clearly separated in a tree of the densities, if far fewer nearest
-      neighbors have different labels than with the best other candidate, and if no other candidate finds nearly the
-      same clusters.
-    - *Number of clusters*: the numbers with the largest support (see `dempster.model_selection.number_of_clusters`) are
-      compared by their support plus half of the mean agreement of the candidates, so that more clusters than can be
-      found again in a part of the data are not selected.
+    - *Compact or elongated*: every candidate is also fitted to both halves of two random splits of
+      the sample. The candidate that agrees most with the others and with the partitions from the
+      halves is selected (adjusted Rand index, weighted by the agreement between the halves);
+      compact clusters in a tie.
+    - *Connected*: selected if the clusters are clearly separated in a tree of the densities, if far
+      fewer nearest neighbors have different labels than with the best other candidate, and if no
+      other candidate finds nearly the same clusters.
+    - *Number of clusters*: the numbers with the largest support (see
+      `dempster.model_selection.number_of_clusters`) are compared by their support plus half of the
+      mean agreement of the candidates, so that more clusters than can be found again in a part of
+      the data are not selected.
 
-    Compact and elongated candidates are then fitted to all objects. The relative plausibility of each cluster is the
-    weighted mean over the candidates, whose weights are proportional to their agreements with the others. An object
-    about which plausible candidates disagree therefore gets mass on a pair of clusters. Connected clusters, and the
-    clusters of a single candidate, are not averaged. Mixtures are not fitted if most attributes are discrete (at most
-    ten different values).
+    Compact and elongated candidates are then fitted to all objects. The relative plausibility of
+    each cluster is the weighted mean over the candidates, whose weights are proportional to their
+    agreements with the others. An object about which plausible candidates disagree therefore gets
+    mass on a pair of clusters. Connected clusters, and the clusters of a single candidate, are not
+    averaged. Mixtures are not fitted if most attributes are discrete (at most ten different
+    values).
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
         "auto": selected together with the shape.
     metric : str or callable, default="euclidean"
-        As in `EVCLUS`. With another metric than the Euclidean distance, clusters are compact or connected.
+        As in `EVCLUS`. With another metric than the Euclidean distance, clusters are compact or
+        connected.
     shape : {"auto", "compact", "elongated", "connected"}, default="auto"
         Shape of the clusters. "elongated" needs numeric attributes without missing values.
     missing : {"refuse", "partial"}, default="refuse"
-        "partial": objects with missing values are compared by the attributes that are present. Clusters are then
-        compact or connected.
+        "partial": objects with missing values are compared by the attributes that are present.
+        Clusters are then compact or connected.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -449,15 +563,16 @@ class CredalClustering(EvidentialClusterer):
     selected_ : str
         Shape of the selected clusters.
     candidates_ : pandas.DataFrame
-        One row for each candidate: shape, method, number of clusters, reproducibility (agreement between the halves),
-        agreement (with the other partitions), neighbors (share of nearest neighbors with the same label, corrected for
-        chance), adjusted Rand index with the selected candidate, weight in the mean of the plausibilities, whether it
-        is selected, and time in seconds.
+        One row for each candidate: shape, method, number of clusters, reproducibility (agreement
+        between the halves), agreement (with the other partitions), neighbors (share of nearest
+        neighbors with the same label, corrected for chance), adjusted Rand index with the selected
+        candidate, weight in the mean of the plausibilities, whether it is selected, and time in
+        seconds.
     candidate_labels_ : ndarray of shape (n_candidates, n_rows)
         Clusters of the sampled rows, if candidates were compared.
     candidate_points_ : ndarray of shape (n_rows, 2)
-        Positions of the sampled rows in the plane: two attributes, two principal components or, for other
-        dissimilarities than the Euclidean distance, two coordinates by classical scaling.
+        Positions of the sampled rows in the plane: two attributes, two principal components or, for
+        other dissimilarities than the Euclidean distance, two coordinates by classical scaling.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
     focal_sets_ : FocalSets
@@ -477,9 +592,9 @@ class CredalClustering(EvidentialClusterer):
 
     References
     ----------
-    A. Ben-Hur, A. Elisseeff and I. Guyon (2002). A stability based method for discovering structure in clustered data.
-    Pacific Symposium on Biocomputing 7. R. Campello, D. Moulavi and J. Sander (2013). Density-based clustering based on
-    hierarchical density estimates. PAKDD.
+    A. Ben-Hur, A. Elisseeff and I. Guyon (2002). A stability based method for discovering structure
+    in clustered data. Pacific Symposium on Biocomputing 7. R. Campello, D. Moulavi and J. Sander
+    (2013). Density-based clustering based on hierarchical density estimates. PAKDD.
 
     Examples
     --------
@@ -490,7 +605,8 @@ class CredalClustering(EvidentialClusterer):
     >>> model.selected_, model.n_clusters_
     ('connected', 2)
     >>> print(model.reason())
-    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters (0.97).
+    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters
+    (0.97).
     """
 
     _rules = {
@@ -542,15 +658,21 @@ class CredalClustering(EvidentialClusterer):
 
     def _compare_and_fit(self, X: TableLike, sample_weight: ArrayLike) -> None:
         self._check_parameters()
-        with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, {}, apply) as sample:
+        with (
+            block_map(self.n_jobs) as apply,
+            self._open_sample(X, sample_weight, {}, apply) as sample,
+        ):
             comparison, best = self._compare(sample, apply)
             pool = comparison.pooled(best)
             members = [one.estimator.fit(X, sample_weight=sample_weight) for one in pool]
-            chosen, models = pool.index(best), [one._model for one in members]
+            chosen = pool.index(best)
+            models = [one._model for one in members]
             self._model = models[0]
             if len(models) > 1:
                 orders = _match_clusters(models, chosen, comparison.source.objects, apply)
-                self._model = PooledModel.from_models(models, np.array([one.weight for one in pool]), orders, chosen)
+                self._model = PooledModel.from_models(
+                    models, np.array([one.weight for one in pool]), orders, chosen
+                )
             self.selected_ = best.shape
             self._candidates: list[dict[str, Any]] = [
                 {
@@ -569,20 +691,30 @@ class CredalClustering(EvidentialClusterer):
             ]
             if comparison.candidates:
                 if isinstance(comparison.source, AttributeSource):
-                    best.labels = _number_like(best.labels, self._model, comparison.source.objects, apply)
+                    best.labels = _number_like(
+                        best.labels, self._model, comparison.source.objects, apply
+                    )
                 self.candidate_labels_ = np.array([one.labels for one in comparison.candidates])
                 self.candidate_points_ = comparison.coordinates()
             for name in ("objective_", "history_", "n_iter_", "converged_"):
                 setattr(self, name, getattr(members[chosen], name))
-            self.focal_sets_, self.n_clusters_ = self._model.family, self._model.family.n_clusters
-            choices = {"n_clusters": comparison.explain_number(best)} if "number_" in vars(self) else {}
+            self.focal_sets_ = self._model.family
+            self.n_clusters_ = self._model.family.n_clusters
+            if "number_" in vars(self):
+                choices = {"n_clusters": comparison.explain_number(best)}
+            else:
+                choices = {}
             metadata = self._make_metadata(choices | {"shape": self.reason()})
             if sample.blocks is not None:
                 self.credal_partition_ = self._make_lazy_partition(sample.blocks.source, metadata)
-                self.labels_, self.sample_indices_ = self.credal_partition_.labels, sample.blocks.indices
+                self.labels_ = self.credal_partition_.labels
+                self.sample_indices_ = sample.blocks.indices
                 return
             parts = [one.credal_partition_.masses for one in members]
-            masses = self._model.pool(parts) if isinstance(self._model, PooledModel) else parts[0]
+            if isinstance(self._model, PooledModel):
+                masses = self._model.pool(parts)
+            else:
+                masses = parts[0]
             self.credal_partition_ = CredalPartition.unchecked(
                 masses, self.focal_sets_, sample.index, metadata=metadata
             )
@@ -594,7 +726,9 @@ class CredalClustering(EvidentialClusterer):
         source = sample.values
         takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
         if self.shape == "elongated" and not takes_mixtures:
-            raise InvalidParameterError("shape", "'compact' or 'connected' for these data", self.shape)
+            raise InvalidParameterError(
+                "shape", "'compact' or 'connected' for these data", self.shape
+            )
         n_clusters = self._requested_clusters()
         if n_clusters is None:
             self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
@@ -603,8 +737,12 @@ class CredalClustering(EvidentialClusterer):
         if isinstance(rows, AttributeSource):  # Repeated rows and weights give the same result.
             distinct, places = np.unique(rows.objects, axis=0, return_inverse=True)
             weights = np.bincount(places, weights)
-            rows, weights = AttributeSource(distinct[weights > 0], rows.metric), weights[weights > 0]
-        unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
+            rows = AttributeSource(distinct[weights > 0], rows.metric)
+            weights = weights[weights > 0]
+        if np.ptp(weights) == 0:
+            unequal = None
+        else:
+            unequal = weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
             takes_mixtures = _is_continuous(rows.objects)
         with self._open_progress(None, " candidates") as advance:
@@ -637,20 +775,27 @@ class CredalClustering(EvidentialClusterer):
         str
         """
         check_is_fitted(self, "selected_")
-        table, clusters = self._candidates, f"{self.selected_.capitalize()} clusters"
+        table = self._candidates
+        clusters = f"{self.selected_.capitalize()} clusters"
         if not table:
             return f"{clusters}: there are too few objects for a comparison."
         selected = next(one for one in table if one["selected"])
         others = [
-            one for one in table if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
+            one
+            for one in table
+            if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
         ]
         rivals = [one for one in others if one["shape"] != "connected"]
         if not others:
             return f"{clusters}: no other shape was compared."
         if not rivals or np.isnan(selected["agreement"]):
             rival = max(rivals or others, key=lambda one: one["neighbors"])
-            own, other = f"{selected['neighbors']:.2f}", f"{rival['neighbors']:.2f}"
-            often = f"as often ({own}) as" if own == other else f"more often ({own}) than"
+            own = f"{selected['neighbors']:.2f}"
+            other = f"{rival['neighbors']:.2f}"
+            if own == other:
+                often = f"as often ({own}) as"
+            else:
+                often = f"more often ({own}) than"
             return f"{clusters}: neighbors have the same label {often} with {rival['shape']} clusters ({other})."
         rival = max(rivals, key=lambda one: one["agreement"])
         return (

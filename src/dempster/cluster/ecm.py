@@ -62,7 +62,8 @@ class PrototypeModel:
     step: MassStep
     centers: np.ndarray  # (c, p), prototypes of the clusters
     metrics: np.ndarray | None = None  # (c, p, p), matrices of determinant 1 (adaptive metric)
-    within: np.ndarray | None = None  # (p,), variances within clusters; None if missing values raise an error
+    # (p,), variances within clusters; None if missing values raise an error
+    within: np.ndarray | None = None
 
     @property
     def family(self) -> FocalSets:
@@ -75,7 +76,9 @@ class PrototypeModel:
         barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
         metrics = None
         if self.metrics is not None:
-            metrics = np.ascontiguousarray(np.einsum("jk,kde->dej", mean, self.metrics), dtype=dtype)
+            metrics = np.ascontiguousarray(
+                np.einsum("jk,kde->dej", mean, self.metrics), dtype=dtype
+            )
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
     def masses(self, X: Array, apply: Apply) -> Array:
@@ -85,9 +88,13 @@ class PrototypeModel:
         if self.within is not None and has_missing(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        # The eigenvalues of a metric may differ by a factor of 10^6, so single precision is too inaccurate.
+        # The eigenvalues of a metric may differ by a factor of 10^6, so single precision is too
+        # inaccurate.
         in_double = self.metrics is not None and X.dtype == np.float32
-        arguments = (*self.kernel_arguments(np.dtype(float) if in_double else X.dtype), *self.step.columns())
+        arguments = (
+            *self.kernel_arguments(np.dtype(float) if in_double else X.dtype),
+            *self.step.columns(),
+        )
 
         def write(start: int, stop: int) -> None:
             if not in_double:
@@ -101,7 +108,10 @@ class PrototypeModel:
         return out
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of rows, some of which have missing values; incomplete rows do not affect complete rows."""
+        """Return the masses of rows, some of which have missing values.
+
+        Incomplete rows do not affect complete rows.
+        """
         is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not is_incomplete.all():
@@ -135,34 +145,60 @@ class PrototypeModel:
         return squared_distances_to_points(X, self.step.averages @ self.centers)
 
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
-        """Return the objective and the sums that `update` needs; a tensor is processed on its device."""
+        """Return the objective and the sums that `update` needs.
+
+        A tensor is processed on its device.
+        """
         if is_tensor(X):
-            return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
+            return Statistics(
+                *_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights)
+            )
         assert weights is not None
         is_incomplete = self.within is not None and has_missing(X)
         in_double = self.metrics is not None and X.dtype == np.float32
         arguments = self.kernel_arguments(np.dtype(float) if in_double else X.dtype)
         barycentres, metrics, *_ = arguments
-        (p, g), second_shape = barycentres.shape, (0, 0) if metrics is None else barycentres.shape[:1] * 2
+        if metrics is None:
+            second_shape = (0, 0)
+        else:
+            second_shape = barycentres.shape[:1] * 2
+        (p, g) = barycentres.shape
 
         def sums(start: int, stop: int) -> Statistics:
-            rows, w = X[start:stop], weights[start:stop] if len(weights) else None
+            rows = X[start:stop]
+            if len(weights):
+                w = weights[start:stop]
+            else:
+                w = None
             if is_incomplete:
                 return self._partial_statistics(rows, w)
-            total, first, second = np.empty(g), np.empty((p, g)), np.empty((*second_shape, g))
+            total = np.empty(g)
+            first = np.empty((p, g))
+            second = np.empty((*second_shape, g))
             objective = _prototype_sums(
-                rows.astype(float) if in_double else rows, w, *arguments,
-                total, first, None if metrics is None else second,
-            )  # fmt: skip
+                rows.astype(float) if in_double else rows,
+                w,
+                *arguments,
+                total,
+                first,
+                None if metrics is None else second,
+            )
             return Statistics(objective, total, first, second)
 
         return reduce(add, apply(sums, row_blocks(len(X))))
 
     def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
-        """Return the objective and the sums over rows with missing values; the shape of ``total`` is (p, g)."""
+        """Return the objective and the sums over rows with missing values.
+
+        The shape of ``total`` is (p, g).
+        """
         costs = self._partial_costs(rows)
-        masses, empty = np.empty_like(costs), np.empty(len(costs))
-        w = np.empty(0) if weights is None else weights
+        masses = np.empty_like(costs)
+        empty = np.empty(len(costs))
+        if weights is None:
+            w = np.empty(0)
+        else:
+            w = weights
         factor, size, delta2, beta, zero = self.step.kernel_arguments()
         objective = masses_from_costs(costs, w, factor, size, delta2, beta, zero, masses, empty)
         masses **= self.step.beta
@@ -172,15 +208,22 @@ class PrototypeModel:
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
         """Return the masses of the rows of X, shape (n, f), computed by torch on a device."""
-        return _device.prototype_masses(self.kernel_arguments(np.dtype(float)), self.step, X, device)
+        return _device.prototype_masses(
+            self.kernel_arguments(np.dtype(float)), self.step, X, device
+        )
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """Return a model with the prototypes, and then the metrics, that minimize the objective for given masses."""
         model = self
         if move_centers:
-            best = self._best_centers if statistics.total.ndim == 1 else self._partial_centers
+            if statistics.total.ndim == 1:
+                best = self._best_centers
+            else:
+                best = self._partial_centers
             model = replace(self, centers=best(statistics))
-        return model if self.metrics is None else replace(model, metrics=model._best_metrics(statistics))
+        if self.metrics is None:
+            return model
+        return replace(model, metrics=model._best_metrics(statistics))
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Return the prototypes that minimize the Euclidean objective for given masses on any family of sets."""
@@ -188,17 +231,22 @@ class PrototypeModel:
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
             return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))
-        return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
+        return self._best_centers(
+            Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0))
+        )
 
     def _partial_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the best prototypes, computed for each attribute from its observed values."""
-        columns = [self._best_centers(statistics.select_attribute(d)) for d in range(len(statistics.total))]
+        columns = [
+            self._best_centers(statistics.select_attribute(d)) for d in range(len(statistics.total))
+        ]
         is_observed = statistics.total @ self.step.sets > 0
         return np.where(is_observed.T, np.hstack(columns), self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the prototypes V that solve the linear system H V = R (Masson and Denoeux, 2008, eq. 22)."""
-        sets, alpha = self.step.sets, self.step.alpha
+        sets = self.step.sets
+        alpha = self.step.alpha
         size = sets.sum(axis=1)
         weight = size ** (alpha - 2) * statistics.total
         if self.metrics is None:
@@ -206,8 +254,12 @@ class PrototypeModel:
             return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ statistics.first.T)
         c, p = self.centers.shape
         mean = np.einsum("jk,kde->jde", sets / size[:, None], self.metrics)
-        H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True).reshape(c * p, c * p)
-        R = np.einsum("jk,j,jde,ej->kd", sets, size ** (alpha - 1), mean, statistics.first, optimize=True)
+        H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True).reshape(
+            c * p, c * p
+        )
+        R = np.einsum(
+            "jk,j,jde,ej->kd", sets, size ** (alpha - 1), mean, statistics.first, optimize=True
+        )
         return solve_normal_equations(H, R.reshape(c * p, 1)).reshape(c, p)
 
     def _best_metrics(self, statistics: Statistics) -> np.ndarray:
@@ -228,34 +280,39 @@ class PrototypeModel:
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster, by attribute: minus the squared distance from row to prototype."""
         gap = X[0] - self.centers
-        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        if self.metrics is None:
+            metrics = np.eye(gap.shape[1])[None]
+        else:
+            metrics = self.metrics
         return ClusterEvidence.from_attributes(
             "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
         )
 
 
-# Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive metric. With
-# 1e-6, a prototype can fit a few objects in a thin layer, and the metric then ignores all other directions. On halves
-# of the public data sets of at most 1,000 objects, the mean adjusted Rand index of ECM and CECM was 0.571 and 0.369
-# with 1e-6, 0.586 and 0.364 with 1e-3, 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with
-# 0.1.
+# Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive
+# metric. With 1e-6, a prototype can fit a few objects in a thin layer, and the metric then ignores
+# all other directions. On halves of the public data sets of at most 1,000 objects, the mean
+# adjusted Rand index of ECM and CECM was 0.571 and 0.369 with 1e-6, 0.586 and 0.364 with 1e-3,
+# 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with 0.1.
 _MIN_VARIANCE = 0.03
 
 
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
     """Return, for each scatter matrix Sigma_k, the metric S_k of determinant one that minimizes tr(S_k Sigma_k).
 
-    ``size`` contains the traces of the second moments about the origin. A direction with little variance would get
-    almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE` times their mean. The ``old`` metric
-    is kept if it gives a smaller trace, so that the objective never increases, and if Sigma_k contains only rounding
-    errors.
+    ``size`` contains the traces of the second moments about the origin. A direction with little
+    variance would get almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE`
+    times their mean. The ``old`` metric is kept if it gives a smaller trace, so that the objective
+    never increases, and if Sigma_k contains only rounding errors.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)
     has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
     # Dividing by a power of two makes the result independent of the units of X up to the last bit.
     unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
-    values, vectors = np.linalg.eigh(np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1])))
+    values, vectors = np.linalg.eigh(
+        np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1]))
+    )
     floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
     values = np.maximum(values, floor)
@@ -267,12 +324,17 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over objects x with masses m on the g nonempty sets. Sums over several blocks of data can be added."""
+    """Sums over objects x with masses m on the g nonempty sets.
+
+    Sums over several blocks of data can be added.
+    """
 
     objective: float  # sum of the weighted costs of the objects
-    total: np.ndarray  # (g,), sums of m^beta; (p, g) with missing values, by attribute over the objects that have it
+    # (g,), sums of m^beta; (p, g) with missing values, by attribute over the objects that have it
+    total: np.ndarray
     first: np.ndarray  # (p, g), sums of m^beta x
-    second: np.ndarray  # (p, p, g), lower triangles of the sums of m^beta x x'; empty if the metric is fixed
+    # (p, p, g), lower triangles of the sums of m^beta x x'; empty if the metric is fixed
+    second: np.ndarray
 
     def select_attribute(self, d: int) -> Statistics:
         """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
@@ -287,10 +349,14 @@ class Statistics:
         )
 
     def scaled(self, factor: float) -> Statistics:
-        return Statistics(factor * self.objective, factor * self.total, factor * self.first, factor * self.second)
+        return Statistics(
+            factor * self.objective, factor * self.total, factor * self.first, factor * self.second
+        )
 
 
-def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, apply: Apply) -> Statistics:
+def sum_statistics(
+    rows: Array, weights: Array | None, model: PrototypeModel, apply: Apply
+) -> Statistics:
     """Return the objective and the sums over a block of rows."""
     return model.statistics(rows, weights, apply)
 
@@ -299,8 +365,9 @@ def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, ap
 class OnlinePrototypes:
     """Prototypes, and the sums over the objects that they were fitted to.
 
-    The masses of a block are computed once, with the prototypes fitted to the earlier blocks. The new prototypes
-    minimize the objective for the masses of all blocks so far (see incremental EM; Neal and Hinton, 1998).
+    The masses of a block are computed once, with the prototypes fitted to the earlier blocks. The
+    new prototypes minimize the objective for the masses of all blocks so far (see incremental EM;
+    Neal and Hinton, 1998).
     """
 
     model: PrototypeModel  # current prototypes, relative to ``origin``
@@ -315,9 +382,17 @@ class OnlinePrototypes:
         assert self.sums is not None
         return self.sums.objective
 
-    def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """Return the prototypes after one more block; the sums over earlier blocks are multiplied by ``kept``."""
-        data = X if self.origin is None else X - to_device_of(self.origin, X)
+    def add_block(
+        self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
+    ) -> Self:
+        """Return the prototypes after one more block.
+
+        The sums over earlier blocks are multiplied by ``kept``.
+        """
+        if self.origin is None:
+            data = X
+        else:
+            data = X - to_device_of(self.origin, X)
         sums = self.model.statistics(data, to_device_of(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
@@ -327,21 +402,28 @@ class OnlinePrototypes:
         """Return the model for new objects, in the coordinates of X."""
         model = self.model
         if self.neighbors:
-            step = replace(model.step, family=FocalSets.neighbors(model.centers), delta2=self.delta**2)
+            step = replace(
+                model.step, family=FocalSets.neighbors(model.centers), delta2=self.delta**2
+            )
             model = replace(model, step=step)
-        return model if self.origin is None else replace(model, centers=model.centers + self.origin)
+        if self.origin is None:
+            return model
+        return replace(model, centers=model.centers + self.origin)
 
 
-ZERO = 1e-12  # largest cost, in mean squared deviations of the data, at which an object coincides with a prototype
+# largest cost, in mean squared deviations of the data, at which an object coincides with a
+# prototype
+ZERO = 1e-12
 _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Algorithm of evidential c-means, and base class of its variants.
 
-    A variant overrides `_model`, `_outlier_distance`, `_step` or `_validate_centers`. ``init`` is the name of an
-    initialization, prototypes or a partition. The estimator has the parameters ``delta``, ``n_init``, ``max_iter``,
-    ``tol`` and ``random_state``, and optionally ``metric`` and ``device``.
+    A variant overrides `_model`, `_outlier_distance`, `_step` or `_validate_centers`. ``init`` is
+    the name of an initialization, prototypes or a partition. The estimator has the parameters
+    ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``, and optionally ``metric`` and
+    ``device``.
     """
 
     n_added = 0  # number of coordinates that a variant appends to the attributes
@@ -356,53 +438,83 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         beta: float,
         init: str | ArrayLike | CredalPartition,
     ):
-        self.estimator, self.n_clusters, self.apply = estimator, request.n_clusters, request.apply
-        self.alpha, self.beta, self.init, self.has_user_start = alpha, beta, init, not isinstance(init, str)
+        self.estimator = estimator
+        self.n_clusters = request.n_clusters
+        self.apply = request.apply
+        self.alpha = alpha
+        self.beta = beta
+        self.init = init
+        self.has_user_start = not isinstance(init, str)
         self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
         self.rng = as_random_state(estimator.random_state)
         self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
-        self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
+        self.values = self.rows.values
+        self.weights = self.rows.weights
+        self.within = sample.within
         # The adaptive metric needs second moments, which are inaccurate far from the mean.
         origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
         if origin is not None and self.is_adaptive and self.n_added:
             origin = np.append(origin[: -self.n_added], np.zeros(self.n_added))
-        self.origin = None if origin is None else origin.astype(precision_of(self.values))
-        self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
+        if origin is None:
+            self.origin = None
+        else:
+            self.origin = origin.astype(precision_of(self.values))
+        if self.origin is None:
+            self.shifted = self.rows
+        else:
+            self.shifted = self.rows.shift(self.origin)
         self.data = self.shifted.values
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        self.points = impute_missing(self.sample)  # The initial prototypes are drawn from complete rows.
+        # The initial prototypes are drawn from complete rows.
+        self.points = impute_missing(self.sample)
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
-        self._delta = None if estimator.delta == "auto" else float(estimator.delta)
+        if estimator.delta == "auto":
+            self._delta = None
+        else:
+            self._delta = float(estimator.delta)
         if getattr(estimator, "focal_sets", None) == "auto":
-            costs, dimension = methodcaller("squared_distances", self.sample), self.data.shape[1] - self.n_added
+            costs = methodcaller("squared_distances", self.sample)
+            dimension = self.data.shape[1] - self.n_added
             self.select_likely = partial(
                 most_likely_runs, costs=costs, weights=self.sample_weights, dimension=dimension
             )
 
     @property
     def delta(self) -> float:
-        """Distance from objects to the empty set; if "auto", estimated from the data or in `add_neighbor_pairs`."""
+        """Distance from objects to the empty set.
+
+        If "auto", estimated from the data or in `add_neighbor_pairs`.
+        """
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
 
-    # ---- overridden by variants -----------------------------------------------------------------------------------
+    # ---- overridden by variants ------------------------------------------------------------------
 
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.data.shape[1])] * self.n_clusters)
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
-        return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> PrototypeModel:
+        return PrototypeModel(
+            self._mass_step(family), np.asarray(centers, float), metrics, self.within
+        )
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
+        if family.empty_index is None:
+            delta2 = np.inf
+        else:
+            delta2 = self.delta**2
         return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
         """Return the value of delta="auto" before the fit, estimated from the best of several k-means runs."""
-        squares, which = k_means_distances(self.points, self.sample_weights, self.n_clusters, self.rng)
+        squares, which = k_means_distances(
+            self.points, self.sample_weights, self.n_clusters, self.rng
+        )
         return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
@@ -416,7 +528,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
         return _starts.validate_centers(init, (self.n_clusters, self.data.shape[1]))
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         if self.has_user_start:
@@ -428,26 +540,36 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             blank = self._model(family, np.zeros((self.n_clusters, self.data.shape[1])))
-            centers = blank.fit_centers(to_host(self.init.masses), self.init.focal_sets, to_host(self.data))
+            centers = blank.fit_centers(
+                to_host(self.init.masses), self.init.focal_sets, to_host(self.data)
+            )
         else:
             centers = self._validate_centers(self.init)
-            centers = centers if self.origin is None else centers - self.origin
+            if self.origin is not None:
+                centers = centers - self.origin
         return self._model(family, centers)
 
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        weights = self.sample_weights if family.empty_index is not None else self._start_weights
-        return self._model(family, _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng))
+        if family.empty_index is not None:
+            weights = self.sample_weights
+        else:
+            weights = self._start_weights
+        return self._model(
+            family, _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng)
+        )
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
         """Weights for drawing initial prototypes, zero for isolated rows, on which a prototype would not move."""
         weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
         enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters
-        return weights if enough else self.sample_weights
+        if enough:
+            return weights
+        return self.sample_weights
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
@@ -468,13 +590,15 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return Run(replace(run.model, step=step), run.history, run.converged)
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
-        step, max_iter, tol = partial(self._step, on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
+        step = partial(self._step, on_sample=on_sample)
+        max_iter = self.estimator.max_iter
+        tol = self.estimator.tol
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=self._identity_metrics())
         return descend(step, start, max_iter=max_iter, tol=tol)
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
@@ -503,59 +627,71 @@ class ECM(OnlineClusterer):
 
         \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta d(x_i, v_A)^2 + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
-    where v_A is the mean of the prototypes of the clusters in A. The masses and the prototypes are updated in turn, and
-    the objective never increases. An object near one prototype gets mass on that cluster, an object halfway between two
-    prototypes on the pair, and an object farther than ``delta`` from all prototypes on the empty set. The cost of an
-    iteration is linear in the number of objects.
+    where v_A is the mean of the prototypes of the clusters in A. The masses and the prototypes are
+    updated in turn, and the objective never increases. An object near one prototype gets mass on
+    that cluster, an object halfway between two prototypes on the pair, and an object farther than
+    ``delta`` from all prototypes on the empty set. The cost of an iteration is linear in the number
+    of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see
+        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and
+        the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set
+        and the pairs of neighboring clusters (with no third cluster between them) without moving
+        the prototypes. "simple", "pairs" and "full" fit the whole family. "selected" fits single
+        clusters, then adds the pairs of mutually nearest clusters and continues.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
+        clusters.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five
+        attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
-        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
+        Distance from objects to the empty set, in units of the data; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
-        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
-        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
-        adaptive metric. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by
+        the attributes that they have and adds, for each missing attribute, its variance within
+        clusters to the costs of all clusters, so incomplete objects get less certain masses. A row
+        that contains only NaN raises an error, and so does the adaptive metric. ``docs/missing.md``
+        explains when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array contains the prototypes,
-        shape (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
+        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
+        whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
-        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
-        large cluster is divided. With more than 20,000 objects the starts are compared on a sample of that size, and
-        the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With
+        ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
+        by their classification likelihood, which is smaller if a large cluster is divided. With
+        more than 20,000 objects the starts are compared on a sample of that size, and the best one
+        is continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     checkpoint : path, optional
-        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit resumes from the file
-        and gives the same result. A file written for other data or parameters raises an error.
+        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit
+        resumes from the file and gives the same result. A file written for other data or parameters
+        raises an error.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). If X is
-        a tensor, the device of X is used instead. Starts are compared on the CPU.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no
+        missing values). If X is a tensor, the device of X is used instead. Starts are compared on
+        the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -586,9 +722,10 @@ class ECM(OnlineClusterer):
 
     References
     ----------
-    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm. Pattern
-    Recognition 41. Adaptive metric: V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained
-    evidential C-means algorithm. Computational Statistics & Data Analysis 56.
+    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm.
+    Pattern Recognition 41. Adaptive metric: V. Antoine, B. Quost, M.-H. Masson and T. Denoeux
+    (2012). CECM: constrained evidential C-means algorithm. Computational Statistics & Data Analysis
+    56.
 
     Examples
     --------
@@ -609,7 +746,10 @@ class ECM(OnlineClusterer):
         "alpha": rule.real(0),
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition)
+        | rule.array,
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
@@ -636,7 +776,9 @@ class ECM(OnlineClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.alpha = alpha
         self.beta = beta
@@ -648,14 +790,23 @@ class ECM(OnlineClusterer):
         self.device = device
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
-        beta = default_beta(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
-        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        if self.beta == "auto":
+            beta = default_beta(sample.values.shape[1])
+        else:
+            beta = float(self.beta)
+        init = centers_from_peaks(
+            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        )
         return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
 
-    def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
+    ) -> dict[str, Any]:
         attributes = {
             "cluster_centers_": model.centers.astype(precision_of(self.credal_partition_.masses)),
             "delta_": method.delta,
             "beta_": model.step.beta,
         }
-        return attributes if model.metrics is None else {**attributes, "metric_matrices_": model.metrics}
+        if model.metrics is None:
+            return attributes
+        return {**attributes, "metric_matrices_": model.metrics}

@@ -51,7 +51,9 @@ class SingleMedoidModel(MedoidModel):
         return costs_of_sets(near[:, :c], near[:, c:], self.family, self.gamma)
 
 
-def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: FocalSets, gamma: float) -> np.ndarray:
+def costs_of_sets(
+    to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: FocalSets, gamma: float
+) -> np.ndarray:
     """Return the costs of the nonempty sets, shape (n, g), given the dissimilarities to medoids (Zhou et al., 2016)."""
     sets = family.membership[family.cardinality > 0].astype(float)
     size = sets.sum(axis=1)
@@ -89,10 +91,17 @@ class SingleMedoidMethod(IndexMedoidMethod):
     """Algorithm of evidential c-medoids with one medoid for each cluster."""
 
     def fitted_model(self, state: Medoids) -> SingleMedoidModel:
-        objects, params = self.whole, self.params
-        set_medoids = self._set_medoids(objects, state.step.family, objects.columns(state.positions))
-        references = References.from_source(objects.source, np.concatenate([state.positions, set_medoids]))
-        return SingleMedoidModel(state.step, references, params.power, params.gamma, gaps=state.gaps)
+        objects = self.whole
+        params = self.params
+        set_medoids = self._set_medoids(
+            objects, state.step.family, objects.columns(state.positions)
+        )
+        references = References.from_source(
+            objects.source, np.concatenate([state.positions, set_medoids])
+        )
+        return SingleMedoidModel(
+            state.step, references, params.power, params.gamma, gaps=state.gaps
+        )
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
         return descend_until_cycle(partial(self._step, objects), start, self.params.max_iter)
@@ -104,18 +113,24 @@ class SingleMedoidMethod(IndexMedoidMethod):
         to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
         costs = costs_of_sets(to_medoids, to_set_medoids, family, self.params.gamma)
         objective, masses = state.step.masses(costs, objects.weights, self.apply)
-        medoids = self.central_objects(objects, masses[:, family.singleton_index] ** self.params.beta)
+        medoids = self.central_objects(
+            objects, masses[:, family.singleton_index] ** self.params.beta
+        )
         return objective, replace(state, positions=medoids)
 
-    def _set_medoids(self, objects: ComparedObjects, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
+    def _set_medoids(
+        self, objects: ComparedObjects, family: FocalSets, to_medoids: np.ndarray
+    ) -> np.ndarray:
         """Return the medoid of each set of several clusters (Zhou et al., 2016).
 
-        Ties are frequent, because both medoids of a pair are equally good. In case of a tie, the object nearest to the
-        first cluster is selected, so that the result does not depend on the order of the rows.
+        Ties are frequent, because both medoids of a pair are equally good. In case of a tie, the
+        object nearest to the first cluster is selected, so that the result does not depend on the
+        order of the rows.
         """
         sets = family.membership[family.cardinality > 1]
         medoids = np.empty(len(sets), dtype=np.intp)
-        eta = self.params.eta * self.unit  # The mean dissimilarity `unit` makes the units of both terms equal.
+        # The mean dissimilarity `unit` makes the units of both terms equal.
+        eta = self.params.eta * self.unit
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + eta * near.mean(axis=1)
@@ -128,8 +143,8 @@ class SingleMedoidMethod(IndexMedoidMethod):
 class ECMdd(MedoidClusterer):
     r"""Evidential c-medoids (sECMdd), in which objects represent the clusters and the sets of clusters.
 
-    The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of several clusters,
-    masses minimize
+    The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of
+    several clusters, masses minimize
 
     .. math::
 
@@ -138,31 +153,36 @@ class ECMdd(MedoidClusterer):
         &D_i(\{k\}) = d(i, v_k), \qquad
         D_i(A) = \frac{1}{1 + \gamma} \Bigl(d(i, v_A) + \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)\Bigr).
 
-    The medoid of a cluster minimizes the sum of :math:`m_i(\{k\})^\beta d(i, \cdot)`. The medoid of a set is an object
-    with small and nearly equal dissimilarities to the medoids of its clusters. It minimizes the variance of these
-    dissimilarities plus ``eta`` times their mean, in units of the mean dissimilarity. This rule is not derived from the
-    objective, so the objective may increase occasionally. The iterations stop when the medoids repeat, and the best of
-    the repeating medoids are the result.
+    The medoid of a cluster minimizes the sum of :math:`m_i(\{k\})^\beta d(i, \cdot)`. The medoid of
+    a set is an object with small and nearly equal dissimilarities to the medoids of its clusters.
+    It minimizes the variance of these dissimilarities plus ``eta`` times their mean, in units of
+    the mean dissimilarity. This rule is not derived from the objective, so the objective may
+    increase occasionally. The iterations stop when the medoids repeat, and the best of the
+    repeating medoids are the result.
 
-    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. The matrix of all dissimilarities is kept in
-    memory for up to 5,000 objects. For more objects it is not computed, unless X is a matrix of dissimilarities.
+    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. The matrix of all
+    dissimilarities is kept in memory for up to 5,000 objects. For more objects it is not computed,
+    unless X is a matrix of dissimilarities.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the medoids. The cost above of a pair
-        is rarely below the costs of both clusters. With "auto", an object is therefore ambiguous between two clusters
-        if the difference of their costs is less than 0.4 / ``alpha`` times the difference at the medoids. "simple",
-        "pairs" and "full" fit the whole family with the cost above. "selected" fits single clusters, then adds the
-        pairs of mutually nearest clusters and continues with the cost above.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set
+        and the pairs of neighboring clusters (with no third cluster between them) without moving
+        the medoids. The cost above of a pair is rarely below the costs of both clusters. With
+        "auto", an object is therefore ambiguous between two clusters if the difference of their
+        costs is less than 0.4 / ``alpha`` times the difference at the medoids. "simple", "pairs"
+        and "full" fit the whole family with the cost above. "selected" fits single clusters, then
+        adds the pairs of mutually nearest clusters and continues with the cost above.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing values), or "precomputed" if X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables
+        with numbers, categories and missing values), or "precomputed" if X is a square matrix of
+        dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     power : float in (0, 50], default=1
         Exponent of the dissimilarities; 2 gives costs like those of `ECM`.
     alpha : float >= 0, default=2
@@ -170,44 +190,48 @@ class ECMdd(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta**2`` is the cost of the empty set; smaller values give more outliers. With "auto", the cost is the
-        0.95-quantile of the dissimilarities between different objects, raised to ``power``. If ``focal_sets`` is also
-        "auto", it is computed after the fit from the upper fence of a box plot of the dissimilarities to the nearest
-        cluster.
+        ``delta**2`` is the cost of the empty set; smaller values give more outliers. With "auto",
+        the cost is the 0.95-quantile of the dissimilarities between different objects, raised to
+        ``power``. If ``focal_sets`` is also "auto", it is computed after the fit from the upper
+        fence of a box plot of the dissimilarities to the nearest cluster.
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters relative to the medoid of the set.
     eta : float >= 0, default=1
-        Weight of the mean relative to the variance in the selection of the medoids of sets, in units of the mean
-        dissimilarity, so that the units of X do not matter. The parameter eta of the paper has the units of X. It is
-        this value times the mean dissimilarity.
+        Weight of the mean relative to the variance in the selection of the medoids of sets, in
+        units of the mean dissimilarity, so that the units of X do not matter. The parameter eta of
+        the paper has the units of X. It is this value times the mean dissimilarity.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects that may become the medoid of a cluster, which are the objects with the largest masses. None
-        is all objects. "auto" is 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities;
-        otherwise it is all objects.
+        Number of objects that may become the medoid of a cluster, which are the objects with the
+        largest masses. None is all objects. "auto" is 500 if there are more than 5,000 objects and
+        X is not a matrix of dissimilarities; otherwise it is all objects.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
-        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
-        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
-        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
-        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse"
+        raises an error. "partial" compares two objects by the attributes that both have and adds,
+        for each missing attribute, its usual difference within clusters, so incomplete objects get
+        less certain masses. A row that contains only NaN raises an error. Gower's dissimilarity
+        accepts missing values in any case; without "partial" it is the mean over the attributes
+        that both objects have. ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
-        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a `BeliefPeaks` uses its
-        peaks, without weights. An array contains the indices of ``n_clusters`` objects. A deterministic start is used
-        once, whatever ``n_init``.
+        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a
+        `BeliefPeaks` uses its peaks, without weights. An array contains the indices of
+        ``n_clusters`` objects. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
-        same partition count as one.
+        Number of starts; the result with the smallest objective is kept. With more than 2,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects. Starts that give nearly the same partition count as one.
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-6
-        Relative difference below which the objectives of two starts are tied; the first start is then selected.
+        Relative difference below which the objectives of two starts are tied; the first start is
+        then selected.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -236,8 +260,8 @@ class ECMdd(MedoidClusterer):
 
     References
     ----------
-    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2016). ECMdd: evidential c-medoids clustering with multiple prototypes.
-    Pattern Recognition 60.
+    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2016). ECMdd: evidential c-medoids clustering with
+    multiple prototypes. Pattern Recognition 60.
 
     Examples
     --------
@@ -252,7 +276,12 @@ class ECMdd(MedoidClusterer):
 
     _advice = "increase max_iter"
     _method_type = SingleMedoidMethod
-    _rules = {**MEDOID_RULES, "power": rule.real(0, 50, open_low=True), "gamma": rule.real(0), "eta": rule.real(0)}
+    _rules = {
+        **MEDOID_RULES,
+        "power": rule.real(0, 50, open_low=True),
+        "gamma": rule.real(0),
+        "eta": rule.real(0),
+    }
 
     def __init__(
         self,
@@ -278,7 +307,9 @@ class ECMdd(MedoidClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.symmetrize = symmetrize
         self.power = power
@@ -292,5 +323,10 @@ class ECMdd(MedoidClusterer):
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
 
-    def _fitted_attributes(self, method: SingleMedoidMethod, model: SingleMedoidModel) -> dict[str, Any]:
-        return {**super()._fitted_attributes(method, model), "set_medoid_indices_": model.set_medoid_positions}
+    def _fitted_attributes(
+        self, method: SingleMedoidMethod, model: SingleMedoidModel
+    ) -> dict[str, Any]:
+        return {
+            **super()._fitted_attributes(method, model),
+            "set_medoid_indices_": model.set_medoid_positions,
+        }

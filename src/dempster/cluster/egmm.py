@@ -26,7 +26,14 @@ from dempster.cluster._base import COMMON_RULES, FitRequest
 from dempster.cluster._expressions import RoundComponents, mixture_logs
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import Families, FitResult, Method, Sample, require_singletons, resolve_families
+from dempster.cluster._search import (
+    Families,
+    FitResult,
+    Method,
+    Sample,
+    require_singletons,
+    resolve_families,
+)
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.optimize.blocks import Apply, block_map, row_blocks
@@ -42,18 +49,22 @@ _NUMPY = SimpleNamespace(constant=np.asarray)  # array namespace for `mixture_lo
 class EvidentialMixture:
     """Parameters of an evidential Gaussian mixture, with methods that compute the masses of rows.
 
-    With ``focal_sets="auto"``, only single clusters have Gaussian components, and ``doubtful`` is the family of sets
-    that carry mass (single clusters and pairs of neighboring clusters). Otherwise, ``doubtful`` is None.
+    With ``focal_sets="auto"``, only single clusters have Gaussian components, and ``doubtful`` is
+    the family of sets that carry mass (single clusters and pairs of neighboring clusters).
+    Otherwise, ``doubtful`` is None.
     """
 
     components: FocalSets  # sets that have a Gaussian component
     means: np.ndarray  # (c, p), means of the clusters, (mean - origin) / unit
-    covariance: np.ndarray  # (p, p) or (c, p, p), covariance of all components or of each cluster, divided by unit^2
+    # (p, p) or (c, p, p), covariance of all components or of each cluster, divided by unit^2
+    covariance: np.ndarray
     weights: np.ndarray  # (g,), weights of the components, one for each nonempty set
-    origin: np.ndarray | None = None  # (p,), subtracted from X; None if X is already centered and scaled
+    # (p,), subtracted from X; None if X is already centered and scaled
+    origin: np.ndarray | None = None
     unit: float = 1.0  # divisor of X - origin
     doubtful: FocalSets | None = None
-    ridge: float = 0.0  # coefficient of the penalty on the covariances of the clusters; zero after the fit
+    # coefficient of the penalty on the covariances of the clusters; zero after the fit
+    ridge: float = 0.0
 
     @property
     def is_tied(self) -> bool:
@@ -63,7 +74,9 @@ class EvidentialMixture:
     @property
     def family(self) -> FocalSets:
         """Family of the sets that carry mass."""
-        return self.components if self.doubtful is None else self.doubtful
+        if self.doubtful is None:
+            return self.components
+        return self.doubtful
 
     @cached_property
     def sets(self) -> np.ndarray:
@@ -83,16 +96,22 @@ class EvidentialMixture:
     def round_components(self) -> RoundComponents:
         """Return the components in coordinates in which the covariance is the identity.
 
-        The logarithm of a component with its own covariance Sigma is reduced by ``ridge / 2 tr(Sigma^-1)``.
+        The logarithm of a component with its own covariance Sigma is reduced by ``ridge / 2
+        tr(Sigma^-1)``.
         """
-        sets, p = self.sets, self.means.shape[1]
+        sets = self.sets
+        p = self.means.shape[1]
         values, vectors = self.spectrum
         if not self.is_tied:
             places = sets.argmax(axis=1)
-            values, vectors = values[places], vectors[places]
+            values = values[places]
+            vectors = vectors[places]
         rounded = vectors / np.sqrt(values)[..., None, :]
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
-        places = places @ rounded if self.is_tied else np.einsum("jd,jde->je", places, rounded)
+        if self.is_tied:
+            places = places @ rounded
+        else:
+            places = np.einsum("jd,jde->je", places, rounded)
         normalizer = -(p * np.log(2 * np.pi) + (np.log(values).sum() if self.is_tied else 0.0)) / 2
         if self.origin is not None:
             normalizer -= p * np.log(self.unit)
@@ -115,17 +134,28 @@ class EvidentialMixture:
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
             logs /= total[:, None]
-            common = 0.0 if objects is None else np.einsum("id,id->i", objects, objects) / 2
+            if objects is None:
+                common = 0.0
+            else:
+                common = np.einsum("id,id->i", objects, objects) / 2
             return logs, np.log(total) + top - common + components.normalizer
 
         return densities
 
     def _row_blocks(self, n: int) -> list[tuple[int, int]]:
-        """Divide n rows into blocks; an array with a column for each cluster and attribute should be small."""
-        return row_blocks(n, most=None) if self.is_tied else row_blocks(n, max(256, _CELLS // self.means.size), None)
+        """Divide n rows into blocks.
+
+        An array with a column for each cluster and attribute should be small.
+        """
+        if self.is_tied:
+            return row_blocks(n, most=None)
+        return row_blocks(n, max(256, _CELLS // self.means.size), None)
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """Compute the masses of n rows, shape (n, f), for f focal sets; a tensor is processed on its device."""
+        """Compute the masses of n rows, shape (n, f), for f focal sets.
+
+        A tensor is processed on its device.
+        """
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         densities = self._densities()
@@ -144,7 +174,9 @@ class EvidentialMixture:
 
     def masses_on_device(self, values: Array, device: Any) -> Array:
         doubtful = self.doubtful is not None
-        return _device.mixture_masses(self.round_components(), self.family, values, device, doubtful=doubtful)
+        return _device.mixture_masses(
+            self.round_components(), self.family, values, device, doubtful=doubtful
+        )
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster, which is the logarithm of weight times density of its Gaussian."""
@@ -158,7 +190,9 @@ class EvidentialMixture:
         if self.origin is not None:
             constant -= self.means.shape[1] * np.log(self.unit)
         parts = -quadratic_parts(gap, inverse[None] if self.is_tied else inverse).T / 2
-        return ClusterEvidence.from_attributes("logarithm of weight times density", parts, weights + constant)
+        return ClusterEvidence.from_attributes(
+            "logarithm of weight times density", parts, weights + constant
+        )
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
         """Compute the log-densities of n rows, shape (n,)."""
@@ -169,7 +203,10 @@ class EvidentialMixture:
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
-        """Compute the sums over rows for one EM step; ``weights`` is empty or None if all rows have the same weight."""
+        """Compute the sums over rows for one EM step.
+
+        ``weights`` is empty or None if all rows have the same weight.
+        """
         if is_tensor(X):
             return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
         assert weights is not None
@@ -180,32 +217,48 @@ class EvidentialMixture:
             masses, logs = densities(rows)
             if len(weights):
                 masses *= weights[start:stop, None]
-            likelihood = logs @ weights[start:stop] if len(weights) else logs.sum()
+            if len(weights):
+                likelihood = logs @ weights[start:stop]
+            else:
+                likelihood = logs.sum()
             block = MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ rows)
-            return block if self.is_tied else replace(block, second=np.array([(rows.T * m) @ rows for m in masses.T]))
+            if self.is_tied:
+                return block
+            return replace(block, second=np.array([(rows.T * m) @ rows for m in masses.T]))
 
         return reduce(add, apply(sums, self._row_blocks(len(X))))
 
-    def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
+    def step(
+        self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float
+    ) -> tuple[float, EvidentialMixture]:
         """Return minus the penalized log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
 
-        ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses, because the masses of
-        a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance.
-        The log-likelihood of a mixture with one covariance for each cluster already contains the penalty.
+        ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses,
+        because the masses of a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is
+        added to the diagonal of the covariance. The log-likelihood of a mixture with one covariance
+        for each cluster already contains the penalty.
         """
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
         means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
         if not self.is_tied:
             covariances = self.covariance.copy()
-            filled = sums.total > np.finfo(float).eps * n  # The other clusters keep their covariances.
+            # The other clusters keep their covariances.
+            filled = sums.total > np.finfo(float).eps * n
             places = sets.argmax(axis=1)[filled]
             scatter = sums.second[filled] / sums.total[filled, None, None]
             scatter -= means[places, :, None] * means[places, None, :]
-            covariances[places] = (scatter + scatter.swapaxes(1, 2)) / 2 + ridge * np.eye(means.shape[1])
-            following = replace(self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge)
+            covariances[places] = (scatter + scatter.swapaxes(1, 2)) / 2 + ridge * np.eye(
+                means.shape[1]
+            )
+            following = replace(
+                self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge
+            )
             return -sums.likelihood, following.conditioned()
-        penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
+        if ridge > 0:
+            penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
+        else:
+            penalty = 0.0
         places = mean @ means
         cross = sums.first.T @ places
         scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
@@ -227,7 +280,9 @@ class EvidentialMixture:
         """Return the family of single clusters and pairs of neighboring clusters, by the mean covariance."""
         if self.is_tied:
             return neighbor_family(self.means, self.covariance)
-        return neighbor_family(self.means, np.tensordot(self.weights @ self.sets, self.covariance, axes=1))
+        return neighbor_family(
+            self.means, np.tensordot(self.weights @ self.sets, self.covariance, axes=1)
+        )
 
 
 @dataclass(frozen=True)
@@ -241,7 +296,9 @@ class MixtureSums:
     second: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
-        return MixtureSums(**{name: value + vars(other)[name] for name, value in vars(self).items()})
+        return MixtureSums(
+            **{name: value + vars(other)[name] for name, value in vars(self).items()}
+        )
 
     def scaled(self, factor: float) -> MixtureSums:
         return MixtureSums(**{name: factor * value for name, value in vars(self).items()})
@@ -254,12 +311,16 @@ def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
-def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
+def sum_masses(
+    rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply
+) -> MixtureSums:
     """Compute the sums for an EM step over a block of rows."""
     return model.sums(rows, weights, apply)
 
 
-def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> float:
+def sum_likelihood(
+    rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply
+) -> float:
     """Compute the log-likelihood of a block of rows."""
     logs = to_host(model.log_densities(rows, apply))
     return float(logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights))
@@ -269,8 +330,9 @@ def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture,
 class OnlineMixture:
     """State of `partial_fit`, which consists of the current mixture and the sums over all earlier blocks of rows.
 
-    The masses of each block are computed with the mixture that is current when the block arrives (incremental EM, Neal
-    and Hinton, 1998). The weight of earlier blocks is reduced (online EM, Cappe and Moulines, 2009).
+    The masses of each block are computed with the mixture that is current when the block arrives
+    (incremental EM, Neal and Hinton, 1998). The weight of earlier blocks is reduced (online EM,
+    Cappe and Moulines, 2009).
     """
 
     model: EvidentialMixture  # current mixture for the rows (X - origin) / unit
@@ -288,13 +350,22 @@ class OnlineMixture:
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
-    def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """Return the state after one more block of rows; the sums over earlier blocks are multiplied by ``kept``."""
+    def add_block(
+        self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
+    ) -> Self:
+        """Return the state after one more block of rows.
+
+        The sums over earlier blocks are multiplied by ``kept``.
+        """
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
-        sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
+        sums = self.model.sums(data, w, apply)
+        second = to_host((data.T * w) @ data)
+        n = float(w.sum())
         if self.sums is not None:
-            sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
+            sums = self.sums.scaled(kept) + sums
+            second = kept * self.second + second
+            n = kept * self.n + n
         model = self.model
         if update:
             mean = sums.first.sum(axis=0) / n  # The masses of each row sum to one.
@@ -305,7 +376,10 @@ class OnlineMixture:
     def to_model(self) -> EvidentialMixture:
         """Return the mixture for rows in the original coordinates of X."""
         model = self.model
-        doubtful = model.find_neighbors() if self.neighbors else None
+        if self.neighbors:
+            doubtful = model.find_neighbors()
+        else:
+            doubtful = None
         return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0)
 
 
@@ -315,14 +389,22 @@ _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     """EM algorithm that fits an evidential Gaussian mixture from several initial mixtures.
 
-    The rows are centered to avoid rounding errors, and scaled so that relative changes of the likelihood do not depend
-    on the units of X. ``init`` is the name of an initialization, an array of means, or a partition.
+    The rows are centered to avoid rounding errors, and scaled so that relative changes of the
+    likelihood do not depend on the units of X. ``init`` is the name of an initialization, an array
+    of means, or a partition.
     """
 
     def __init__(
-        self, estimator: EGMM, sample: Sample[Any], request: FitRequest, init: str | ArrayLike | CredalPartition
+        self,
+        estimator: EGMM,
+        sample: Sample[Any],
+        request: FitRequest,
+        init: str | ArrayLike | CredalPartition,
     ):
-        self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
+        self.estimator = estimator
+        self.n_clusters = request.n_clusters
+        self.init = init
+        self.apply = request.apply
         self.rng = as_random_state(estimator.random_state)
         self.has_user_start = not isinstance(init, str)
         self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
@@ -331,7 +413,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.unit = float(np.sqrt(spread / self.rows.values.shape[1])) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
-        self.weights = np.ones(len(self.data)) if sample.weights is None else sample.weights
+        if sample.weights is None:
+            self.weights = np.ones(len(self.data))
+        else:
+            self.weights = sample.weights
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
         self.n = self.rows.total_weight
@@ -339,7 +424,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
         self.ridge = estimator.reg_covar * self.mean_variance
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[EvidentialMixture]:
         if self.has_user_start:
@@ -351,7 +436,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             share = to_host(self.init.pignistic()) * self.weights[:, None]
-            means = (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
+            means = (share.T @ to_host(self.data)) / np.maximum(
+                share.sum(axis=0), np.finfo(float).tiny
+            )[:, None]
         else:
             means = _starts.validate_centers(self.init, (self.n_clusters, self.data.shape[1]))
             means = (means - self.origin) / self.unit
@@ -360,11 +447,18 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        means = _starts.draw_centers(self.sample, self.sample_weights, self.n_clusters, self.init, rng)
-        return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
+        means = _starts.draw_centers(
+            self.sample, self.sample_weights, self.n_clusters, self.init, rng
+        )
+        return self._from_means(
+            family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS)
+        )
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
-        """Return a mixture with equal weights; its covariance is that of the rows around their nearest means."""
+        """Return a mixture with equal weights.
+
+        Its covariance is that of the rows around their nearest means.
+        """
         require_singletons(family, "each has a mean of its own")
         gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
@@ -374,15 +468,23 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if self.estimator.covariance == "own":
             covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
-        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g), ridge=self.ridge).conditioned()
+        return EvidentialMixture(
+            family, means, covariance, np.full(g, 1 / g), ridge=self.ridge
+        ).conditioned()
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         if self.has_user_start:
             return self._run_on_all(start)
-        second, n = (self.sample.T * self.sample_weights) @ self.sample, float(self.sample_weights.sum())
-        return self._run(start, lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply), second, n)
+        second = (self.sample.T * self.sample_weights) @ self.sample
+        n = float(self.sample_weights.sum())
+        return self._run(
+            start,
+            lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply),
+            second,
+            n,
+        )
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
@@ -390,7 +492,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run_on_all(best.model)
 
     def _run_on_all(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        return self._run(start, lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums), self.second, self.n)
+        return self._run(
+            start,
+            lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums),
+            self.second,
+            self.n,
+        )
 
     def extend(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self._run_on_all(self._from_means(family, run.model.means))
@@ -398,13 +505,20 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """Add the pairs of neighboring clusters to the sets that carry mass.
 
-        The masses on pairs follow from the probabilities of the single clusters. A pair has no component of its own,
-        because a Gaussian between two clusters would often attract rows of a third cluster, or no rows at all.
+        The masses on pairs follow from the probabilities of the single clusters. A pair has no
+        component of its own, because a Gaussian between two clusters would often attract rows of a
+        third cluster, or no rows at all.
         """
-        return Run(replace(run.model, doubtful=run.model.find_neighbors()), run.history, run.converged)
+        return Run(
+            replace(run.model, doubtful=run.model.find_neighbors()), run.history, run.converged
+        )
 
     def _run(
-        self, start: EvidentialMixture, sums: Callable[[EvidentialMixture], MixtureSums], second: np.ndarray, n: float
+        self,
+        start: EvidentialMixture,
+        sums: Callable[[EvidentialMixture], MixtureSums],
+        second: np.ndarray,
+        n: float,
     ) -> Run[EvidentialMixture]:
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
             return mixture.step(sums(mixture), second, n, self.ridge)
@@ -413,14 +527,15 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         with nullcontext() if start.is_tied else one_blas_thread():
             return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def result(self, run: Run[EvidentialMixture]) -> FitResult:
         model = replace(run.model, origin=self.origin, unit=self.unit, ridge=0.0)
-        shift = self.n * self.data.shape[1] * np.log(self.unit)  # converts the log-likelihood to the units of X
+        # converts the log-likelihood to the units of X
+        shift = self.n * self.data.shape[1] * np.log(self.unit)
         run = replace(run, history=[float(value + shift) for value in run.history])
         return FitResult(run, model, self.rows.masses(model))
 
@@ -428,69 +543,80 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Return the initial state of `partial_fit`; ``neighbors`` is True if pairs of clusters get mass."""
+        """Return the initial state of `partial_fit`.
+
+        ``neighbors`` is True if pairs of clusters get mass.
+        """
         return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
 
 
 class EGMM(OnlineClusterer):
     r"""Evidential Gaussian mixture, in which objects between two clusters get mass on the pair of clusters.
 
-    By default, the mixture has one component for each cluster, and all components have the same covariance matrix.
-    After the fit, objects between neighboring clusters get mass on the pair, computed from their probabilities. With
-    ``focal_sets="pairs"`` and other families, the mixture also has components for sets of several clusters, as in the
-    paper. Its density is
+    By default, the mixture has one component for each cluster, and all components have the same
+    covariance matrix. After the fit, objects between neighboring clusters get mass on the pair,
+    computed from their probabilities. With ``focal_sets="pairs"`` and other families, the mixture
+    also has components for sets of several clusters, as in the paper. Its density is
 
     .. math::
 
         p(x) = \sum_{A \neq \emptyset} \pi_A N(x; \mu_A, \Sigma),
 
-    where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and
+    where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component
+    A, and
     :math:`\Sigma` is the covariance matrix of all components. The mass of an object on A is then the probability that
-    it comes from component A. Objects between two clusters increase the weight of the pair, so no parameter controls
-    the imprecision. With ``covariance="own"``, only single clusters have a component, and each has its own covariance
-    matrix.
+    it comes from component A. Objects between two clusters increase the weight of the pair, so no
+    parameter controls the imprecision. With ``covariance="own"``, only single clusters have a
+    component, and each has its own covariance matrix.
 
-    The empty set has no mass. The parameters are estimated by EM, and the likelihood never decreases. The cost of an
-    iteration is linear in the number of objects.
+    The empty set has no mass. The parameters are estimated by EM, and the likelihood never
+    decreases. The cost of an iteration is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. Families given by name do not contain the empty set. "auto" fits single
-        clusters; objects between two neighboring clusters (with no third cluster between them) then get mass on the
-        pair, computed from their probabilities. "simple", "pairs" and "full" fit a Gaussian for each set. "selected"
-        fits single clusters, then adds the pairs of mutually nearest clusters and continues.
+        Sets of clusters that may carry mass. Families given by name do not contain the empty set.
+        "auto" fits single clusters; objects between two neighboring clusters (with no third cluster
+        between them) then get mass on the pair, computed from their probabilities. "simple",
+        "pairs" and "full" fit a Gaussian for each set. "selected" fits single clusters, then adds
+        the pairs of mutually nearest clusters and continues.
     covariance : {"tied", "own"}, default="tied"
-        "tied" fits one covariance matrix for all components, and "own" fits one for each cluster. "own" requires
-        ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single clusters.
+        "tied" fits one covariance matrix for all components, and "own" fits one for each cluster.
+        "own" requires ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single
+        clusters.
     reg_covar : float >= 0, default=1e-6
-        Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is added to the
-        diagonal of each covariance matrix. This maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
-        where r is the number added to the diagonal and n is the number of objects. With ``covariance="own"``, the fit
-        instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the log-density of each cluster k. A positive value is then
-        necessary in practice, because the likelihood is unbounded if r is zero.
+        Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is
+        added to the diagonal of each covariance matrix. This maximizes the likelihood minus the
+        penalty ``r n / 2 tr(Sigma^-1)``, where r is the number added to the diagonal and n is the
+        number of objects. With ``covariance="own"``, the fit instead subtracts ``r / 2
+        tr(Sigma_k^-1)`` from the log-density of each cluster k. A positive value is then necessary
+        in practice, because the likelihood is unbounded if r is zero.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a `BeliefPeaks` uses
-        its centers, computed without weights. An array contains the means, shape (n_clusters, n_features). A
-        deterministic start is used once, whatever ``n_init``.
+        Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a
+        `BeliefPeaks` uses its centers, computed without weights. An array contains the means, shape
+        (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the largest likelihood is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the largest likelihood is kept. With more than 20,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects.
     max_iter : int, default=500
     tol : float, default=1e-7
         Relative change of the log-likelihood at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     checkpoint : path, optional
         File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires torch).
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires
+        torch).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -510,8 +636,8 @@ class EGMM(OnlineClusterer):
     log_likelihood_ : float
         Log-likelihood of all objects.
     ebic_ : float
-        Evidential BIC, the log-likelihood minus half the number of parameters times log(n). The number of clusters with
-        the largest value is the best.
+        Evidential BIC, the log-likelihood minus half the number of parameters times log(n). The
+        number of clusters with the largest value is the best.
     focal_sets_ : FocalSets
     objective_ : float
         Minus the penalized log-likelihood of the fitted mixture.
@@ -522,14 +648,15 @@ class EGMM(OnlineClusterer):
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the objects in the random sample on which the starts were compared, if X came in blocks.
+        Indices of the objects in the random sample on which the starts were compared, if X came in
+        blocks.
     n_samples_seen_ : int
         Number of objects in all blocks passed to `partial_fit`.
 
     References
     ----------
-    L. Jiao, T. Denoeux, Z. Liu and Q. Pan (2022). EGMM: an evidential version of the Gaussian mixture model for
-    clustering. Applied Soft Computing 129.
+    L. Jiao, T. Denoeux, Z. Liu and Q. Pan (2022). EGMM: an evidential version of the Gaussian
+    mixture model for clustering. Applied Soft Computing 129.
 
     Examples
     --------
@@ -549,7 +676,10 @@ class EGMM(OnlineClusterer):
         "checkpoint": CHECKPOINT_RULE,
         "covariance": rule.choice("tied", "own"),
         "reg_covar": rule.real(0),
-        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition)
+        | rule.array,
         "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
@@ -573,7 +703,9 @@ class EGMM(OnlineClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.covariance = covariance
         self.reg_covar = reg_covar
         self.init = init
@@ -614,18 +746,26 @@ class EGMM(OnlineClusterer):
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        families = resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
+        families = resolve_families(
+            self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False
+        )
         if self.covariance == "own" and (families.first.cardinality > 1).any():
             expected = "'auto' or a FocalSets without sets of several clusters if covariance='own'"
             raise InvalidParameterError("focal_sets", expected, self.focal_sets)
         return families
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> EGMMMethod:
-        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        init = centers_from_peaks(
+            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        )
         return EGMMMethod(self, sample, request, init)
 
-    def _fitted_attributes(self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture) -> dict[str, Any]:
-        means = (model.means * model.unit + method.origin).astype(precision_of(self.credal_partition_.masses))
+    def _fitted_attributes(
+        self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture
+    ) -> dict[str, Any]:
+        means = (model.means * model.unit + method.origin).astype(
+            precision_of(self.credal_partition_.masses)
+        )
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights

@@ -22,7 +22,13 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, make_finder
+from dempster.dissimilarity.neighbors import (
+    ExactFinder,
+    Finder,
+    Neighbors,
+    ReferenceFinder,
+    make_finder,
+)
 from dempster.dissimilarity.sources import DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
@@ -32,8 +38,8 @@ relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
     order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
     support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
-# Return half the sum of the weights of edges between rows with the same label. In a symmetric graph, every pair of rows
-# has two edges, so the result is the sum over pairs.
+# Return half the sum of the weights of edges between rows with the same label. In a symmetric
+# graph, every pair of rows has two edges, so the result is the sum over pairs.
 agreement = kernel("""agreement(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
     labels: int32[n]) -> float""")
@@ -57,24 +63,34 @@ def symmetrize_graph(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``indptr``, ``indices`` and weights of a symmetric graph, given those of a directed graph.
 
-    The new weights are (w_ij + w_ji) / 2 if ``mean`` is True, and max(w_ij, w_ji) otherwise. A missing edge has weight
-    zero. In each row, edges of the directed graph come first, so that the result is the same for any number of threads.
+    The new weights are (w_ij + w_ji) / 2 if ``mean`` is True, and max(w_ij, w_ji) otherwise. A
+    missing edge has weight zero. In each row, edges of the directed graph come first, so that the
+    result is the same for any number of threads.
     """
-    n, e = len(indptr) - 1, len(indices)
-    dtype = np.int32 if 2 * e < 2**31 else np.int64  # The symmetric graph may have twice as many edges.
-    indptr, indices = np.ascontiguousarray(indptr, dtype), np.ascontiguousarray(indices, dtype)
+    n = len(indptr) - 1
+    e = len(indices)
+    # The symmetric graph may have twice as many edges.
+    dtype = np.int32 if 2 * e < 2**31 else np.int64
+    indptr = np.ascontiguousarray(indptr, dtype)
+    indices = np.ascontiguousarray(indices, dtype)
     transposed = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
     _transposed_rows(indptr, indices, weights, *transposed)
-    sizes, blocks = np.empty(n, dtype), row_blocks(n)
+    sizes = np.empty(n, dtype)
+    blocks = row_blocks(n)
     apply(_union_sizes, [(indptr, indices, *transposed[:2], a, b, sizes) for a, b in blocks])
     union = np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
     entries = np.empty(union[-1], dtype), np.empty(union[-1])
-    apply(_union_rows, [(indptr, indices, weights, *transposed, mean, a, b, union, *entries) for a, b in blocks])
+    apply(
+        _union_rows,
+        [(indptr, indices, weights, *transposed, mean, a, b, union, *entries) for a, b in blocks],
+    )
     return union, *entries
 
 
 Source = DissimilaritySource | SparseSource
-_MIN_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # These bounds limit the weights to [1e-6, 20.7].
+# These bounds limit the weights to [1e-6, 20.7].
+_MIN_SUPPORT = 1e-6
+_MAX_SUPPORT = 1 - 1e-9
 _DISTANCES_PER_BLOCK = 65_536  # This number of distances fits into the cache of a processor.
 _QUANTILE_VALUES = 10_000_000  # maximum number of distances from which the quantile q is computed
 
@@ -101,10 +117,15 @@ class Evidence:
     def energies(self, d: np.ndarray) -> np.ndarray:
         """Return (d / scale)^power, which is minus the logarithm of the support."""
         with np.errstate(over="ignore"):
-            return np.minimum((np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max)
+            return np.minimum(
+                (np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max
+            )
 
     def log_weights(self, d: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the weights; for distant rows, use the approximation -(d / scale)^power."""
+        """Return the logarithms of the weights.
+
+        For distant rows, use the approximation -(d / scale)^power.
+        """
         energies = self.energies(d)
         return np.where(np.exp(-energies) > _MIN_SUPPORT, np.log(self.weights(d)), -energies)
 
@@ -128,9 +149,9 @@ class Evidence:
 class NeighborGraph:
     """Weights of evidence between rows of X, in compressed sparse row format.
 
-    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. The rows of the graph may be sorted so
-    that neighbors are close in memory, which makes sweeps faster. Row i of the graph is then row ``order[i]`` of X;
-    ``order`` is None if the rows are not sorted.
+    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. The rows of the
+    graph may be sorted so that neighbors are close in memory, which makes sweeps faster. Row i of
+    the graph is then row ``order[i]`` of X; ``order`` is None if the rows are not sorted.
     """
 
     indptr: np.ndarray
@@ -143,7 +164,10 @@ class NeighborGraph:
     def from_weights(
         cls, weights: sparse.csr_matrix, graph: str, apply: Apply, order: np.ndarray | None = None
     ) -> NeighborGraph:
-        """Create the graph from weights between rows and their neighbors; ``graph`` is the parameter of `EKNNClus`."""
+        """Create the graph from weights between rows and their neighbors.
+
+        ``graph`` is the parameter of `EKNNClus`.
+        """
         indices = weights.indices
         if order is not None:
             rank = _ranks(order).astype(indices.dtype)
@@ -159,18 +183,26 @@ class NeighborGraph:
 
     def agreement(self, labels: np.ndarray) -> float:
         """Return the log-plausibility of a partition up to a constant, which is the sum of weights inside clusters."""
-        return float(agreement(self.indptr, self.indices, self.weights, self._to_graph_order(labels)))
+        return float(
+            agreement(self.indptr, self.indices, self.weights, self._to_graph_order(labels))
+        )
 
     @cached_property
     def _rank(self) -> np.ndarray | None:
         """Index in the graph of each row of X; None if the rows of the graph are not sorted."""
-        return None if self.order is None else _ranks(self.order)
+        if self.order is None:
+            return None
+        return _ranks(self.order)
 
     def _to_graph_order(self, labels: np.ndarray) -> np.ndarray:
-        return labels if self.order is None else labels[self.order]
+        if self.order is None:
+            return labels
+        return labels[self.order]
 
     def _to_row_order(self, labels: np.ndarray) -> np.ndarray:
-        return labels if self._rank is None else labels[self._rank]
+        if self._rank is None:
+            return labels
+        return labels[self._rank]
 
     def search(
         self,
@@ -181,11 +213,12 @@ class NeighborGraph:
     ) -> tuple[np.ndarray, list[float], bool]:
         """Relabel the rows in sweeps until no label changes.
 
-        In a sweep, every row in turn gets the label that its neighbors support most. The plausibility that a row
-        belongs to cluster k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in
-        cluster k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). ``orders`` contains the order of the rows in each
-        sweep; by default the order is random. Return the labels 0..c-1, the value of `agreement` after every sweep, and
-        whether the search converged.
+        In a sweep, every row in turn gets the label that its neighbors support most. The
+        plausibility that a row belongs to cluster k is proportional to exp(u_k), where u_k is the
+        sum of the weights of its neighbors in cluster k (Denoeux, Kanjanatarakul and Sriboonchitta,
+        2015). ``orders`` contains the order of the rows in each sweep; by default the order is
+        random. Return the labels 0..c-1, the value of `agreement` after every sweep, and whether
+        the search converged.
         """
         n = len(self)
         labels = renumber(labels)
@@ -196,7 +229,10 @@ class NeighborGraph:
         history: list[float] = []
         converged = False
         while not converged and len(history) < max_iter:
-            order = rng.permutation(n) if orders is None else np.asarray(orders[len(history)], dtype=np.int64)
+            if orders is None:
+                order = rng.permutation(n)
+            else:
+                order = np.asarray(orders[len(history)], dtype=np.int64)
             n_moves, gain = self._sweep(order, labels, awake, support, False)
             agreement += gain
             history.append(agreement)
@@ -205,7 +241,9 @@ class NeighborGraph:
             labels, history[-1] = self._settle_ties(labels, agreement, max_iter)
         return renumber(self._to_row_order(labels)), history, converged
 
-    def _settle_ties(self, labels: np.ndarray, agreement: float, max_iter: int) -> tuple[np.ndarray, float]:
+    def _settle_ties(
+        self, labels: np.ndarray, agreement: float, max_iter: int
+    ) -> tuple[np.ndarray, float]:
         """Return labels with ties resolved in favor of the lowest label (the rule of partitions), and the agreement."""
         labels = renumber(labels)
         n = len(labels)
@@ -219,27 +257,38 @@ class NeighborGraph:
         return labels, agreement
 
     def _sweep(
-        self, order: np.ndarray, labels: np.ndarray, awake: np.ndarray, support: np.ndarray, settle: bool
+        self,
+        order: np.ndarray,
+        labels: np.ndarray,
+        awake: np.ndarray,
+        support: np.ndarray,
+        settle: bool,
     ) -> tuple[int, float]:
-        """Relabel every row once, in place; return the number of changed labels and the increase of the agreement."""
+        """Relabel every row once, in place.
+
+        Return the number of changed labels and the increase of the agreement.
+        """
         if self._rank is not None:
             order = self._rank[order]
-        graph, gained = (self.indptr, self.indices, self.weights), np.empty(1)
+        graph = (self.indptr, self.indices, self.weights)
+        gained = np.empty(1)
         n_moves = relabel(*graph, self.symmetric, order, labels, awake, support, settle, gained)
         return n_moves, float(gained[0])
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
         """Return the masses of all rows on the empty set, the clusters and the frame.
 
-        Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is the sum of the
-        weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and m(frame) = 1 / (1 + sum r).
+        Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is
+        the sum of the weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and
+        m(frame) = 1 / (1 + sum r).
         """
         n = len(self)
         out = np.empty((n, n_clusters + 2))
         labels = self._to_graph_order(labels)
 
         def write(start: int, stop: int) -> None:
-            first, last = self.indptr[start], self.indptr[stop]
+            first = self.indptr[start]
+            last = self.indptr[stop]
             rows = self.indptr[start : stop + 1] - first
             entries = self.indices[first:last], self.weights[first:last]
             neighbor_masses(rows, *entries, labels, n_clusters, out[start:stop])
@@ -259,7 +308,7 @@ def renumber(labels: np.ndarray) -> np.ndarray:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
-# ---- neighbors and model --------------------------------------------------------------------------------------------
+# ---- neighbors and model -------------------------------------------------------------------------
 
 
 def neighbor_distances(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
@@ -274,12 +323,20 @@ def _to_sparse(index: np.ndarray, distance: np.ndarray, n_columns: int) -> spars
     return sparse.csr_matrix((distance.reshape(-1), index.reshape(-1), indptr), (n, n_columns))
 
 
-def nearest_stored(matrix: sparse.csr_matrix, n_neighbors: int | None, *, drop_diagonal: bool) -> sparse.csr_matrix:
-    """Keep the ``n_neighbors`` smallest stored entries of every row, including stored zeros; None keeps all entries."""
+def nearest_stored(
+    matrix: sparse.csr_matrix, n_neighbors: int | None, *, drop_diagonal: bool
+) -> sparse.csr_matrix:
+    """Keep the ``n_neighbors`` smallest stored entries of every row, including stored zeros.
+
+    None keeps all entries.
+    """
     matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    kept = np.flatnonzero(matrix.indices != rows) if drop_diagonal else np.arange(matrix.nnz)
+    if drop_diagonal:
+        kept = np.flatnonzero(matrix.indices != rows)
+    else:
+        kept = np.arange(matrix.nnz)
     if n_neighbors is not None:
         order = kept[np.lexsort((matrix.data[kept], rows[kept]))]
         rank = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
@@ -301,38 +358,59 @@ class NeighborModel:
     labels: np.ndarray  # (n,), clusters of the training rows
     own_masses: np.ndarray  # (n, f), masses of the training rows, computed from their neighbors
     n_neighbors: int  # number of neighbors of a new row
-    n_stored: int | None  # number of stored entries used in each row of a sparse matrix; None means all
-    searches: tuple[tuple[int, float], ...]  # number of clusters and objective at the end of every search
+    # number of stored entries used in each row of a sparse matrix; None means all
+    n_stored: int | None
+    # number of clusters and objective at the end of every search
+    searches: tuple[tuple[int, float], ...]
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
-            return self._combine(nearest, _first_stored_zeros(values), apply).astype(values.dtype, copy=False)
+            return self._combine(nearest, _first_stored_zeros(values), apply).astype(
+                values.dtype, copy=False
+            )
         find = ReferenceFinder(self.references)
-        out = np.empty((len(values), len(self.family)), values.dtype if isinstance(values, np.ndarray) else float)
+        out = np.empty(
+            (len(values), len(self.family)),
+            values.dtype if isinstance(values, np.ndarray) else float,
+        )
         for start, stop in row_blocks(len(values), _ROWS_PER_BLOCK, most=None):
             rows = values[start:stop]
             nearest = _to_sparse(*find(rows, self.n_neighbors, apply), len(self.labels))
-            equal = _first_zeros(rows) if self.references.source is None else self.references.equals(rows)
+            if self.references.source is None:
+                equal = _first_zeros(rows)
+            else:
+                equal = self.references.equals(rows)
             out[start:stop] = self._combine(nearest, equal, apply)
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the log total weight of the neighbors in each cluster, or of its nearest member if there is none."""
         is_sparse = sparse.issparse(values)
-        positions = values.indices if is_sparse else np.arange(len(self.labels))
-        d = values.data if is_sparse else self.references.dissimilarities(values, exact=True)[0]
+        if is_sparse:
+            positions = values.indices
+        else:
+            positions = np.arange(len(self.labels))
+        if is_sparse:
+            d = values.data
+        else:
+            d = self.references.dissimilarities(values, exact=True)[0]
         d = np.asarray(d, dtype=float)
         order = np.argsort(d, kind="stable")
         order = order[positions[order] != itself]
         labels = self.labels[positions[order]]
-        n_used = self.n_stored if is_sparse else self.n_neighbors
+        if is_sparse:
+            n_used = self.n_stored
+        else:
+            n_used = self.n_neighbors
         is_used = np.arange(len(order)) < (len(order) if n_used is None else n_used)
         first = np.unique(labels, return_index=True)[1]
         is_used[first[~np.isin(labels[first], labels[is_used])]] = True
-        which, labels = order[is_used], labels[is_used]
-        energies, logs = self.support.energies(d[which]), np.full((len(which), self.family.n_clusters), -np.inf)
+        which = order[is_used]
+        labels = labels[is_used]
+        energies = self.support.energies(d[which])
+        logs = np.full((len(which), self.family.n_clusters), -np.inf)
         logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
         quantity = "logarithm of the weight of evidence of the neighbors in the cluster"
         return ClusterEvidence.from_strengths(
@@ -354,7 +432,9 @@ class NeighborModel:
 
     def _combine(self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses from the evidence of the neighbors, or of the training row ``equal`` if it is not -1."""
-        graph = NeighborGraph.from_weights(self.support.weight_graph(neighbors, apply), "directed", apply)
+        graph = NeighborGraph.from_weights(
+            self.support.weight_graph(neighbors, apply), "directed", apply
+        )
         masses = _merge_single_cluster(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
         return masses
@@ -362,7 +442,9 @@ class NeighborModel:
 
 def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
     """Add the mass on the frame to the mass on the cluster, if there is only one cluster."""
-    return masses if masses.shape[1] > 3 else np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
+    if masses.shape[1] > 3:
+        return masses
+    return np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
 def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
@@ -370,15 +452,19 @@ def find_equal_rows(source: Source, references: References, among: np.ndarray | 
     if references.source is not None:
         if among is None:
             return references.equals(references.source.objects)
-        equal, some = np.arange(len(source)), References.from_source(references.source, among)
+        equal = np.arange(len(source))
+        some = References.from_source(references.source, among)
         equal[among] = among[some.equals(references.source.objects[among])]
         return equal
     if isinstance(source, SparseSource):
         first = _first_stored_zeros(source.stored)
     else:
         blocks = row_blocks(len(source), most=None)
-        first = np.concatenate([_first_zeros(source.block(slice(*rows), slice(None))) for rows in blocks])
-    # The diagonal of a sparse matrix may not be stored, and the diagonal of a dense matrix may not be exactly zero.
+        first = np.concatenate(
+            [_first_zeros(source.block(slice(*rows), slice(None))) for rows in blocks]
+        )
+    # The diagonal of a sparse matrix may not be stored, and the diagonal of a dense matrix may not
+    # be exactly zero.
     return np.where(first >= 0, first, np.arange(len(source)))
 
 
@@ -397,11 +483,14 @@ def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
     return np.where(first < matrix.shape[1], first, -1)
 
 
-_NEIGHBORS_PER_ROOT = 2.5  # neighbors per square root of the number of rows (the authors recommend two to three)
+# neighbors per square root of the number of rows (the authors recommend two to three)
+_NEIGHBORS_PER_ROOT = 2.5
 _MAX_NEIGHBORS = 400
 _DISTINCT_UP_TO = 1_000  # largest number of rows for which each row starts in its own cluster
-_SAMPLE_FROM, _SAMPLE_SIZE = 20_000, 5_000
-_MAX_NEIGHBORS_AFTER_SAMPLE = 50  # A few neighbors suffice after the sample has determined the clusters.
+_SAMPLE_FROM = 20_000
+_SAMPLE_SIZE = 5_000
+# A few neighbors suffice after the sample has determined the clusters.
+_MAX_NEIGHBORS_AFTER_SAMPLE = 50
 _MAX_MASSES = 2**31  # maximum number of masses (17 GB)
 
 
@@ -435,17 +524,26 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         init: Any,
         n_neighbors: int | None,
     ):
-        self.params, self.source, self.rng, self.apply = params, source, rng, apply
-        self.init, self.n_neighbors_param = init, n_neighbors
+        self.params = params
+        self.source = source
+        self.rng = rng
+        self.apply = apply
+        self.init = init
+        self.n_neighbors_param = n_neighbors
         if isinstance(source, SparseSource):
             self.source = SparseSource(sparse.csr_matrix(source.stored))
         self.n = len(source)
         if n_neighbors is not None and n_neighbors >= self.n:
             expected = f"smaller than the number of objects, {self.n}"
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
-        self.n_neighbors = self._default_n_neighbors() if n_neighbors is None else int(n_neighbors)
-        seed = int(rng.integers(2**31))  # Always draw the seed, so that the searches do not depend on the finder.
-        self.may_be_equal: np.ndarray | None = None  # indices of rows that may be equal to another row; None means all
+        if n_neighbors is None:
+            self.n_neighbors = self._default_n_neighbors()
+        else:
+            self.n_neighbors = int(n_neighbors)
+        # Always draw the seed, so that the searches do not depend on the finder.
+        seed = int(rng.integers(2**31))
+        # indices of rows that may be equal to another row; None means all
+        self.may_be_equal: np.ndarray | None = None
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.graph = NeighborGraph.from_weights(
@@ -455,14 +553,18 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def _default_n_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
             return int(np.diff(self.source.stored.indptr).max())
-        return max(1, min(int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n))), _MAX_NEIGHBORS, self.n - 1))
+        return max(
+            1, min(int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n))), _MAX_NEIGHBORS, self.n - 1)
+        )
 
     def _find_neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
         """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows for the graph (or None)."""
         if isinstance(self.source, SparseSource):
             stored = nearest_stored(self.source.stored, self.n_neighbors_param, drop_diagonal=True)
             if stored.nnz == 0:
-                raise InvalidParameterError("X", must="contain dissimilarities between different objects")
+                raise InvalidParameterError(
+                    "X", must="contain dissimilarities between different objects"
+                )
             return stored, None
         find = make_finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbor_distances(find, self.n, self.n_neighbors)
@@ -472,7 +574,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             self.may_be_equal = np.flatnonzero(nearest.data[nearest.indptr[:-1]] == 0)
         return nearest, find.order
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         init = self.init
@@ -481,15 +583,22 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             if isinstance(init, str):
                 return [LabelStart(np.arange(self.n), rng) for rng in rngs]
             return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
-        labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
+        if isinstance(init, CredalPartition):
+            labels = init.labels
+        else:
+            labels = as_labels(init, "init")
         if len(labels) != self.n:
-            raise InvalidParameterError("init", must=f"contain {self.n} labels, one for each row, got {len(labels)}")
+            raise InvalidParameterError(
+                "init", must=f"contain {self.n} labels, one for each row, got {len(labels)}"
+            )
         return [LabelStart(renumber(labels), self.rng)]
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: LabelStart) -> Run[LabelResult]:
-        labels, agreement, converged = self.graph.search(start.labels, start.rng, self.params.max_iter)
+        labels, agreement, converged = self.graph.search(
+            start.labels, start.rng, self.params.max_iter
+        )
         history = [-value for value in agreement]
         return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
@@ -500,7 +609,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         best = runs[select_search(searches)]
         return replace(best, model=replace(best.model, searches=searches))
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def result(self, run: Run[LabelResult]) -> FitResult:
         labels = run.model.labels
@@ -526,8 +635,15 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         )
         equal = find_equal_rows(self.source, references, self.may_be_equal)
         all_differ = np.array_equal(equal, np.arange(self.n))
-        masses = model.own_masses if all_differ else model.own_masses[equal]
-        warnings = ("found only a single cluster; decrease n_neighbors or q to find more",) if n_clusters == 1 else ()
+        if all_differ:
+            masses = model.own_masses
+        else:
+            masses = model.own_masses[equal]
+        warnings = (
+            ("found only a single cluster; decrease n_neighbors or q to find more",)
+            if n_clusters == 1
+            else ()
+        )
         return FitResult(run, model, masses.astype(self.source.dtype, copy=False), warnings)
 
 
@@ -544,10 +660,14 @@ class SampledNeighborMethod(NeighborMethod):
     ):
         super().__init__(params, source, rng, apply, "sample", n_neighbors)
         self.sample_rows = np.sort(rng.permutation(self.n)[:_SAMPLE_SIZE])
-        self.sample_method = create_method(params, source.subset(self.sample_rows), rng, apply, "auto", None)
+        self.sample_method = create_method(
+            params, source.subset(self.sample_rows), rng, apply, "auto", None
+        )
 
     def _default_n_neighbors(self) -> int:
-        return _MAX_NEIGHBORS_AFTER_SAMPLE if self.n > _SAMPLE_SIZE else super()._default_n_neighbors()
+        if self.n > _SAMPLE_SIZE:
+            return _MAX_NEIGHBORS_AFTER_SAMPLE
+        return super()._default_n_neighbors()
 
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         return self.sample_method.draw_starts(family)
@@ -566,17 +686,27 @@ class SampledNeighborMethod(NeighborMethod):
 
 
 def create_method(
-    params: EKNNClus, source: Source, rng: np.random.Generator, apply: Apply, init: Any, n_neighbors: int | None
+    params: EKNNClus,
+    source: Source,
+    rng: np.random.Generator,
+    apply: Apply,
+    init: Any,
+    n_neighbors: int | None,
 ) -> NeighborMethod:
     """Return the algorithm object for a value of ``init``; "auto" depends on the number of rows."""
     has_attributes = isinstance(source, DissimilaritySource) and source.objects is not None
     if isinstance(init, str) and init == "auto":
-        init = "distinct" if len(source) <= _DISTINCT_UP_TO else max(2, len(source) // 10)
+        if len(source) <= _DISTINCT_UP_TO:
+            init = "distinct"
+        else:
+            init = max(2, len(source) // 10)
         if has_attributes and len(source) > _SAMPLE_FROM:
             init = "sample"
     if isinstance(init, str) and init == "sample":
         if isinstance(source, SparseSource) or not has_attributes:
-            raise InvalidInputError("init='sample' needs attributes, not precomputed dissimilarities")
+            raise InvalidInputError(
+                "init='sample' needs attributes, not precomputed dissimilarities"
+            )
         return SampledNeighborMethod(params, source, rng, apply, n_neighbors)
     return NeighborMethod(params, source, rng, apply, init, n_neighbors)
 
@@ -592,8 +722,8 @@ class EKNNClus(EvidentialClusterer):
 
     The degree of support that two objects at distance d belong to the same cluster is
     :math:`\phi(d) = \exp(-(d / s)^{\mathrm{power}})`.
-    Combining the evidence of all pairs of neighbors by Dempster's rule gives the log-plausibility of a partition, up to
-    a constant,
+    Combining the evidence of all pairs of neighbors by Dempster's rule gives the log-plausibility
+    of a partition, up to a constant,
 
     .. math::
 
@@ -601,69 +731,79 @@ class EKNNClus(EvidentialClusterer):
 
     where the sum is over the pairs of neighbors i and j in the same cluster.
 
-    The search starts from many small clusters. Each object in turn joins the cluster that its neighbors support most,
-    until no object moves. The log-plausibility never decreases, and at the end no move of a single object increases it.
-    The result is a local maximum that depends on ``n_neighbors``; few neighbors give many clusters. (The global maximum
-    would be a single cluster.)
+    The search starts from many small clusters. Each object in turn joins the cluster that its
+    neighbors support most, until no object moves. The log-plausibility never decreases, and at the
+    end no move of a single object increases it. The result is a local maximum that depends on
+    ``n_neighbors``; few neighbors give many clusters. (The global maximum would be a single
+    cluster.)
 
-    The masses of each object on the single clusters and the frame combine the evidence of its neighbors by Dempster's
-    rule. An object inside a cluster has nearly all mass on this cluster. An object between clusters divides its mass
-    between them. An isolated object has mass on the frame. The masses of a new object are computed from its nearest
-    training objects. A new object that is equal to a training object (equal attributes or dissimilarity zero) gets the
-    masses of that training object.
+    The masses of each object on the single clusters and the frame combine the evidence of its
+    neighbors by Dempster's rule. An object inside a cluster has nearly all mass on this cluster. An
+    object between clusters divides its mass between them. An isolated object has mass on the frame.
+    The masses of a new object are computed from its nearest training objects. A new object that is
+    equal to a training object (equal attributes or dissimilarity zero) gets the masses of that
+    training object.
 
-    Time and memory grow with the number of objects times the number of neighbors. No n x n matrix is computed.
+    Time and memory grow with the number of objects times the number of neighbors. No n x n matrix
+    is computed.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
-        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" (for tables with numbers,
-        categories and missing values) or "precomputed". With "precomputed", X is a square matrix of dissimilarities, or
-        a SciPy sparse matrix that stores the dissimilarities from each object to its neighbors, including zeros (like
-        scikit-learn's ``kneighbors_graph``). With a function or "gower", every object is compared with all others.
+        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" (for
+        tables with numbers, categories and missing values) or "precomputed". With "precomputed", X
+        is a square matrix of dissimilarities, or a SciPy sparse matrix that stores the
+        dissimilarities from each object to its neighbors, including zeros (like scikit-learn's
+        ``kneighbors_graph``). With a function or "gower", every object is compared with all others.
     symmetrize : bool, default=False
-        Replace an asymmetric square matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric square matrix by the mean of the matrix and its transpose instead of
+        raising an error.
     n_neighbors : int or "auto", default="auto"
-        Number of neighbors of each object. "auto" is 2.5 times the square root of the number of objects, at most 400.
-        With ``init="sample"``, it is 50 for the search over all objects. For a sparse matrix, all stored entries are
-        neighbors.
+        Number of neighbors of each object. "auto" is 2.5 times the square root of the number of
+        objects, at most 400. With ``init="sample"``, it is 50 for the search over all objects. For
+        a sparse matrix, all stored entries are neighbors.
     q : float in (0, 1], default=0.9
-        Quantile that defines the scale s: s^power is the q-quantile of d^power over all pairs of neighbors. Larger
-        values give fewer clusters.
+        Quantile that defines the scale s: s^power is the q-quantile of d^power over all pairs of
+        neighbors. Larger values give fewer clusters.
     power : float > 0, default=2
         Exponent of the distances in phi(d); the papers use 1 or 2.
     graph : {"union", "mean", "directed"}, default="union"
-        Objects that are evidence for an object. "union" uses its neighbors and the objects that have it as a neighbor.
-        "mean" uses the same objects, with half the weight if only one of two objects is a neighbor of the other.
-        "directed" uses its neighbors only, like the published program; the objective may then increase, and the search
-        may continue until ``max_iter``.
+        Objects that are evidence for an object. "union" uses its neighbors and the objects that
+        have it as a neighbor. "mean" uses the same objects, with half the weight if only one of two
+        objects is a neighbor of the other. "directed" uses its neighbors only, like the published
+        program; the objective may then increase, and the search may continue until ``max_iter``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        Search for neighbors. "approximate" uses nearest-neighbor descent (requires ``dempster[neighbors]``). "auto"
-        uses it if this extra is installed, the metric is Euclidean, and there are more than 100,000 objects with more
-        than six attributes. Otherwise the search is exact.
+        Search for neighbors. "approximate" uses nearest-neighbor descent (requires
+        ``dempster[neighbors]``). "auto" uses it if this extra is installed, the metric is
+        Euclidean, and there are more than 100,000 objects with more than six attributes. Otherwise
+        the search is exact.
     init : {"auto", "distinct", "sample"}, int, array of labels or CredalPartition, default="auto"
-        Initial labels. "distinct" puts each object into its own cluster. An integer is a number of random clusters.
-        "sample" first clusters a sample of 5,000 objects; every object then starts in the cluster of the nearest object
-        in the sample. "auto" is "distinct" up to 1,000 objects, n / 10 random clusters up to 20,000 objects, and
-        "sample" for more objects (only if X contains attributes). An array or a partition gives the initial labels of a
-        single search, whatever ``n_init``.
+        Initial labels. "distinct" puts each object into its own cluster. An integer is a number of
+        random clusters. "sample" first clusters a sample of 5,000 objects; every object then starts
+        in the cluster of the nearest object in the sample. "auto" is "distinct" up to 1,000
+        objects, n / 10 random clusters up to 20,000 objects, and "sample" for more objects (only if
+        X contains attributes). An array or a partition gives the initial labels of a single search,
+        whatever ``n_init``.
     n_init : int, default=10
-        Number of searches with different random labels and orders of the objects. The result is the search with the
-        smallest objective among the searches with the most frequent number of clusters, because the objective favors
-        few clusters and cannot compare different numbers of clusters.
+        Number of searches with different random labels and orders of the objects. The result is the
+        search with the smallest objective among the searches with the most frequent number of
+        clusters, because the objective favors few clusters and cannot compare different numbers of
+        clusters.
     max_iter : int, default=100
         Maximum number of sweeps over the objects.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     credal_partition_ : CredalPartition
-        Masses of the empty set (always zero), the single clusters and the frame. Equal objects have the same masses.
+        Masses of the empty set (always zero), the single clusters and the frame. Equal objects have
+        the same masses.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     focal_sets_ : FocalSets
@@ -672,7 +812,8 @@ class EKNNClus(EvidentialClusterer):
     history_ : ndarray
         Objective after every sweep of the best search.
     n_clusters_found_, objectives_found_ : ndarray of shape (n_searches,)
-        Number of clusters and objective at the end of every search (on the sample, with ``init="sample"``).
+        Number of clusters and objective at the end of every search (on the sample, with
+        ``init="sample"``).
     n_neighbors_ : int
         Number of neighbors used.
     scale_ : float
@@ -684,8 +825,8 @@ class EKNNClus(EvidentialClusterer):
 
     References
     ----------
-    T. Denoeux, O. Kanjanatarakul and S. Sriboonchitta (2015). EK-NNclus: a clustering procedure based on the
-    evidential K-nearest neighbor rule. Knowledge-Based Systems 88.
+    T. Denoeux, O. Kanjanatarakul and S. Sriboonchitta (2015). EK-NNclus: a clustering procedure
+    based on the evidential K-nearest neighbor rule. Knowledge-Based Systems 88.
 
     Examples
     --------
@@ -707,8 +848,14 @@ class EKNNClus(EvidentialClusterer):
         "power": rule.real(0, open_low=True),
         "graph": rule.choice("union", "mean", "directed"),
         "neighbors": rule.choice("auto", "exact", "approximate"),
-        "init": rule.choice("auto", "distinct", "sample") | rule.integer(1) | rule.kind(CredalPartition) | rule.array,
-        **{name: COMMON_RULES[name] for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")},
+        "init": rule.choice("auto", "distinct", "sample")
+        | rule.integer(1)
+        | rule.kind(CredalPartition)
+        | rule.array,
+        **{
+            name: COMMON_RULES[name]
+            for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")
+        },
     }
     _advice = 'increase max_iter (with graph="directed" the sweeps may never end)'
     _support = Support(blocks=True)
@@ -762,10 +909,10 @@ class EKNNClus(EvidentialClusterer):
     def log_plausibility(self, X: TableLike, labels: ArrayLike) -> float:
         """Return the log-plausibility of a given partition of the rows of X, which need not be the fitted partition.
 
-        The value is minus the sum of the weights w_ij over the pairs of neighbors in different clusters. It is 0 for a
-        single cluster. For the same X and parameters, it differs from the log-plausibility in ``objective_`` by a
-        constant, the sum of all weights. The estimator need not be fitted; the neighbors and the scale are computed
-        from X.
+        The value is minus the sum of the weights w_ij over the pairs of neighbors in different
+        clusters. It is 0 for a single cluster. For the same X and parameters, it differs from the
+        log-plausibility in ``objective_`` by a constant, the sum of all weights. The estimator need
+        not be fitted; the neighbors and the scale are computed from X.
 
         Parameters
         ----------
@@ -791,7 +938,9 @@ class EKNNClus(EvidentialClusterer):
         source = reader._read(X, reset=True)
         clusters = renumber(as_labels(reorder_like(labels, self._row_names(X)), "labels"))
         if len(clusters) != len(source):
-            raise InvalidParameterError("labels", must=f"contain {len(source)} labels, got {len(clusters)}")
+            raise InvalidParameterError(
+                "labels", must=f"contain {len(source)} labels, got {len(clusters)}"
+            )
         with block_map(self.n_jobs) as apply:
             graph = reader._make_method(Sample(source), FitRequest(1, None, None, apply)).graph
         return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
@@ -811,7 +960,10 @@ class EKNNClus(EvidentialClusterer):
         return 1  # The value is not used, because the searches determine the number of clusters.
 
     def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
-        n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
+        if isinstance(self.n_neighbors, str):
+            n_neighbors = None
+        else:
+            n_neighbors = self.n_neighbors
         rng = as_generator(self.random_state)
         return create_method(self, sample.values, rng, request.apply, self.init, n_neighbors)
 

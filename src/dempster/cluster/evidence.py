@@ -1,10 +1,11 @@
 """Evidence that one row belongs to each cluster, which is the basis of explanations.
 
-Fitted models that support explanations have a method ``evidence(values, itself)``, where ``itself`` is the index of the
-row in the training data, or -1 for a new row. The evidence for a cluster is a number that is larger if the row belongs
-to the cluster more clearly. In models with centers or densities, the evidence is a sum over the attributes. In models
-that compare the row with training rows, it is a sum over these training rows, and each term is split among the
-attributes in which the two rows differ (`dempster.dissimilarity.sources`).
+Fitted models that support explanations have a method ``evidence(values, itself)``, where ``itself``
+is the index of the row in the training data, or -1 for a new row. The evidence for a cluster is a
+number that is larger if the row belongs to the cluster more clearly. In models with centers or
+densities, the evidence is a sum over the attributes. In models that compare the row with training
+rows, it is a sum over these training rows, and each term is split among the attributes in which the
+two rows differ (`dempster.dissimilarity.sources`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from dempster.partition import CredalPartition
 class ClusterEvidence:
     """Evidence that one row belongs to each of c clusters, split into the terms of p attributes and r compared rows.
 
-    The compared rows are the training rows that the model compares the row with. If the evidence is the logarithm of a
-    sum over them, ``log_strengths`` contains the logarithms of the terms. In a model with several views, ``views``
-    contains the view in which each of them is compared.
+    The compared rows are the training rows that the model compares the row with. If the evidence is
+    the logarithm of a sum over them, ``log_strengths`` contains the logarithms of the terms. In a
+    model with several views, ``views`` contains the view in which each of them is compared.
     """
 
     quantity: str  # name of the quantity used as evidence
@@ -40,8 +41,13 @@ class ClusterEvidence:
     views: np.ndarray | None = None  # (r,)
 
     @classmethod
-    def from_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
-        """Create the evidence ``base`` plus the sum of ``parts``, the terms of p attributes; NaN counts as zero."""
+    def from_attributes(
+        cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0
+    ) -> ClusterEvidence:
+        """Create the evidence ``base`` plus the sum of ``parts``, the terms of p attributes.
+
+        NaN counts as zero.
+        """
         parts = np.nan_to_num(parts, nan=0.0)
         no_rows = np.zeros(0, dtype=np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
         return cls(quantity, parts.sum(axis=0) + base, parts, *no_rows)
@@ -57,17 +63,25 @@ class ClusterEvidence:
         values: Any,
     ) -> ClusterEvidence:
         """Create the evidence ``total`` from the costs of r compared rows and their weights for c clusters."""
-        return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(compared, values)
+        return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(
+            compared, values
+        )
 
     @classmethod
     def from_strengths(
-        cls, quantity: str, logs: np.ndarray, energies: np.ndarray, compared: References, values: Any
+        cls,
+        quantity: str,
+        logs: np.ndarray,
+        energies: np.ndarray,
+        compared: References,
+        values: Any,
     ) -> ClusterEvidence:
         """Create the evidence log S for each cluster, where S is a sum of terms, one for each compared row.
 
-        ``logs`` contains the logarithms of the terms, shape (r, c); it is -inf if a row is no evidence for a cluster.
-        ``energies`` contains, for each row j, a number e_j that increases with its distance; the term of row j
-        decreases with e_j. If p_j is the share of term j in S, then
+        ``logs`` contains the logarithms of the terms, shape (r, c); it is -inf if a row is no
+        evidence for a cluster. ``energies`` contains, for each row j, a number e_j that increases
+        with its distance; the term of row j decreases with e_j. If p_j is the share of term j in S,
+        then
 
             log S = -sum_j p_j e_j + a remainder that depends on the number and size of the terms,
 
@@ -80,7 +94,9 @@ class ClusterEvidence:
         shares = strengths / np.where(has_terms, sums, 1)
         with np.errstate(divide="ignore"):
             total = np.where(has_terms, np.log(sums) + top, -np.inf)
-        return cls(quantity, total, None, compared.positions, shares, energies, logs)._with_parts(compared, values)
+        return cls(quantity, total, None, compared.positions, shares, energies, logs)._with_parts(
+            compared, values
+        )
 
     def _with_parts(self, compared: References, values: Any) -> ClusterEvidence:
         """Return the evidence with the terms of the compared rows split among the attributes, if there are any."""
@@ -95,15 +111,19 @@ class ClusterEvidence:
 
     @property
     def weights(self) -> np.ndarray:
-        """Weights of the r compared rows for the c clusters, shape (r, c); each column sums to one or is zero."""
+        """Weights of the r compared rows for the c clusters, shape (r, c).
+
+        Each column sums to one or is zero.
+        """
         sums = self.coefficients.sum(axis=0)
         return self.coefficients / np.where(sums > 0, sums, 1)
 
     def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
         """Return the evidence for some of the clusters, with one term per compared row instead of one per attribute.
 
-        Compared rows that are nearer than average are evidence for their cluster, and the remaining ones are evidence
-        against it. If the evidence is the logarithm of a sum, the result is the share of each cluster in the sum.
+        Compared rows that are nearer than average are evidence for their cluster, and the remaining
+        ones are evidence against it. If the evidence is the logarithm of a sum, the result is the
+        share of each cluster in the sum.
         """
         few = self.coefficients[:, clusters]
         if self.log_strengths is None:
@@ -114,14 +134,16 @@ class ClusterEvidence:
         strengths = np.exp(logs - logs.max(initial=-np.inf))
         shares = strengths / strengths.sum()
         quantity = "share of the evidence for these clusters"
-        return replace(self, quantity=quantity, parts=shares, total=shares.sum(axis=0), coefficients=few)
+        return replace(
+            self, quantity=quantity, parts=shares, total=shares.sum(axis=0), coefficients=few
+        )
 
 
 def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Split the squared distances g' M g of difference vectors g among the d attributes, with shape (..., d).
 
-    A product of two attributes is divided equally between them. The parts sum to the squared distance, and a part may
-    be negative. The part of a missing attribute is zero.
+    A product of two attributes is divided equally between them. The parts sum to the squared
+    distance, and a part may be negative. The part of a missing attribute is zero.
     """
     gap = np.nan_to_num(gap, nan=0.0)
     return gap * np.einsum("...de,...e->...d", matrix, gap)
@@ -133,10 +155,16 @@ class ObjectReader:
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
         self._moved: tuple[int, Any] | None = None
-        self._values = estimator._read_objects(X, None) if i is None else estimator._read(X, reset=False)[i : i + 1]
+        if i is None:
+            self._values = estimator._read_objects(X, None)
+        else:
+            self._values = estimator._read(X, reset=False)[i : i + 1]
 
     def evidence(self, itself: int) -> ClusterEvidence | None:
-        """Return the evidence for each cluster (None if the model has none); ``itself`` is the training row, or -1."""
+        """Return the evidence for each cluster (None if the model has none).
+
+        ``itself`` is the training row, or -1.
+        """
         if not hasattr(self._estimator._model, "evidence"):
             return None
         evidence: ClusterEvidence = self._estimator._model.evidence(self._values, itself)
@@ -155,21 +183,34 @@ class ObjectReader:
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:
-        """Return points whose Euclidean distances are equal to those of the model; by default, the attributes."""
+        """Return points whose Euclidean distances are equal to those of the model.
+
+        By default, the attributes.
+        """
         model = self._estimator._model
-        return model.placed(attributes) if hasattr(model, "placed") else attributes
+        if hasattr(model, "placed"):
+            return model.placed(attributes)
+        return attributes
 
     def predict_changed(self, attributes: TableLike) -> CredalPartition:
-        """Return the masses of rows with changed attributes; other properties of the row stay the same."""
+        """Return the masses of rows with changed attributes.
+
+        Other properties of the row stay the same.
+        """
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
     def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
-        """Return the masses of changed rows, computed without the training row ``itself``; None if not possible."""
+        """Return the masses of changed rows, computed without the training row ``itself``.
+
+        None if not possible.
+        """
         if itself < 0 or not hasattr(self._estimator._model, "without"):
             return None
         if self._moved is None or self._moved[0] != itself:
             self._moved = itself, self._estimator._model.without(itself)
-        return self._predict(self._estimator._read_objects(attributes, self._values), self._moved[1])
+        return self._predict(
+            self._estimator._read_objects(attributes, self._values), self._moved[1]
+        )
 
     def _predict(self, values: Any, model: Any = None) -> CredalPartition:
         with block_map(self._estimator.n_jobs) as apply:
@@ -179,9 +220,16 @@ class ObjectReader:
 
 def read_object(estimator: Any, X: TableLike, i: int | None) -> ObjectReader | None:
     """Return an `ObjectReader`, or None if the estimator is not a clusterer of dempster."""
-    return ObjectReader(estimator, X, i) if hasattr(estimator, "_model") else None
+    if hasattr(estimator, "_model"):
+        return ObjectReader(estimator, X, i)
+    return None
 
 
 def row_attributes(estimator: Any, X: TableLike) -> TableLike:
-    """Return the attributes used by the clusterer; for an image, they are means over each pixel and its neighbors."""
-    return estimator._extract_attributes(X) if hasattr(estimator, "_model") else X
+    """Return the attributes used by the clusterer.
+
+    For an image, they are means over each pixel and its neighbors.
+    """
+    if hasattr(estimator, "_model"):
+        return estimator._extract_attributes(X)
+    return X

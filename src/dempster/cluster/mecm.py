@@ -27,16 +27,17 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-# Compute the costs of g sets for n objects. ``near`` contains the dissimilarities from the objects to the medoids, and
-# ``between`` contains the dissimilarities between the medoids.
+# Compute the costs of g sets for n objects. ``near`` contains the dissimilarities from the objects
+# to the medoids, and ``between`` contains the dissimilarities between the medoids.
 fill_costs = kernel("""median_costs(
     near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
     costs: float64[n, g] out)""")
-# For every object that may become the medoid of one cluster (candidate), compute the terms of the objective that depend
-# on the medoid. ``rows`` contains the dissimilarities from each candidate to all objects. ``weights`` contains
-# |A|^alpha m_i(A)^beta for the h sets A that include the cluster, and ``sets`` marks the other clusters in these sets.
-# ``near``, ``between`` and ``to_candidates`` contain the dissimilarities from the current medoids to all objects, to
-# each other, and to the candidates.
+# For every object that may become the medoid of one cluster (candidate), compute the terms of the
+# objective that depend on the medoid. ``rows`` contains the dissimilarities from each candidate to
+# all objects. ``weights`` contains |A|^alpha m_i(A)^beta for the h sets A that include the cluster,
+# and ``sets`` marks the other clusters in these sets. ``near``, ``between`` and ``to_candidates``
+# contain the dissimilarities from the current medoids to all objects, to each other, and to the
+# candidates.
 add_totals = kernel("""median_totals(
     rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
     between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
@@ -68,13 +69,16 @@ class MedianMethod(IndexMedoidMethod):
     pairs_can_win = True
 
     def fitted_model(self, state: Medoids) -> MedianModel:
-        medoids, params = state.positions, self.params
+        medoids = state.positions
+        params = self.params
         between = self.whole.columns(medoids)[medoids]
         references = References.from_source(self.source, medoids)
         return MedianModel(state.step, references, params.power, between, params.gamma, params.eta)
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return descend(partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol)
+        return descend(
+            partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol
+        )
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
         """Return the objective of the current medoids, and the medoids after one iteration."""
@@ -88,13 +92,19 @@ class MedianMethod(IndexMedoidMethod):
                 near[:, k] = objects.columns(medoids[[k]])[:, 0]
         return objective, replace(state, positions=medoids)
 
-    def _masses(self, objects: ComparedObjects, state: Medoids, near: np.ndarray) -> tuple[float, np.ndarray]:
-        family, params = state.step.family, self.params
+    def _masses(
+        self, objects: ComparedObjects, state: Medoids, near: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        family = state.step.family
+        params = self.params
         sets = family.membership[family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
         between = near[state.positions]
         blocks = row_blocks(len(near))
-        self.apply(fill_costs, [(near[a:b], between, sets, params.gamma, params.eta, costs[a:b]) for a, b in blocks])
+        self.apply(
+            fill_costs,
+            [(near[a:b], between, sets, params.gamma, params.eta, costs[a:b]) for a, b in blocks],
+        )
         return state.step.masses(costs, objects.weights, self.apply)
 
     def _best_medoid(
@@ -106,27 +116,46 @@ class MedianMethod(IndexMedoidMethod):
         masses: np.ndarray,
         step: MassStep,
     ) -> int:
-        """Return the index of the best medoid of cluster k for fixed masses; ties do not change the medoid."""
-        params, family = self.params, step.family
+        """Return the index of the best medoid of cluster k for fixed masses.
+
+        Ties do not change the medoid.
+        """
+        params = self.params
+        family = step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
         weights = own**params.beta * sets.sum(axis=1) ** params.alpha * objects.weights[:, None]
         weights = np.ascontiguousarray(weights.T)
         sets[:, k] = False
         limited = self.candidates(objects, own.sum(axis=1))
-        candidates = np.arange(len(objects)) if limited is None else np.union1d(limited, medoids[k])
+        if limited is None:
+            candidates = np.arange(len(objects))
+        else:
+            candidates = np.union1d(limited, medoids[k])
         free = objects.weights > 0
         others = np.delete(medoids, k)
         if len(others):  # Two clusters must not have equal medoids.
             free &= ~self.equal_to_any(objects, others)
         candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
-        to_medoids, between = np.ascontiguousarray(near.T), near[medoids]
+        to_medoids = np.ascontiguousarray(near.T)
+        between = near[medoids]
 
         def add_block(start: int, stop: int) -> None:
-            rows, part = objects.block(candidates[start:stop]), totals[start:stop]
+            rows = objects.block(candidates[start:stop])
+            part = totals[start:stop]
             to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
-            add_totals(rows, weights, to_medoids, to_candidates, between, sets, params.gamma, params.eta, part)
+            add_totals(
+                rows,
+                weights,
+                to_medoids,
+                to_candidates,
+                between,
+                sets,
+                params.gamma,
+                params.eta,
+                part,
+            )
 
         # The blocks fit into memory and are small enough to keep all threads busy.
         size = split_rows(len(candidates), len(objects))[0][1]
@@ -134,7 +163,9 @@ class MedianMethod(IndexMedoidMethod):
         current = float(totals[np.searchsorted(candidates, medoids[k])])
         best = int(totals.argmin())
         # Without this tolerance, rounding errors could make two equally good medoids alternate.
-        return int(candidates[best]) if totals[best] < current * (1 - 1e-12) else int(medoids[k])
+        if totals[best] < current * (1 - 1e-12):
+            return int(candidates[best])
+        return int(medoids[k])
 
 
 class MECM(MedoidClusterer):
@@ -155,57 +186,67 @@ class MECM(MedoidClusterer):
 
         \rho_i(A) &= \frac{\sum_{k, l \in A} |d(i, v_k) - d(i, v_l)|}{\eta \sum_{k, l \in A} d(v_k, v_l)}.
 
-    The cost D_i(A) is small for objects with nearly equal dissimilarities to all medoids of the set A. Each iteration
-    optimizes the masses for fixed medoids, then one medoid after the other for fixed masses, so the objective never
-    increases.
+    The cost D_i(A) is small for objects with nearly equal dissimilarities to all medoids of the set
+    A. Each iteration optimizes the masses for fixed medoids, then one medoid after the other for
+    fixed masses, so the objective never increases.
 
-    An iteration uses n^2 dissimilarities for each cluster and each set that contains it, or n times ``n_candidates``.
-    Up to 5,000 objects, the matrix of all dissimilarities is kept in memory. For more objects, dissimilarities are
-    computed when they are needed, unless X is a matrix of dissimilarities.
+    An iteration uses n^2 dissimilarities for each cluster and each set that contains it, or n times
+    ``n_candidates``. Up to 5,000 objects, the matrix of all dissimilarities is kept in memory. For
+    more objects, dissimilarities are computed when they are needed, unless X is a matrix of
+    dissimilarities.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
-        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
+        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
+        of dissimilarities).
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Dissimilarity of each object to the empty set; smaller values give more outliers. With ``focal_sets="auto"``,
-        "auto" is the upper fence of a box plot of the dissimilarities of objects to the nearest medoids, computed after
-        the fit. Otherwise, it is the 0.95-quantile of the dissimilarities between different objects.
+        Dissimilarity of each object to the empty set; smaller values give more outliers. With
+        ``focal_sets="auto"``, "auto" is the upper fence of a box plot of the dissimilarities of
+        objects to the nearest medoids, computed after the fit. Otherwise, it is the 0.95-quantile
+        of the dissimilarities between different objects.
     gamma : float >= 0, default=0.5
         Weight of the mean over the medoids of a set.
     eta : float > 0, default=1
-        Larger values decrease the cost of a set for objects that are not halfway between its medoids.
+        Larger values decrease the cost of a set for objects that are not halfway between its
+        medoids.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects that may become the medoid of a cluster, selected by the largest plausibility. None means all
-        objects. "auto" means all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
+        Number of objects that may become the medoid of a cluster, selected by the largest
+        plausibility. None means all objects. "auto" means all, or 500 if there are more than 5,000
+        objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
+        by the attributes that both objects have, and adds a correction for missing attributes (see
+        `ECMdd`).
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
         Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. Large data are sampled, as in `ECMdd`.
+        Number of starts; the result with the smallest objective is kept. Large data are sampled, as
+        in `ECMdd`.
     max_iter : int, default=100
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -230,8 +271,8 @@ class MECM(MedoidClusterer):
 
     References
     ----------
-    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2015). Median evidential c-means algorithm and its application to
-    community detection. Knowledge-Based Systems 74.
+    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2015). Median evidential c-means algorithm and its
+    application to community detection. Knowledge-Based Systems 74.
 
     Examples
     --------
@@ -270,7 +311,9 @@ class MECM(MedoidClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.symmetrize = symmetrize
         self.alpha = alpha

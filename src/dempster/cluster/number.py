@@ -2,17 +2,18 @@
 
 The criteria are computed on a sample of the rows. Each of them alone is unreliable.
 
-- The *silhouette* (Rousseeuw, 1987) compares the distances from a row to its own cluster and to the nearest other
-  cluster.
-- Two *log-likelihoods*, minus three times the penalty of the Bayesian information criterion. Each cluster has a
-  spherical multivariate t distribution (Peel and McLachlan, 2000), because with Gaussians the tails of real data would
-  always favor an additional cluster. All clusters have the same size in the first likelihood and different sizes in the
-  second.
+- The *silhouette* (Rousseeuw, 1987) compares the distances from a row to its own cluster and to the
+  nearest other cluster.
+- Two *log-likelihoods*, minus three times the penalty of the Bayesian information criterion. Each
+  cluster has a spherical multivariate t distribution (Peel and McLachlan, 2000), because with
+  Gaussians the tails of real data would always favor an additional cluster. All clusters have the
+  same size in the first likelihood and different sizes in the second.
 - The number of *belief peaks* (Su and Denoeux, 2019).
 
-Each criterion is scaled to 1 for the number of clusters with the best value and 0 for the number with the worst value.
-The number of clusters with the largest sum is selected. This rule was developed on one half of a collection of data
-sets and confirmed on the other half (``benchmarks/DEFAULTS.md``).
+Each criterion is scaled to 1 for the number of clusters with the best value and 0 for the number
+with the worst value. The number of clusters with the largest sum is selected. This rule was
+developed on one half of a collection of data sets and confirmed on the other half
+(``benchmarks/DEFAULTS.md``).
 """
 
 from __future__ import annotations
@@ -41,16 +42,22 @@ if TYPE_CHECKING:
 
 
 _CANDIDATES = range(2, 26)
-_AROUND_PEAKS = 0.2  # Numbers that differ from the number of belief peaks by at most 20% are candidates as well.
+# Numbers that differ from the number of belief peaks by at most 20% are candidates as well.
+_AROUND_PEAKS = 0.2
 _SAMPLE_SIZE = 1500
 _STARTS = 5  # number of runs of k-means for each number of clusters
 _PENALTY = 3.0  # The penalty of BIC is multiplied by this factor.
 _FREEDOM = 3.0  # degrees of freedom of the t distributions
-_CENTERING, _SCALING = 10, 20  # numbers of EM iterations for the centers and for the sizes of the t distributions
+# numbers of EM iterations for the centers and for the sizes of the t distributions
+_CENTERING = 10
+_SCALING = 20
 _FLOOR = 0.02  # share of the mean squared size that is added to the squared size of each cluster
-# Let L be the logarithm of the distance from a row to its _NEAREST-th nearest neighbor. A row is an outlier if its L
-# exceeds the third quartile by more than _FENCE interquartile ranges (an interquartile range is at least _MIN_RANGE).
-_NEAREST, _FENCE, _MIN_RANGE = 5, 4.0, 0.1
+# Let L be the logarithm of the distance from a row to its _NEAREST-th nearest neighbor. A row is an
+# outlier if its L exceeds the third quartile by more than _FENCE interquartile ranges (an
+# interquartile range is at least _MIN_RANGE).
+_NEAREST = 5
+_FENCE = 4.0
+_MIN_RANGE = 0.1
 _QUANTILE = 0.9  # parameter q of `BeliefPeaks`
 
 
@@ -127,8 +134,8 @@ class NumberOfClusters:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``color``, ``criteria``, ``mark_best``, ``legend``
-            and ``title``.
+            Further options of the method ``plot`` of the display: ``color``, ``criteria``,
+            ``mark_best``, ``legend`` and ``title``.
 
         Returns
         -------
@@ -145,7 +152,9 @@ class NumberOfClusters:
         -------
         str
         """
-        preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()}
+        preferred = {
+            name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()
+        }
         text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:
@@ -162,11 +171,15 @@ class NumberOfClusters:
 
 
 def _scale(values: np.ndarray) -> np.ndarray:
-    finite = np.where(np.isfinite(values), values, np.nanmin(np.where(np.isfinite(values), values, np.inf)))
+    finite = np.where(
+        np.isfinite(values), values, np.nanmin(np.where(np.isfinite(values), values, np.inf))
+    )
     if not np.isfinite(finite).all():
         return np.zeros(len(values))
     spread = np.ptp(finite)
-    return (finite - finite.min()) / spread if spread > 0 else np.ones(len(values))
+    if spread > 0:
+        return (finite - finite.min()) / spread
+    return np.ones(len(values))
 
 
 def compare_numbers(
@@ -178,33 +191,54 @@ def compare_numbers(
 ) -> NumberOfClusters:
     """Compute the criteria for several numbers of clusters (candidates), on a sample of the rows if there are many.
 
-    If ``candidates`` is None, the numbers from 2 to 25 and the numbers near the number of belief peaks are compared.
-    Candidates larger than a third of the number of different rows are ignored, because the criteria need several rows
-    per cluster.
+    If ``candidates`` is None, the numbers from 2 to 25 and the numbers near the number of belief
+    peaks are compared. Candidates larger than a third of the number of different rows are ignored,
+    because the criteria need several rows per cluster.
     """
     rng = as_random_state(random_state)
     sample, w, D = _remove_outliers(*draw_complete_rows(source, weights, rng, _SAMPLE_SIZE))
-    n, squares = len(sample), np.square(D)
-    n_peaks = len(find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
+    n = len(sample)
+    squares = np.square(D)
+    if n > 2:
+        n_peaks = len(
+            find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices
+        )
+    else:
+        n_peaks = 1
     if candidates is None:  # Many belief peaks indicate more than 25 clusters.
-        low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
+        low = (1 - _AROUND_PEAKS) * n_peaks
+        high = (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
     n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
-    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(n_different // 3, 1)}) or [1])
+    numbers = np.array(
+        sorted({int(k) for k in candidates if 1 <= k <= max(n_different // 3, 1)}) or [1]
+    )
     is_euclidean = sample.is_euclidean and isinstance(sample.objects, np.ndarray)
-    dimension = float(sample.objects.shape[1]) if is_euclidean else intrinsic_dimension(D)
+    if is_euclidean:
+        dimension = float(sample.objects.shape[1])
+    else:
+        dimension = intrinsic_dimension(D)
     partitions = _fit_partitions(sample.objects if is_euclidean else None, squares, w, numbers, rng)
-    silhouettes, one, own = np.array([_score_partition(D, squares, labels, w, dimension) for labels in partitions]).T
+    silhouettes, one, own = np.array(
+        [_score_partition(D, squares, labels, w, dimension) for labels in partitions]
+    ).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
-    one, own = one - (dimension + 1) * cost, own - (dimension + 2) * cost
+    one = one - (dimension + 1) * cost
+    own = own - (dimension + 2) * cost
     return NumberOfClusters(numbers, silhouettes, one, own, n_peaks, n)
 
 
 def draw_complete_rows(
     source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState, size: int
 ) -> tuple[DissimilaritySource, np.ndarray]:
-    """Draw random rows by their weights, independently of their order; return the rows and their new weights."""
-    w = np.ones(len(source)) if weights is None else weights.astype(float)
+    """Draw random rows by their weights, independently of their order.
+
+    Return the rows and their new weights.
+    """
+    if weights is None:
+        w = np.ones(len(source))
+    else:
+        w = weights.astype(float)
     if isinstance(source.objects, np.ndarray):
         order = order_along_line(source.objects)
     else:
@@ -220,7 +254,10 @@ def draw_complete_rows(
 def _remove_outliers(
     source: DissimilaritySource, weights: np.ndarray
 ) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
-    """Remove isolated rows, which would form small clusters; return the others, their weights and dissimilarities."""
+    """Remove isolated rows, which would form small clusters.
+
+    Return the others, their weights and dissimilarities.
+    """
     rows = np.arange(len(source))
     D = source.block(rows, rows).astype(float)
     D = (D + D.T) / 2
@@ -236,7 +273,11 @@ def _remove_outliers(
 
 
 def _fit_partitions(
-    X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
+    X: np.ndarray | None,
+    squares: np.ndarray,
+    weights: np.ndarray,
+    numbers: np.ndarray,
+    rng: np.random.RandomState,
 ) -> list[np.ndarray]:
     """Return the labels of a partition by k-means, or by medoids if X is None, for each number of clusters."""
     if X is None:
@@ -248,7 +289,9 @@ def _fit_partitions(
 
     def best_labels(k: int) -> np.ndarray:
         runs = [k_means(data, k, rng, weights) for _ in range(_STARTS)]
-        return min(runs, key=lambda run: float(weights @ np.square(data - run[0][run[1]]).sum(axis=1)))[1]
+        return min(
+            runs, key=lambda run: float(weights @ np.square(data - run[0][run[1]]).sum(axis=1))
+        )[1]
 
     return [best_labels(int(k)) for k in numbers]
 
@@ -268,7 +311,9 @@ def _score_partition(
 
     def likelihood(size: np.ndarray) -> float:
         tails = (_FREEDOM + dimension) / 2 * np.log1p(away / (_FREEDOM * size))
-        return float(np.average(np.log(part[codes]) - dimension / 2 * np.log(size) - tails, weights=weights))
+        return float(
+            np.average(np.log(part[codes]) - dimension / 2 * np.log(size) - tails, weights=weights)
+        )
 
     tiny = np.finfo(float).tiny
     return (
@@ -278,17 +323,21 @@ def _score_partition(
     )
 
 
-def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
+def _squares_from_centers(
+    squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
+) -> np.ndarray:
     """Return the squared distance from each row to the center of its cluster.
 
-    The clusters have t distributions, whose centers are computed by EM. A center is a weighted mean of the rows of its
-    cluster, with weights a_j that sum to one. The squared distance from row i to the center is therefore a function of
-    the squared distances d_ij^2 between rows, sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2.
+    The clusters have t distributions, whose centers are computed by EM. A center is a weighted mean
+    of the rows of its cluster, with weights a_j that sum to one. The squared distance from row i to
+    the center is therefore a function of the squared distances d_ij^2 between rows, sum_j a_j
+    d_ij^2 - sum_jk a_j a_k d_jk^2 / 2.
     """
     away = np.zeros(len(labels))
     for cluster in range(labels.max() + 1):
         members = np.flatnonzero(labels == cluster)
-        between, w = squares[np.ix_(members, members)], weights[members]
+        between = squares[np.ix_(members, members)]
+        w = weights[members]
         trust = np.ones(len(members))
         for _ in range(_CENTERING):
             share = w * trust / (w @ trust)
@@ -302,7 +351,9 @@ def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.n
     return away
 
 
-def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
+def _squared_sizes(
+    away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float
+) -> np.ndarray:
     """Return the squared size of the t distribution of each group, given squared distances ``away`` from centers."""
     total = np.bincount(groups, weights)
     sizes = np.bincount(groups, weights * away) / (dimension * total)
@@ -314,11 +365,13 @@ def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, di
     return sizes
 
 
-def _silhouette(D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+def _silhouette(
+    D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> float:
     """Compute the weighted mean silhouette (b - a) / max(a, b) of the rows.
 
-    a is the mean distance from a row to the other rows of its cluster, and b the smallest mean distance to another
-    cluster. The silhouette of a row that is alone in its cluster is 0.
+    a is the mean distance from a row to the other rows of its cluster, and b the smallest mean
+    distance to another cluster. The silhouette of a row that is alone in its cluster is 0.
     """
     if len(total) < 2:
         return float("nan")

@@ -18,8 +18,20 @@ from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._medoids import RELATIONAL_RULES, RelationalClusterer, check_distinct_objects, pair_quantile
-from dempster.cluster._search import FitResult, Method, Sample, Search, most_likely_runs, require_singletons
+from dempster.cluster._medoids import (
+    RELATIONAL_RULES,
+    RelationalClusterer,
+    check_distinct_objects,
+    pair_quantile,
+)
+from dempster.cluster._search import (
+    FitResult,
+    Method,
+    Sample,
+    Search,
+    most_likely_runs,
+    require_singletons,
+)
 from dempster.cluster._starts import default_beta, find_isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
@@ -30,10 +42,13 @@ from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 # Compute the product D P' without BLAS, because the threads of BLAS slow down many small products.
-fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
-# Run one iteration, given the weights P of the prototypes and their products with the dissimilarities. Return the
-# objective of P. Write the new weights to ``following`` and the smallest squared distance to ``least``. ``factor``,
-# ``delta2``, ``beta`` and ``zero`` are explained in `MassStep`.
+fill_products = kernel(
+    "relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)"
+)
+# Run one iteration, given the weights P of the prototypes and their products with the
+# dissimilarities. Return the objective of P. Write the new weights to ``following`` and the
+# smallest squared distance to ``least``. ``factor``, ``delta2``, ``beta`` and ``zero`` are
+# explained in `MassStep`.
 relational_step = kernel("""relational_step(
     products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
     size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
@@ -42,19 +57,25 @@ relational_step = kernel("""relational_step(
 MIN_BLOCK_ROWS = 256
 MAX_BLOCK_CELLS = 16_000_000  # maximum number of dissimilarities of new objects in memory at once
 MAX_DENSE_ROWS = 500  # Up to this number of rows, all eigenvalues are computed.
-MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # With more than 1,000 objects, starts are compared on a sample of 500.
+# With more than 1,000 objects, starts are compared on a sample of 500.
+MAX_UNSAMPLED_ROWS = 1_000
+SAMPLE_SIZE = 500
 _DELTA_SHARE = 0.95  # quantile of the squared dissimilarities for delta="auto"
-_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # shares of the largest shift that correction="auto" tries
-_MAX_REDRAWS = 5  # maximum number of random starts that are drawn while all prototypes coincide after a run
+# shares of the largest shift that correction="auto" tries
+_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)
+# maximum number of random starts that are drawn while all prototypes coincide after a run
+_MAX_REDRAWS = 5
 _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
-# ---- squared dissimilarities --------------------------------------------------------------------------------------
+# ---- squared dissimilarities ---------------------------------------------------------------------
 
 
 def needs_squares(square: bool | str, metric: Metric) -> bool:
     """Return whether dissimilarities must be squared, given the parameters ``square`` and ``metric`` of `RECM`."""
-    return metric not in _SQUARED_METRICS if isinstance(square, str) else bool(square)
+    if isinstance(square, str):
+        return metric not in _SQUARED_METRICS
+    return bool(square)
 
 
 def square_if(D: np.ndarray, square: bool) -> np.ndarray:
@@ -64,7 +85,9 @@ def square_if(D: np.ndarray, square: bool) -> np.ndarray:
     with np.errstate(over="ignore"):
         D = D * D
     if not np.isfinite(D).all():
-        raise InvalidParameterError("X", must="be rescaled, because the squares of its dissimilarities overflow")
+        raise InvalidParameterError(
+            "X", must="be rescaled, because the squares of its dissimilarities overflow"
+        )
     return D
 
 
@@ -81,19 +104,24 @@ def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: boo
 def smallest_eigenvalue(D: np.ndarray) -> float:
     """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, where Q = I - 1 1' / n.
 
-    The result is 0 if the eigenvalue is negative only because of rounding errors. For more than 500 objects, the
-    eigenvalue is computed by Lanczos iterations, which need a few dozen products of D with a vector. The result then
-    exceeds the true value by at most a rounding error.
+    The result is 0 if the eigenvalue is negative only because of rounding errors. For more than 500
+    objects, the eigenvalue is computed by Lanczos iterations, which need a few dozen products of D
+    with a vector. The result then exceeds the true value by at most a rounding error.
     """
     n = len(D)
     if n < 2:
         return 0.0
-    negligible = 1e-10 if D.dtype == np.float64 else 1e-5
+    if D.dtype == np.float64:
+        negligible = 1e-10
+    else:
+        negligible = 1e-5
     if n <= MAX_DENSE_ROWS:
         D = D.astype(float)
         gram = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
         values = interruptible(np.linalg.eigvalsh, gram)
-        return float(values[0]) if values[0] < -negligible * abs(values[-1]) else 0.0
+        if values[0] < -negligible * abs(values[-1]):
+            return float(values[0])
+        return 0.0
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     def gram_times(v: np.ndarray) -> np.ndarray:
@@ -102,29 +130,41 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
         return -0.5 * (image - image.mean())
 
     start = np.random.RandomState(0).normal(size=n)
-    precision = 1e-7 if D.dtype == np.float64 else 1e-4
+    if D.dtype == np.float64:
+        precision = 1e-7
+    else:
+        precision = 1e-4
     operator = LinearOperator((n, n), matvec=gram_times, dtype=float)
-    largest = float(eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0])
+    largest = float(
+        eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0]
+    )
     if largest < 0:
         return largest * (1 + precision)
-    # Lanczos iterations are most accurate for the largest eigenvalue. For the matrix largest * I - G, where G is the
-    # doubly centered matrix, this is the largest minus the smallest eigenvalue of G.
-    mirrored = LinearOperator((n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float)
-    reach = float(eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0])
+    # Lanczos iterations are most accurate for the largest eigenvalue. For the matrix largest * I -
+    # G, where G is the doubly centered matrix, this is the largest minus the smallest eigenvalue of
+    # G.
+    mirrored = LinearOperator(
+        (n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float
+    )
+    reach = float(
+        eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0]
+    )
     smallest = largest - reach
-    return smallest - precision * reach if smallest < -10 * precision * largest else 0.0
+    if smallest < -10 * precision * largest:
+        return smallest - precision * reach
+    return 0.0
 
 
-# ---- prototypes ---------------------------------------------------------------------------------------------------
+# ---- prototypes ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WeightedMeans:
     """Prototypes of c clusters, which are weighted means of the n training objects.
 
-    Below, P denotes ``weights`` and Delta the matrix of squared dissimilarities between the training objects. If a
-    squared distance to a prototype is below ``negative``, it is not a rounding error, and the dissimilarities are not
-    Euclidean.
+    Below, P denotes ``weights`` and Delta the matrix of squared dissimilarities between the
+    training objects. If a squared distance to a prototype is below ``negative``, it is not a
+    rounding error, and the dissimilarities are not Euclidean.
     """
 
     step: MassStep
@@ -140,11 +180,12 @@ class WeightedMeans:
     def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
         """Return the squared distances from n objects to the prototypes of g sets, shape (n, g), and P Delta P'.
 
-        ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the weights of the objects
-        in the prototypes, shape (n, c), with zero for new objects. They are needed because the shift is not added to
-        the zero dissimilarity of an object to itself.
+        ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the
+        weights of the objects in the prototypes, shape (n, c), with zero for new objects. They are
+        needed because the shift is not added to the zero dissimilarity of an object to itself.
         """
-        products, averages = self._products(D, apply), self.step.averages
+        products = self._products(D, apply)
+        averages = self.step.averages
         inner = shifted = self.weights @ products if self.inner is None else self.inner
         if self.shift:
             shifted = inner + self.shift * (1 - self.weights @ self.weights.T)
@@ -154,23 +195,40 @@ class WeightedMeans:
     def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
         """Return the squared distances from one object (``itself`` is its training row, or -1) to the prototypes."""
         assert self.inner is not None
-        products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
+        products = self.weights @ D[0] + (
+            self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift
+        )
         inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
         return products - inner / 2
 
-    def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
+    def iterate(
+        self, D: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> tuple[float, float, Self]:
         """Return the objective, the smallest squared distance, and the prototypes after one iteration."""
-        following, least, step = np.empty_like(self.weights), np.empty(1), self.step
+        following = np.empty_like(self.weights)
+        least = np.empty(1)
+        step = self.step
         objective = relational_step(
-            self._products(D, apply), self.weights, step.sets > 0, weights if len(weights) else None,
-            *step.kernel_arguments(), self.negative, self.shift, step.alpha, following, least,
-        )  # fmt: skip
+            self._products(D, apply),
+            self.weights,
+            step.sets > 0,
+            weights if len(weights) else None,
+            *step.kernel_arguments(),
+            self.negative,
+            self.shift,
+            step.alpha,
+            following,
+            least,
+        )
         return objective, float(least[0]), replace(self, weights=following, inner=None)
 
     def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the product D P' of the squared dissimilarities with the weights, shape (n, c), without the shift."""
         D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
-        apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)])
+        apply(
+            fill_products,
+            [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)],
+        )
         return out
 
     def make_nonnegative(self, costs: np.ndarray) -> np.ndarray:
@@ -180,7 +238,8 @@ class WeightedMeans:
     def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of objects, shape (n, f), from their squared dissimilarities D to the training objects.
 
-        If there is a shift, an object with dissimilarity zero to a training object is treated as this training object.
+        If there is a shift, an object with dissimilarity zero to a training object is treated as
+        this training object.
         """
         own = np.zeros((len(D), len(self.weights)))
         if self.shift:
@@ -196,12 +255,14 @@ class WeightedMeans:
         W = masses**self.step.beta
         if len(weights):
             W *= weights[:, None]
-        sets, alpha = self.step.sets, self.step.alpha
+        sets = self.step.sets
+        alpha = self.step.alpha
         size = sets.sum(axis=1)
         H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
         best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
         total = best.sum(axis=1, keepdims=True)
-        empty = ~(total > 0.5)  # If no set with mass contains a cluster, its prototype is unchanged.
+        # If no set with mass contains a cluster, its prototype is unchanged.
+        empty = ~(total > 0.5)
         best = np.where(empty, self.weights, best / np.where(empty, 1, total))
         return replace(self, weights=best, inner=None)
 
@@ -223,30 +284,39 @@ class WeightedMeansModel:
         blocks = row_blocks(len(values), max(1, MAX_BLOCK_CELLS // len(self.references)), most=None)
         distances = self.references.dissimilarities
         return np.concatenate(
-            [self.means.masses(square_if(distances(values, a, b), self.square), apply) for a, b in blocks]
+            [
+                self.means.masses(square_if(distances(values, a, b), self.square), apply)
+                for a, b in blocks
+            ]
         )
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the squared distance from the object to the prototype.
 
-        If the dissimilarities are squared Euclidean distances, the prototype is a point, and the contributions of the
-        attributes to the squared distance are exact. Otherwise, the contributions to the weighted mean of the
-        dissimilarities to the training objects are used.
+        If the dissimilarities are squared Euclidean distances, the prototype is a point, and the
+        contributions of the attributes to the squared distance are exact. Otherwise, the
+        contributions to the weighted mean of the dissimilarities to the training objects are used.
         """
         D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
-        quantity, P = "minus the squared distance to the center", self.means.weights
+        quantity = "minus the squared distance to the center"
+        P = self.means.weights
         total = -self.means.squared_distances(D, itself)
         evidence = ClusterEvidence.from_costs(quantity, D[0], P, total, self.references, values)
         source = self.references.source
-        if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
+        if source is None or not (
+            source.is_euclidean if self.square else source.metric == "sqeuclidean"
+        ):
             return evidence
         gap = P @ np.asarray(source.objects, dtype=float) - values[0]
-        return replace(evidence, parts=-(gap**2).T) if np.isfinite(gap).all() else evidence
+        if np.isfinite(gap).all():
+            return replace(evidence, parts=-(gap**2).T)
+        return evidence
 
 
-# ---- the method ---------------------------------------------------------------------------------------------------
+# ---- the method ----------------------------------------------------------------------------------
 
-Draw = Callable[[], WeightedMeans]  # function that returns initial prototypes, different ones at each call if random
+# function that returns initial prototypes, different ones at each call if random
+Draw = Callable[[], WeightedMeans]
 
 
 class NotEuclideanError(Exception):
@@ -266,7 +336,9 @@ class RelationalObjects:
 
     @property
     def all_weights(self) -> np.ndarray:
-        return np.ones(len(self)) if len(self.weights) == 0 else self.weights
+        if len(self.weights) == 0:
+            return np.ones(len(self))
+        return self.weights
 
     @cached_property
     def mean_distance(self) -> float:
@@ -286,15 +358,20 @@ class RelationalObjects:
     def dimension(self) -> float:
         """Effective number of dimensions, (sum of l)^2 / (sum of l^2) for the eigenvalues l of the Gram matrix G.
 
-        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum of squares of G,
-        where m is the mean squared distance. The matrix G = -Q D Q' / 2 itself is not needed.
+        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum
+        of squares of G, where m is the mean squared distance. The matrix G = -Q D Q' / 2 itself is
+        not needed.
         """
         weights = self.all_weights / self.all_weights.sum()
         rows = np.einsum("ij,j->i", self.distances, weights, dtype=float)
         mean = float(weights @ rows)
-        squares = float(np.einsum("i,ij,ij,j->", weights, self.distances, self.distances, weights, dtype=float))
+        squares = float(
+            np.einsum("i,ij,ij,j->", weights, self.distances, self.distances, weights, dtype=float)
+        )
         scatter = squares - 2 * float(weights @ rows**2) + mean**2
-        return mean**2 / scatter if scatter > 0 else 1.0
+        if scatter > 0:
+            return mean**2 / scatter
+        return 1.0
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Return the indices of a sample of at most 1,000 objects, drawn by weight, and the sampled objects."""
@@ -306,7 +383,10 @@ class RelationalObjects:
 
 
 class RelationalMethod(Method[Draw, WeightedMeans]):
-    """Relational evidential c-means for one shift; if ``checked``, a too small shift raises `NotEuclideanError`."""
+    """Relational evidential c-means for one shift.
+
+    If ``checked``, a too small shift raises `NotEuclideanError`.
+    """
 
     def __init__(
         self,
@@ -321,15 +401,30 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         *,
         checked: bool,
     ):
-        self.params, self.n_clusters, self.init = params, n_clusters, init
-        self.objects, self.references = objects, references
-        self.rng, self.apply = np.random.RandomState(seed), apply
-        self.shift, self.checked = shift, checked
-        self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
-        check_distinct_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
-        self.beta = default_beta(objects.dimension) if isinstance(params.beta, str) else float(params.beta)
+        self.params = params
+        self.n_clusters = n_clusters
+        self.init = init
+        self.objects = objects
+        self.references = references
+        self.rng = np.random.RandomState(seed)
+        self.apply = apply
+        self.shift = shift
+        self.checked = checked
+        self.negative = -objects.mean_distance * (
+            1e-9 if objects.distances.dtype == np.float64 else 1e-4
+        )
+        check_distinct_objects(
+            objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero
+        )
+        if isinstance(params.beta, str):
+            self.beta = default_beta(objects.dimension)
+        else:
+            self.beta = float(params.beta)
         delta = params.delta
-        self._delta = None if isinstance(delta, str) else float(np.sqrt(float(delta) ** 2 + shift / 2))
+        if isinstance(delta, str):
+            self._delta = None
+        else:
+            self._delta = float(np.sqrt(float(delta) ** 2 + shift / 2))
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
@@ -350,7 +445,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
+        if family.empty_index is None:
+            delta2 = np.inf
+        else:
+            delta2 = self.delta**2
         step = MassStep(family, self.params.alpha, self.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
@@ -359,20 +457,28 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         weights[np.arange(len(which)), which] = 1
         return self._means(family, weights)
 
-    def _means_from_masses(self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects) -> WeightedMeans:
+    def _means_from_masses(
+        self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects
+    ) -> WeightedMeans:
         n = len(objects)
-        return self._means(family, np.full((self.n_clusters, n), 1 / n)).update(masses, objects.weights)
+        return self._means(family, np.full((self.n_clusters, n), 1 / n)).update(
+            masses, objects.weights
+        )
 
     def draw_starts(self, family: FocalSets) -> list[Draw]:
         if not isinstance(self.init, str):
             start = self._user_start(family, self.init)
             return [lambda: start]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        draw = self._draw_objects if self.init == "k-means++" else self._draw_masses
+        if self.init == "k-means++":
+            draw = self._draw_objects
+        else:
+            draw = self._draw_masses
         return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
 
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
-        n, c = len(self.objects), self.n_clusters
+        n = len(self.objects)
+        c = self.n_clusters
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
             return self._means_from_objects(family, _starts.validate_positions(init, n, c), n)
         partition = _starts.validate_initial_masses(init, n, family)
@@ -382,8 +488,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _draw_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         """Return prototypes at random objects that are far from each other."""
         part = self.part
-        weights = part.all_weights if family.empty_index is not None else self._weights_without_outliers
-        which = _starts.draw_distant_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
+        if family.empty_index is not None:
+            weights = part.all_weights
+        else:
+            weights = self._weights_without_outliers
+        which = _starts.draw_distant_objects(
+            part.distances.__getitem__, weights, part.order, self.n_clusters, rng
+        )
         return self._means_from_objects(family, which, len(part))
 
     @cached_property
@@ -391,12 +502,16 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         """Weights of the sampled objects, zero for isolated ones, which would keep a prototype to themselves."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
-        return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
+        if (weights > 0).sum() > 2 * self.n_clusters:
+            return weights
+        return self.part.all_weights
 
     def _draw_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
         masses[self.part.order] = rng.random_sample(masses.shape)
-        return self._means_from_masses(family, masses / masses.sum(axis=1, keepdims=True), self.part)
+        return self._means_from_masses(
+            family, masses / masses.sum(axis=1, keepdims=True), self.part
+        )
 
     def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
@@ -432,7 +547,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self._delta is None:
             costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
-            self._delta = outlier_distance(np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights)
+            self._delta = outlier_distance(
+                np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights
+            )
         family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
         return Run(self._means(family, run.model.weights), run.history, run.converged)
 
@@ -441,7 +558,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:
             nonlocal lowest
-            objective, least, following = means.iterate(objects.distances, objects.weights, self.apply)
+            objective, least, following = means.iterate(
+                objects.distances, objects.weights, self.apply
+            )
             if self.checked and (least < means.negative or objective > lowest * (1 + 1e-9)):
                 raise NotEuclideanError
             lowest = objective
@@ -454,76 +573,89 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
         square = needs_squares(self.params.square, self.params.metric)
-        return FitResult(run, WeightedMeansModel(means, self.references, square), means.masses(D, self.apply))
+        return FitResult(
+            run, WeightedMeansModel(means, self.references, square), means.masses(D, self.apply)
+        )
 
 
 class RECM(RelationalClusterer):
     """Relational evidential c-means, a version of `ECM` for dissimilarities between objects.
 
-    The dissimilarities are interpreted as *squared* distances between points. The prototypes are weighted means of the
-    points, and their distances to the points are computed from the dissimilarities alone. For squared Euclidean
-    distances, the result is the same as that of `ECM`. For n objects and c clusters, the memory is of order n^2, and
-    the cost of an iteration is of order n^2 c.
+    The dissimilarities are interpreted as *squared* distances between points. The prototypes are
+    weighted means of the points, and their distances to the points are computed from the
+    dissimilarities alone. For squared Euclidean distances, the result is the same as that of `ECM`.
+    For n objects and c clusters, the memory is of order n^2, and the cost of an iteration is of
+    order n^2 c.
 
-    If the dissimilarities are not Euclidean (there are no points with these distances), squared distances to the
-    prototypes may be negative, and the objective may increase. The parameter ``correction`` handles this case.
+    If the dissimilarities are not Euclidean (there are no points with these distances), squared
+    distances to the prototypes may be negative, and the objective may increase. The parameter
+    ``correction`` handles this case.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
-        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
+        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
+        of dissimilarities).
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     square : {"auto"} or bool, default="auto"
-        Whether to square the dissimilarities before the fit. "auto" squares dissimilarities that are computed by a
-        metric, except "sqeuclidean" and "gower", which behave like squared distances. It does not square a precomputed
-        matrix.
+        Whether to square the dissimilarities before the fit. "auto" squares dissimilarities that
+        are computed by a metric, except "sqeuclidean" and "gower", which behave like squared
+        distances. It does not square a precomputed matrix.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five dimensions, else smaller. The
-        number of dimensions is estimated from the dissimilarities as (sum of l)^2 / (sum of l^2), where l are the
-        eigenvalues of the Gram matrix.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five
+        dimensions, else smaller. The number of dimensions is estimated from the dissimilarities as
+        (sum of l)^2 / (sum of l^2), where l are the eigenvalues of the Gram matrix.
     delta : float > 0 or "auto", default="auto"
-        Distance (not squared) to the empty set; smaller values give more outliers. With ``focal_sets="auto"``, "auto"
-        is the upper fence of a box plot of the distances to the nearest prototype, computed after the fit. Otherwise,
-        it is the square root of the 0.95-quantile of the squared dissimilarities between different objects.
+        Distance (not squared) to the empty set; smaller values give more outliers. With
+        ``focal_sets="auto"``, "auto" is the upper fence of a box plot of the distances to the
+        nearest prototype, computed after the fit. Otherwise, it is the square root of the
+        0.95-quantile of the squared dissimilarities between different objects.
     correction : {"auto", "shift", "clip"}, default="auto"
-        Correction of dissimilarities that are not Euclidean. "shift" adds a constant to the squared dissimilarities of
-        all pairs of different objects. The constant is the smallest one that makes them Euclidean, which is minus twice
-        the smallest eigenvalue of the Gram matrix. The objective then never increases, but a large shift makes all
-        objects nearly equidistant. It also adds distance between repeated rows, so a repeated row is not equivalent to
-        a sample weight. "auto" multiplies this constant by 0, 1/256, 1/64, 1/16, 1/4 and 1, and uses the first shift
-        for which no squared distance is negative and the objective never increases. "clip" replaces negative squared
-        distances by a small positive number instead of adding a constant; the objective may increase.
+        Correction of dissimilarities that are not Euclidean. "shift" adds a constant to the squared
+        dissimilarities of all pairs of different objects. The constant is the smallest one that
+        makes them Euclidean, which is minus twice the smallest eigenvalue of the Gram matrix. The
+        objective then never increases, but a large shift makes all objects nearly equidistant. It
+        also adds distance between repeated rows, so a repeated row is not equivalent to a sample
+        weight. "auto" multiplies this constant by 0, 1/256, 1/64, 1/16, 1/4 and 1, and uses the
+        first shift for which no squared distance is negative and the objective never increases.
+        "clip" replaces negative squared distances by a small positive number instead of adding a
+        constant; the objective may increase.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
+        by the attributes that both objects have, and adds a correction for missing attributes (see
+        `ECMdd`).
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "k-means++" selects objects far from each other. "random" draws random masses, as in the paper. "belief-peaks"
-        or a `BeliefPeaks` uses its peaks, without weights. An array contains the indices of ``n_clusters`` objects, or
-        masses with one column per focal set. A deterministic start is used once, whatever ``n_init``.
+        "k-means++" selects objects far from each other. "random" draws random masses, as in the
+        paper. "belief-peaks" or a `BeliefPeaks` uses its peaks, without weights. An array contains
+        the indices of ``n_clusters`` objects, or masses with one column per focal set. A
+        deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
-        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
-        large cluster is divided. With more than 1,000 objects the starts are compared on a sample of 500, and the best
-        one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With
+        ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
+        by their classification likelihood, which is smaller if a large cluster is divided. With
+        more than 1,000 objects the starts are compared on a sample of 500, and the best one is
+        continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
-        Matrix products use the threads of the linear algebra library.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number. Matrix products use the threads of the linear algebra library.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -535,10 +667,11 @@ class RECM(RelationalClusterer):
     prototype_weights_ : ndarray of shape (n_clusters, n_samples)
         Weights of the objects in each prototype; rows sum to one.
     shift_ : float
-        Constant added to the squared dissimilarities of different objects; 0 if there was no correction.
+        Constant added to the squared dissimilarities of different objects; 0 if there was no
+        correction.
     delta_ : float
-        Distance to the empty set that was used. If the squared dissimilarities were shifted, a number ``delta`` is
-        increased as well, by ``delta_**2 = delta**2 + shift_ / 2``.
+        Distance to the empty set that was used. If the squared dissimilarities were shifted, a
+        number ``delta`` is increased as well, by ``delta_**2 = delta**2 + shift_ / 2``.
     beta_ : float
         Value of ``beta`` that was used.
     focal_sets_ : FocalSets
@@ -552,9 +685,9 @@ class RECM(RelationalClusterer):
 
     References
     ----------
-    M.-H. Masson and T. Denoeux (2009). RECM: relational evidential c-means algorithm. Pattern Recognition Letters 30.
-    Shift: R. J. Hathaway and J. C. Bezdek (1994). NERF c-means: non-Euclidean relational fuzzy clustering. Pattern
-    Recognition 27.
+    M.-H. Masson and T. Denoeux (2009). RECM: relational evidential c-means algorithm. Pattern
+    Recognition Letters 30. Shift: R. J. Hathaway and J. C. Bezdek (1994). NERF c-means:
+    non-Euclidean relational fuzzy clustering. Pattern Recognition 27.
 
     Examples
     --------
@@ -574,7 +707,10 @@ class RECM(RelationalClusterer):
         "beta": rule.choice("auto") | RELATIONAL_RULES["beta"],
         "square": rule.choice("auto") | rule.flag,
         "correction": rule.choice("auto", "shift", "clip"),
-        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition)
+        | rule.array,
     }
 
     def __init__(
@@ -599,7 +735,9 @@ class RECM(RelationalClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.symmetrize = symmetrize
         self.square = square
@@ -616,18 +754,33 @@ class RECM(RelationalClusterer):
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Return the algorithm object and the best run for the first shift that is large enough."""
         source = sample.values
-        peaks = fit_source_peaks(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
-        init = self.init if peaks is None else peaks.peak_indices_
+        peaks = fit_source_peaks(
+            self.init, source, request.n_clusters, self.random_state, self.n_jobs
+        )
+        if peaks is None:
+            init = self.init
+        else:
+            init = peaks.peak_indices_
         rng = as_random_state(self.random_state)
         square = needs_squares(self.square, self.metric)
-        D, weights = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize)), sample.kernel_weights
+        D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
+        weights = sample.kernel_weights
         sums = D @ (np.ones(len(D)) if len(weights) == 0 else weights).astype(D.dtype)
         objects = RelationalObjects(D, weights, np.argsort(sums, kind="stable"))
-        references, seed = References.from_source(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
+        references = References.from_source(source, np.arange(len(source)))
+        seed = rng.randint(np.iinfo(np.int32).max)
         families = self._resolve_families(request.n_clusters)
         for shift, checked in self._shifts(D):
             method = RelationalMethod(
-                self, request.n_clusters, init, objects, references, seed, request.apply, shift, checked=checked
+                self,
+                request.n_clusters,
+                init,
+                objects,
+                references,
+                seed,
+                request.apply,
+                shift,
+                checked=checked,
             )
             try:
                 return method, search.run(method, families, sample.weights)
@@ -645,7 +798,9 @@ class RECM(RelationalClusterer):
         for share in _SHIFT_SHARES if self.correction == "auto" else (1.0,):
             yield share * sufficient, share < 1
 
-    def _fitted_attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: RelationalMethod, model: WeightedMeansModel
+    ) -> dict[str, Any]:
         return {
             "prototype_weights_": model.means.weights,
             "shift_": method.shift,

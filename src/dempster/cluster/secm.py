@@ -24,7 +24,8 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-_MAX_NEIGHBORS = 10_000_000_000  # maximum number, summed over all pixels (about ten seconds of smoothing)
+# maximum number, summed over all pixels (about ten seconds of smoothing)
+_MAX_NEIGHBORS = 10_000_000_000
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -32,20 +33,30 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
     array = as_reals(image, "X")
     axes = max(array.ndim, 3)  # A 2-D image has no axis for the channels.
     if channel_axis is not None and not -axes <= channel_axis < axes:
-        raise InvalidParameterError("channel_axis", f"one of the {array.ndim} axes of X", channel_axis)
+        raise InvalidParameterError(
+            "channel_axis", f"one of the {array.ndim} axes of X", channel_axis
+        )
     has_channels = array.ndim > 2
-    array = array[..., None] if channel_axis is None or not has_channels else np.moveaxis(array, channel_axis, -1)
+    if channel_axis is None or not has_channels:
+        array = array[..., None]
+    else:
+        array = np.moveaxis(array, channel_axis, -1)
     if array.ndim not in (3, 4):
         raise InvalidParameterError(
             "X",
             must="be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
-            f"got shape {np.shape(image)}" + (" with channel_axis=None" if channel_axis is None else ""),
+            f"got shape {np.shape(image)}"
+            + (" with channel_axis=None" if channel_axis is None else ""),
         )
     if array.size == 0:
-        raise InvalidParameterError("X", must=f"have at least one pixel and one channel, got shape {np.shape(image)}")
+        raise InvalidParameterError(
+            "X", must=f"have at least one pixel and one channel, got shape {np.shape(image)}"
+        )
     pixels = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
-        raise InvalidParameterError("X", must="contain finite numbers only, but it contains NaN or infinity")
+        raise InvalidParameterError(
+            "X", must="contain finite numbers only, but it contains NaN or infinity"
+        )
     check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
@@ -58,9 +69,12 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
     return shape[:axis] + shape[axis + 1 :]
 
 
-def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
+def neighborhood(
+    shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None
+) -> np.ndarray:
     """Return the weights of the neighbors of a pixel, at most 2 radius + 1 per axis, with zero at the center."""
-    n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
+    n_axes = len(shape)
+    radius = min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
     if work > _MAX_NEIGHBORS:
         message = (
@@ -68,39 +82,61 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
             f"pixels, more than {_MAX_NEIGHBORS:,} in total; use a smaller radius"
         )
         raise InvalidParameterError("radius", message=message)
-    step = np.ones(n_axes) if spacing is None else as_reals(spacing, "spacing").astype(float, copy=False)
+    if spacing is None:
+        step = np.ones(n_axes)
+    else:
+        step = as_reals(spacing, "spacing").astype(float, copy=False)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
-        raise InvalidParameterError("spacing", f"{n_axes} positive numbers, one per axis of the image", spacing)
+        raise InvalidParameterError(
+            "spacing", f"{n_axes} positive numbers, one per axis of the image", spacing
+        )
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)
-    # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all weights has no effect.
+    # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all
+    # weights has no effect.
     nearest = step.min()
-    weights = np.exp(1 - distance / nearest) if weighting == "distance" else np.ones_like(distance)
+    if weighting == "distance":
+        weights = np.exp(1 - distance / nearest)
+    else:
+        weights = np.ones_like(distance)
     weights[(radius,) * n_axes] = 0
     return weights
 
 
 def smooth(
-    pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float, *, covariances: bool = False
+    pixels: np.ndarray,
+    shape: tuple[int, ...],
+    weights: np.ndarray,
+    smoothing: float,
+    *,
+    covariances: bool = False,
 ) -> np.ndarray:
     """Return the weighted mean and the spread of each pixel and its neighbors, shape (n, channels + 1).
 
-    The last column contains the spread. A pixel has the weight 1 - smoothing, and its neighbors share the weight
-    smoothing. A pixel without neighbors has the weight 1. The mean squared distance from a pixel and its neighbors to
-    any point v is the squared distance from their mean to v, plus the squared spread. If ``covariances`` is True, the
-    columns after the means contain the lower triangle of the covariance matrix instead of the spread.
+    The last column contains the spread. A pixel has the weight 1 - smoothing, and its neighbors
+    share the weight smoothing. A pixel without neighbors has the weight 1. The mean squared
+    distance from a pixel and its neighbors to any point v is the squared distance from their mean
+    to v, plus the squared spread. If ``covariances`` is True, the columns after the means contain
+    the lower triangle of the covariance matrix instead of the spread.
     """
     from scipy.ndimage import convolve
 
-    middle = row_mean(pixels).astype(pixels.dtype)  # Centering avoids the rounding errors of large squares.
+    # Centering avoids the rounding errors of large squares.
+    middle = row_mean(pixels).astype(pixels.dtype)
     grid = (pixels - middle).reshape(*shape, -1)
-    present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
-    share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)
+    present = convolve(
+        np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant"
+    )
+    share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(
+        pixels.dtype
+    )
     own = np.where(present > 0, 1 - smoothing, 1).astype(pixels.dtype)
 
     def average(values: np.ndarray) -> np.ndarray:
-        return own * values + share * convolve(values, weights.astype(values.dtype), mode="constant")
+        return own * values + share * convolve(
+            values, weights.astype(values.dtype), mode="constant"
+        )
 
     n_channels = pixels.shape[1]
     if covariances:
@@ -124,21 +160,23 @@ def smooth(
 class SECM(EvidentialClusterer):
     r"""Spatial evidential c-means, a version of `ECM` for images that takes neighboring pixels into account.
 
-    The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors* t to the prototype
-    v_A of the set,
+    The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors*
+    t to the prototype v_A of the set,
 
     .. math::
 
         D_i(A) = \sum_t P_{it} \|x_t - v_A\|^2,
 
-    where P_ii = 1 - ``smoothing``, and the neighbors of pixel i share the weight ``smoothing``. The objective is that
-    of `ECM`, with these costs instead of the squared distances, and it never increases. A noisy pixel is assigned to
-    the cluster of its neighbors. On the border of two regions, the costs of both regions are similar, and the pair of
-    regions gets the mass. The cost of an iteration is linear in the number of pixels and does not depend on the size of
-    the neighborhood.
+    where P_ii = 1 - ``smoothing``, and the neighbors of pixel i share the weight ``smoothing``. The
+    objective is that of `ECM`, with these costs instead of the squared distances, and it never
+    increases. A noisy pixel is assigned to the cluster of its neighbors. On the border of two
+    regions, the costs of both regions are similar, and the pair of regions gets the mass. The cost
+    of an iteration is linear in the number of pixels and does not depend on the size of the
+    neighborhood.
 
-    Gray levels are one-dimensional, so the prototype of a dark and a bright region may coincide with the prototype of a
-    gray region. Use ``focal_sets="simple"`` for images with one channel and more than two regions.
+    Gray levels are one-dimensional, so the prototype of a dark and a bright region may coincide
+    with the prototype of a gray region. Use ``focal_sets="simple"`` for images with one channel and
+    more than two regions.
 
     The algorithm is inspired by Lelandais et al. (2014), but it is not their algorithm.
 
@@ -147,45 +185,53 @@ class SECM(EvidentialClusterer):
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive" learns a metric matrix of determinant one for each cluster, as in `ECM`, for correlated channels or
-        channels with different noise. It needs p (p + 3) / 2 numbers per pixel for p channels.
+        "adaptive" learns a metric matrix of determinant one for each cluster, as in `ECM`, for
+        correlated channels or channels with different noise. It needs p (p + 3) / 2 numbers per
+        pixel for p channels.
     smoothing : float in [0, 1), default=0.5
         Weight of the neighbors in the cost of a pixel. With 0, the method is equal to `ECM`.
     radius : int, default=1
-        Largest distance to a neighbor along each axis, in pixels. With 1, a pixel has 8 neighbors (26 in a volume).
+        Largest distance to a neighbor along each axis, in pixels. With 1, a pixel has 8 neighbors
+        (26 in a volume).
     weighting : {"uniform", "distance"}, default="uniform"
-        Weights of the neighbors. "uniform" gives all neighbors the same weight. With "distance", the weight decays
-        exponentially with the distance.
+        Weights of the neighbors. "uniform" gives all neighbors the same weight. With "distance",
+        the weight decays exponentially with the distance.
     spacing : sequence of floats or None
-        Distance between adjacent pixels along each axis, for ``weighting="distance"``. None means 1 for all axes.
+        Distance between adjacent pixels along each axis, for ``weighting="distance"``. None means 1
+        for all axes.
     channel_axis : int or None, default=-1
         Axis of the channels. None means that the image has one channel and no axis for it.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five channels, smaller for more.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five channels,
+        smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance from pixels to the empty set, in units of the image; smaller values give more outliers. "auto" is the
-        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
+        Distance from pixels to the empty set, in units of the image; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of distances to the nearest prototype.
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With ``focal_sets="auto"``, results whose
-        objectives are nearly equal (up to 10 %) are compared by their classification likelihood, which is smaller if a
-        large cluster is divided. With more than 20,000 pixels the starts are compared on a sample of that size, and
-        the best one is continued with all pixels.
+        Number of starts; the result with the smallest objective is kept. With
+        ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
+        by their classification likelihood, which is smaller if a large cluster is divided. With
+        more than 20,000 pixels the starts are compared on a sample of that size, and the best one
+        is continued with all pixels.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -215,8 +261,8 @@ class SECM(EvidentialClusterer):
 
     References
     ----------
-    B. Lelandais, S. Ruan, T. Denoeux, P. Vera and I. Gardin (2014). Fusion of multi-tracer PET images for dose
-    painting. Medical Image Analysis 18.
+    B. Lelandais, S. Ruan, T. Denoeux, P. Vera and I. Gardin (2014). Fusion of multi-tracer PET
+    images for dose painting. Medical Image Analysis 18.
 
     Examples
     --------
@@ -269,7 +315,9 @@ class SECM(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.smoothing = smoothing
         self.radius = radius
@@ -288,12 +336,13 @@ class SECM(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (h, w), (h, w, channels) or (h, w, d, channels)
-            An image or a volume of numbers. Data of type float32 keep their precision, and all other types are
-            converted to float64. A volume with one channel has shape (h, w, d, 1), or (h, w, d) if
-            ``channel_axis=None``.
+            An image or a volume of numbers. Data of type float32 keep their precision, and all
+            other types are converted to float64. A volume with one channel has shape (h, w, d, 1),
+            or (h, w, d) if ``channel_axis=None``.
         y : ignored
         sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
-            Weight of each pixel in the objective. The means over neighboring pixels do not depend on the weights.
+            Weight of each pixel in the objective. The means over neighboring pixels do not depend
+            on the weights.
 
         Returns
         -------
@@ -325,8 +374,10 @@ class SECM(EvidentialClusterer):
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
-            self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
-            # The pixels are checked before smoothing, which can make equal pixels different and similar pixels equal.
+            self.n_features_in_ = pixels.shape[1]
+            self.image_shape_ = shape
+            # The pixels are checked before smoothing, which can make equal pixels different and
+            # similar pixels equal.
             check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
@@ -336,8 +387,12 @@ class SECM(EvidentialClusterer):
                 must=f"be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit, "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels",
             )
-        radius, weighting, spacing, smoothing = self._smoothing  # The parameters may have changed since the last fit.
-        is_adaptive = self.metric == "adaptive" if reset else isinstance(self._model, AdaptiveSpatialModel)
+        # The parameters may have changed since the last fit.
+        radius, weighting, spacing, smoothing = self._smoothing
+        if reset:
+            is_adaptive = self.metric == "adaptive"
+        else:
+            is_adaptive = isinstance(self._model, AdaptiveSpatialModel)
         weights = neighborhood(shape, radius, weighting, spacing)
         return smooth(pixels, shape, weights, smoothing, covariances=is_adaptive)
 
@@ -347,7 +402,9 @@ class SECM(EvidentialClusterer):
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
         """Validate attributes of pixels, and append the spread of the pixel ``like`` (zero if ``like`` is None)."""
-        values = pad(self._validate_attributes(attributes, reset=False), self._model.centers.shape[1])
+        values = pad(
+            self._validate_attributes(attributes, reset=False), self._model.centers.shape[1]
+        )
         if like is not None:
             values[:, self.n_features_in_ :] = like[0, self.n_features_in_ :]
         return values
@@ -359,7 +416,8 @@ class SECM(EvidentialClusterer):
         if len(shape) > 1:
             if shape != self.image_shape_:
                 raise InvalidParameterError(
-                    "sample_weight", must=f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
+                    "sample_weight",
+                    must=f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}",
                 )
             sample_weight = np.ravel(sample_weight)
         return super()._validate_weights(sample_weight, n_objects)
@@ -371,7 +429,10 @@ class SECM(EvidentialClusterer):
         return AttributeSource(values[:, : self.n_features_in_])
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
-        beta = default_beta(self.n_features_in_) if self.beta == "auto" else float(self.beta)
+        if self.beta == "auto":
+            beta = default_beta(self.n_features_in_)
+        else:
+            beta = float(self.beta)
         method = AdaptiveSpatialMethod if self.metric == "adaptive" else SpatialMethod
         return method(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
 
@@ -382,7 +443,9 @@ class SECM(EvidentialClusterer):
             "delta_": method.delta,
             "beta_": method.beta,
         }
-        return attributes if model.metrics is None else {**attributes, "metric_matrices_": model.metrics}
+        if model.metrics is None:
+            return attributes
+        return {**attributes, "metric_matrices_": model.metrics}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,13 @@ from dempster._arrays import precision_of
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    MISSING_RULE,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._search import Families, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeMethod, PrototypeModel, Statistics
@@ -22,7 +28,9 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-_INIT_RULE = rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
+_INIT_RULE = (
+    rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
+)
 _BETA_RULE = rule.real(1, 50, open_low=True)
 
 
@@ -35,24 +43,26 @@ class FuzzyCMeans(ECM):
 
         \sum_i \sum_k u_{ik}^\beta \|x_i - v_k\|^2.
 
-    The masses of the single clusters are the memberships, so ``credal_partition_.contour`` contains the memberships.
+    The masses of the single clusters are the memberships, so ``credal_partition_.contour`` contains
+    the memberships.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     beta : float > 1, default=2
-        Fuzziness (often called m); values near 1 give nearly hard memberships. In high dimensions, all prototypes
-        converge to the mean of the data unless ``beta`` is close to 1.
+        Fuzziness (often called m); values near 1 give nearly hard memberships. In high dimensions,
+        all prototypes converge to the mean of the data unless ``beta`` is close to 1.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
+        objects by the attributes that they have.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
-        ``n_init``.
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
+        used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -60,7 +70,8 @@ class FuzzyCMeans(ECM):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -101,7 +112,8 @@ class FuzzyCMeans(ECM):
 
     _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE, "missing": MISSING_RULE}
 
-    # Values of the parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
+    # Values of the parameters of `ECM` that are fixed here; without the empty set, ``delta`` is
+    # infinite.
     metric = "euclidean"
     alpha = 1.0
     delta: float | str = np.inf
@@ -135,14 +147,17 @@ class FuzzyCMeans(ECM):
     def _resolve_families(self, n_clusters: int) -> Families:
         return _single_clusters(n_clusters)
 
-    def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
+    ) -> dict[str, Any]:
         return _centers(self, model)
 
 
 class NoiseClustering(FuzzyCMeans):
     r"""Noise clustering, which is fuzzy c-means with a noise cluster at the distance ``delta`` from every object.
 
-    The method is `ECM` with masses on the single clusters and on the empty set, which represents noise. It minimizes
+    The method is `ECM` with masses on the single clusters and on the empty set, which represents
+    noise. It minimizes
 
     .. math::
 
@@ -157,18 +172,19 @@ class NoiseClustering(FuzzyCMeans):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly hard memberships.
     delta : float > 0 or "auto", default="auto"
-        Distance from objects to the noise cluster, in units of the data; smaller values give more outliers. "auto" is
-        the upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest center
-        of k-means.
+        Distance from objects to the noise cluster, in units of the data; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
+        ranges) of distances to the nearest center of k-means.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
-        attributes that they have.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
+        objects by the attributes that they have.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
-        ``n_init``.
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
+        used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -176,7 +192,8 @@ class NoiseClustering(FuzzyCMeans):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -205,7 +222,8 @@ class NoiseClustering(FuzzyCMeans):
 
     References
     ----------
-    R. N. Davé (1991). Characterization and detection of noise in clustering. Pattern Recognition Letters 12.
+    R. N. Davé (1991). Characterization and detection of noise in clustering. Pattern Recognition
+    Letters 12.
 
     Examples
     --------
@@ -233,15 +251,25 @@ class NoiseClustering(FuzzyCMeans):
         verbose: int = 0,
     ):
         super().__init__(
-            n_clusters, beta=beta, missing=missing, init=init, n_init=n_init, max_iter=max_iter, tol=tol,
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose,
-        )  # fmt: skip
+            n_clusters,
+            beta=beta,
+            missing=missing,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.delta = delta
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return Families(FocalSets.simple(n_clusters, omega=False))
 
-    def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
+    ) -> dict[str, Any]:
         return {**_centers(self, model), "delta_": method.delta}
 
 
@@ -250,10 +278,12 @@ def _single_clusters(n_clusters: int) -> Families:
 
 
 def _centers(estimator: EvidentialClusterer, model: PrototypeModel) -> dict[str, Any]:
-    return {"cluster_centers_": model.centers.astype(precision_of(estimator.credal_partition_.masses))}
+    return {
+        "cluster_centers_": model.centers.astype(precision_of(estimator.credal_partition_.masses))
+    }
 
 
-# ---- masses on all sets of clusters ---------------------------------------------------------------------------------
+# ---- masses on all sets of clusters --------------------------------------------------------------
 
 
 @lru_cache(maxsize=16)
@@ -275,12 +305,18 @@ class SubsetModel(PrototypeModel):
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         n_sets = len(self.family)
-        check_memory(len(X) * n_sets * X.itemsize, f"the masses of {n_sets:,} sets of clusters", "use fewer clusters")
+        check_memory(
+            len(X) * n_sets * X.itemsize,
+            f"the masses of {n_sets:,} sets of clusters",
+            "use fewer clusters",
+        )
         out = np.zeros((len(X), n_sets), dtype=X.dtype)
 
         def write(start: int, stop: int) -> None:
             codes, masses = self._set_masses(self.squared_distances(X[start:stop]).astype(float))
-            np.put_along_axis(out[start:stop], _all_sets(len(self.centers))[1][codes], masses, axis=1)
+            np.put_along_axis(
+                out[start:stop], _all_sets(len(self.centers))[1][codes], masses, axis=1
+            )
 
         apply(write, row_blocks(len(X)))
         return out
@@ -289,10 +325,16 @@ class SubsetModel(PrototypeModel):
         assert weights is not None
 
         def sums(start: int, stop: int) -> Statistics:
-            rows, w = X[start:stop], weights[start:stop] if len(weights) else np.ones(stop - start)
+            rows = X[start:stop]
+            if len(weights):
+                w = weights[start:stop]
+            else:
+                w = np.ones(stop - start)
             costs, powers = self._weigh(self.squared_distances(rows).astype(float))
             powers = powers * w[:, None]
-            return Statistics(float(w @ costs), powers.sum(axis=0), rows.T.astype(float) @ powers, np.empty(0))
+            return Statistics(
+                float(w @ costs), powers.sum(axis=0), rows.T.astype(float) @ powers, np.empty(0)
+            )
 
         return reduce(add, apply(sums, row_blocks(len(X))))
 
@@ -317,7 +359,8 @@ class SubsetClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            X may come in blocks (``docs/blocks.md``); every iteration is then a pass over the blocks.
+            X may come in blocks (``docs/blocks.md``); every iteration is then a pass over the
+            blocks.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
@@ -332,7 +375,7 @@ class SubsetClusterer(EvidentialClusterer):
         return _single_clusters(n_clusters)
 
 
-# ---- possibilistic c-means ------------------------------------------------------------------------------------------
+# ---- possibilistic c-means -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -354,7 +397,9 @@ class PossibilisticModel(SubsetModel):
         assert self.scales is not None
         typicalities = self._typicalities(squares)
         powers = typicalities**self.step.beta
-        return (powers * squares + self.scales * (1 - typicalities) ** self.step.beta).sum(axis=1), powers
+        return (powers * squares + self.scales * (1 - typicalities) ** self.step.beta).sum(
+            axis=1
+        ), powers
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         return _move(self, _means(statistics).T)
@@ -371,7 +416,9 @@ def _move(model: Any, centers: np.ndarray) -> Any:
     return replace(model, centers=np.where(np.isnan(centers), model.centers, centers))
 
 
-def _sum_dispersions(rows: np.ndarray, weights: np.ndarray, model: PrototypeModel, apply: Apply) -> np.ndarray:
+def _sum_dispersions(
+    rows: np.ndarray, weights: np.ndarray, model: PrototypeModel, apply: Apply
+) -> np.ndarray:
     """Return the sums of u^beta d^2 and of u^beta over the rows for fuzzy memberships u, shape (2, c)."""
     squares = np.ascontiguousarray(model.squared_distances(rows), dtype=float)
     powers = model.step.nonempty_masses(squares, weights, apply)[1] ** model.step.beta
@@ -387,7 +434,8 @@ class PossibilisticMethod(PrototypeMethod):
         dispersion, size = self.shifted.sum(_sum_dispersions, fuzzy, np.ndarray)
         scales = np.maximum(dispersion / size, np.finfo(float).tiny)
         start = PossibilisticModel(fuzzy.step, fuzzy.centers, scales=scales)
-        step, estimator = partial(self._step, on_sample=False), self.estimator
+        step = partial(self._step, on_sample=False)
+        estimator = self.estimator
         return descend(step, start, max_iter=estimator.max_iter, tol=estimator.tol)
 
 
@@ -400,12 +448,14 @@ class PossibilisticCMeans(SubsetClusterer):
 
         \sum_i \sum_k t_{ik}^\beta \|x_i - v_k\|^2 + \sum_k \eta_k \sum_i (1 - t_{ik})^\beta,
 
-    starting from fuzzy c-means. The typicality is 1/2 at the squared distance eta_k, which is the mean squared distance
-    from the prototype of cluster k, weighted by u^beta for the memberships u of fuzzy c-means. The typicalities are
-    the plausibilities of consonant masses, so ``credal_partition_.contour`` contains the typicalities. An object that
-    is typical of no cluster has mass on the empty set. Two prototypes may converge to the same point.
+    starting from fuzzy c-means. The typicality is 1/2 at the squared distance eta_k, which is the
+    mean squared distance from the prototype of cluster k, weighted by u^beta for the memberships u
+    of fuzzy c-means. The typicalities are the plausibilities of consonant masses, so
+    ``credal_partition_.contour`` contains the typicalities. An object that is typical of no cluster
+    has mass on the empty set. Two prototypes may converge to the same point.
 
-    The focal sets are all 2^c sets of the c clusters, so the method is for at most about ten clusters.
+    The focal sets are all 2^c sets of the c clusters, so the method is for at most about ten
+    clusters.
 
     Parameters
     ----------
@@ -414,11 +464,12 @@ class PossibilisticCMeans(SubsetClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give typicalities near 0 and 1.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        Start of fuzzy c-means; an array contains its prototypes, shape (n_clusters, n_features). A deterministic start
-        is used once, whatever ``n_init``.
+        Start of fuzzy c-means; an array contains its prototypes, shape (n_clusters, n_features). A
+        deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts of fuzzy c-means; the result with the smallest objective is kept. With more than 20,000 objects
-        the starts are compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts of fuzzy c-means; the result with the smallest objective is kept. With more
+        than 20,000 objects the starts are compared on a sample of that size, and the best one is
+        continued with all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -426,7 +477,8 @@ class PossibilisticCMeans(SubsetClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -453,8 +505,8 @@ class PossibilisticCMeans(SubsetClusterer):
 
     References
     ----------
-    R. Krishnapuram and J. M. Keller (1993). A possibilistic approach to clustering. IEEE Transactions on Fuzzy
-    Systems 1.
+    R. Krishnapuram and J. M. Keller (1993). A possibilistic approach to clustering. IEEE
+    Transactions on Fuzzy Systems 1.
 
     Examples
     --------
@@ -491,14 +543,18 @@ class PossibilisticCMeans(SubsetClusterer):
         self.verbose = verbose
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PossibilisticMethod:
-        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        init = centers_from_peaks(
+            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        )
         return PossibilisticMethod(self, sample, request, alpha=1.0, beta=self.beta, init=init)
 
-    def _fitted_attributes(self, method: PossibilisticMethod, model: PossibilisticModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PossibilisticMethod, model: PossibilisticModel
+    ) -> dict[str, Any]:
         return {**_centers(self, model), "scales_": model.scales}
 
 
-# ---- rough k-means --------------------------------------------------------------------------------------------------
+# ---- rough k-means -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -526,7 +582,10 @@ class RoughModel(SubsetModel):
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         lower, others = np.split(_means(statistics), 2, axis=1)
-        weight = 0.0 if self.rule == "pi" else self.lower_weight
+        if self.rule == "pi":
+            weight = 0.0
+        else:
+            weight = self.lower_weight
         both = weight * lower + (1 - weight) * others
         either = np.where(np.isnan(others), lower, others)
         return _move(self, np.where(np.isnan(both), either, both).T)
@@ -535,47 +594,56 @@ class RoughModel(SubsetModel):
 class RoughMethod(PrototypeMethod):
     """Algorithm of rough k-means."""
 
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> RoughModel:
+    def _model(
+        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
+    ) -> RoughModel:
         e = self.estimator
         parameters = e.rule, float(e.threshold), float(e.lower_weight)
-        return RoughModel(self._mass_step(family), np.asarray(centers, float), None, None, *parameters)
+        return RoughModel(
+            self._mass_step(family), np.asarray(centers, float), None, None, *parameters
+        )
 
 
 class RoughKMeans(SubsetClusterer):
     """Rough k-means, in which a cluster has a lower and an upper approximation.
 
-    Let d be the distance from an object to the nearest prototype. The object is in the upper approximation of all
-    clusters whose prototypes are at most at the distance ``threshold`` d. If there is only one such cluster, the object
-    is in its lower approximation; otherwise it is in the boundaries of several clusters. All mass of an object is on
-    the set of these clusters, so ``credal_partition_.lower(k)`` and ``credal_partition_.upper(k)`` return the
-    approximations of cluster k. The new prototypes are weighted means over the approximations (see ``rule``).
+    Let d be the distance from an object to the nearest prototype. The object is in the upper
+    approximation of all clusters whose prototypes are at most at the distance ``threshold`` d. If
+    there is only one such cluster, the object is in its lower approximation; otherwise it is in the
+    boundaries of several clusters. All mass of an object is on the set of these clusters, so
+    ``credal_partition_.lower(k)`` and ``credal_partition_.upper(k)`` return the approximations of
+    cluster k. The new prototypes are weighted means over the approximations (see ``rule``).
 
-    Rough k-means does not minimize an objective. ``objective_`` is the sum of the squared distances from objects to the
-    prototypes of their clusters (the mean for several clusters). It selects the best start, and the iterations stop if
-    it does not change. They may also cycle between several states until ``max_iter``, especially with "lingras".
+    Rough k-means does not minimize an objective. ``objective_`` is the sum of the squared distances
+    from objects to the prototypes of their clusters (the mean for several clusters). It selects the
+    best start, and the iterations stop if it does not change. They may also cycle between several
+    states until ``max_iter``, especially with "lingras".
 
-    The focal sets are all 2^c sets of the c clusters, so the method is for at most about ten clusters.
+    The focal sets are all 2^c sets of the c clusters, so the method is for at most about ten
+    clusters.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     rule : {"lingras", "peters", "pi"}, default="peters"
-        Prototypes. "lingras" is the mean of the lower approximation times ``lower_weight``, plus the mean of the
-        boundary times 1 - ``lower_weight`` (Lingras and West, 2004, with the relative threshold of later papers).
-        "peters" uses the mean of the upper approximation instead of the boundary (Peters, 2006). With "pi", an object
-        in s upper approximations has weight 1/s in the means of these s clusters (Peters, 2014). If one of two means is
-        not defined because the approximation is empty, the other mean is used.
+        Prototypes. "lingras" is the mean of the lower approximation times ``lower_weight``, plus
+        the mean of the boundary times 1 - ``lower_weight`` (Lingras and West, 2004, with the
+        relative threshold of later papers). "peters" uses the mean of the upper approximation
+        instead of the boundary (Peters, 2006). With "pi", an object in s upper approximations has
+        weight 1/s in the means of these s clusters (Peters, 2014). If one of two means is not
+        defined because the approximation is empty, the other mean is used.
     threshold : float >= 1, default=1.5
         Larger values give larger boundaries; with 1, the method is equal to k-means.
     lower_weight : float in [0, 1], default=0.7
         Weight of the lower approximation for "lingras" and "peters".
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once, whatever
-        ``n_init``.
+        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
+        used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -583,7 +651,8 @@ class RoughKMeans(SubsetClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -608,9 +677,10 @@ class RoughKMeans(SubsetClusterer):
 
     References
     ----------
-    P. Lingras and C. West (2004). Interval set clustering of web users with rough k-means. Journal of Intelligent
-    Information Systems 23. G. Peters (2006). Some refinements of rough k-means clustering. Pattern Recognition 39.
-    G. Peters (2014). Rough clustering utilizing the principle of indifference. Information Sciences 277.
+    P. Lingras and C. West (2004). Interval set clustering of web users with rough k-means. Journal
+    of Intelligent Information Systems 23. G. Peters (2006). Some refinements of rough k-means
+    clustering. Pattern Recognition 39. G. Peters (2014). Rough clustering utilizing the principle
+    of indifference. Information Sciences 277.
 
     Examples
     --------
@@ -656,7 +726,9 @@ class RoughKMeans(SubsetClusterer):
         self.verbose = verbose
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> RoughMethod:
-        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        init = centers_from_peaks(
+            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        )
         # The exponent is used only to compute prototypes from an initial partition.
         return RoughMethod(self, sample, request, alpha=1.0, beta=1.0, init=init)
 

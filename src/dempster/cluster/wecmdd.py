@@ -54,17 +54,24 @@ class Candidates:
 class SetCosts:
     """Linear map from the dissimilarities between an object and the L candidates to the costs of g nonempty sets.
 
-    The coefficient of candidate l for set A is r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where w_A(l) is the weight
-    of the candidate in the set, and the candidate represents r(l) of the n objects. If the clusters of a set share no
-    object, ``means`` gives the set the average cost of its clusters.
+    The coefficient of candidate l for set A is r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where
+    w_A(l) is the weight of the candidate in the set, and the candidate represents r(l) of the n
+    objects. If the clusters of a set share no object, ``means`` gives the set the average cost of
+    its clusters.
     """
 
     coefficients: np.ndarray  # (g, L)
-    means: np.ndarray | None  # (g, g), applied to the costs; None if the clusters of every set share an object
+    # (g, g), applied to the costs; None if the clusters of every set share an object
+    means: np.ndarray | None
 
     @classmethod
     def from_weights(
-        cls, weights: np.ndarray, counts: np.ndarray, family: FocalSets, psi: float, concentration: float
+        cls,
+        weights: np.ndarray,
+        counts: np.ndarray,
+        family: FocalSets,
+        psi: float,
+        concentration: float,
     ) -> SetCosts:
         """Compute the coefficients from the weights of the L candidates in the c clusters, shape (c, L)."""
         sets = family.membership[family.cardinality > 0]
@@ -94,7 +101,9 @@ class SetCosts:
     def __call__(self, near: np.ndarray) -> np.ndarray:
         """Return the costs of the g sets for n objects, shape (n, g), given their dissimilarities, shape (n, L)."""
         costs = near @ self.coefficients.T
-        return costs if self.means is None else np.ascontiguousarray(costs @ self.means.T)
+        if self.means is None:
+            return costs
+        return np.ascontiguousarray(costs @ self.means.T)
 
 
 @dataclass(frozen=True)
@@ -121,7 +130,8 @@ class WeightedMedoidModel(MedoidModel):
 def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
     """Return the optimal weights w_k(l) of the candidates l in the clusters k for fixed masses (Zhou et al., 2016).
 
-    They minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over l; r is ``counts``.
+    They minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over
+    l; r is ``counts``.
     """
     weights = np.empty_like(totals)
     for k, total in enumerate(totals):
@@ -139,7 +149,10 @@ def descend_until_settled(
     max_iter: int,
     tol: float,
 ) -> Run[PrototypeWeights]:
-    """Update the weights until the objective converges or repeats a cycle; return the run with the best weights."""
+    """Update the weights until the objective converges or repeats a cycle.
+
+    Return the run with the best weights.
+    """
     run = Run(start)
     recent: list[PrototypeWeights] = []
     following = start
@@ -181,44 +194,70 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     def _draw_candidates(self, objects: ComparedObjects) -> Candidates:
         size = self.params.n_candidates
         if size == "auto":
-            size = None if objects.matrix is not None else SAMPLE_SIZE
-        size = len(objects) if size is None else int(size)
+            if objects.matrix is not None:
+                size = None
+            else:
+                size = SAMPLE_SIZE
+        if size is None:
+            size = len(objects)
+        else:
+            size = int(size)
         which, counts = sampling.sample_in_order(objects.order, objects.weights, size, self.rng)
         by_position = np.argsort(which)
         return Candidates(which[by_position], counts[by_position])
 
     def _candidates_of(self, objects: ComparedObjects) -> Candidates:
-        return self._whole_candidates if objects is self.whole else self._part_candidates
+        if objects is self.whole:
+            return self._whole_candidates
+        return self._part_candidates
 
-    def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
+    def start(
+        self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
+    ) -> PrototypeWeights:
         """Return initial weights, where only candidates that are equal to a medoid have positive weights."""
         candidates = self._candidates_of(objects)
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
-        return PrototypeWeights(step, best_weights(near[candidates.positions].T, candidates.counts, self.params.psi))
+        return PrototypeWeights(
+            step, best_weights(near[candidates.positions].T, candidates.counts, self.params.psi)
+        )
 
     def enlarge(self, state: PrototypeWeights) -> PrototypeWeights:
-        part, whole, candidates = self.part, self.whole, self._whole_candidates
+        part = self.part
+        whole = self.whole
+        candidates = self._whole_candidates
         costs = self._costs(part, state)
-        masses = [state.step.masses(costs(near), np.empty(0), self.apply)[1] for _, near in self._near_blocks(part)]
+        masses = [
+            state.step.masses(costs(near), np.empty(0), self.apply)[1]
+            for _, near in self._near_blocks(part)
+        ]
         single = self._single_powers(np.concatenate(masses), state) * part.weights[:, None]
         totals = np.zeros((len(state.weights), len(candidates.positions)))
         for start, stop in split_rows(len(self.positions), len(whole)):
-            totals += single[start:stop].T @ whole.block(self.positions[start:stop], candidates.positions)
+            totals += single[start:stop].T @ whole.block(
+                self.positions[start:stop], candidates.positions
+            )
         return replace(state, weights=best_weights(totals, candidates.counts, self.params.psi))
 
     def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
         candidates = self._whole_candidates
         references = References.from_source(self.source, candidates.positions)
         fitted = state.weights, candidates.counts, self._costs(self.whole, state)
-        return WeightedMedoidModel(state.step, references, self.params.power, *fitted, gaps=state.gaps)
+        return WeightedMedoidModel(
+            state.step, references, self.params.power, *fitted, gaps=state.gaps
+        )
 
     def run(self, objects: ComparedObjects, start: PrototypeWeights) -> Run[PrototypeWeights]:
-        return descend_until_settled(partial(self._step, objects), start, self.params.max_iter, self.params.tol)
+        return descend_until_settled(
+            partial(self._step, objects), start, self.params.max_iter, self.params.tol
+        )
 
-    def _step(self, objects: ComparedObjects, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
+    def _step(
+        self, objects: ComparedObjects, state: PrototypeWeights
+    ) -> tuple[float, PrototypeWeights]:
         """Return the objective of the current weights, and the weights after one iteration."""
-        objective, totals = 0.0, np.zeros_like(state.weights)
+        objective = 0.0
+        totals = np.zeros_like(state.weights)
         costs = self._costs(objects, state)
         for rows, near in self._near_blocks(objects):
             weights = objects.weights[rows]
@@ -230,7 +269,8 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
     def _near_blocks(self, objects: ComparedObjects) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of objects, and the dissimilarities from these objects to the candidates."""
-        n, columns = len(objects), self._candidates_of(objects).positions
+        n = len(objects)
+        columns = self._candidates_of(objects).positions
         for start, stop in [(0, n)] if objects.matrix is not None else split_rows(n, n):
             yield slice(start, stop), objects.block(slice(start, stop), columns)
 
@@ -239,8 +279,11 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return masses[:, state.step.family.singleton_index] ** self.params.beta
 
     def _costs(self, objects: ComparedObjects, state: PrototypeWeights) -> SetCosts:
-        counts, params = self._candidates_of(objects).counts, self.params
-        return SetCosts.from_weights(state.weights, counts, state.step.family, params.psi, params.concentration)
+        counts = self._candidates_of(objects).counts
+        params = self.params
+        return SetCosts.from_weights(
+            state.weights, counts, state.step.family, params.psi, params.concentration
+        )
 
     def result(self, run: Run[PrototypeWeights]) -> FitResult:
         """Return the result of a run, with a warning if two clusters coincide."""
@@ -249,7 +292,9 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             apart = np.abs(result.model.weights[:k] - weights).sum(axis=1) / 2
             if k > 0 and apart.min() < _COINCIDE:
                 used = f"psi={self.params.psi:g} and beta={self.params.beta:g}"
-                warning = f"clusters {apart.argmin()} and {k} coincide; decrease psi or beta, got {used}"
+                warning = (
+                    f"clusters {apart.argmin()} and {k} coincide; decrease psi or beta, got {used}"
+                )
                 return replace(result, warnings=(warning,))
         return result
 
@@ -257,8 +302,8 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 class WECMdd(MedoidClusterer):
     r"""Evidential c-medoids with weighted medoids (wECMdd), where several objects represent each cluster.
 
-    The method accepts any dissimilarities d. Cluster k has nonnegative weights w_k(l) of the objects l, which sum to
-    one. Alternating updates of the masses m and the weights minimize
+    The method accepts any dissimilarities d. Cluster k has nonnegative weights w_k(l) of the
+    objects l, which sum to one. Alternating updates of the masses m and the weights minimize
 
     .. math::
 
@@ -266,64 +311,75 @@ class WECMdd(MedoidClusterer):
 
         &D_i(A) = (n / c)^{\psi - 1} \sum_l w_A(l)^\psi d(i, l).
 
-    The constant factor, which is not in the paper, makes D_i an average dissimilarity if the weights of a cluster are
-    spread evenly over n / c objects. The meaning of ``delta`` then does not depend on n. For a set A of several
-    clusters, the weights w_A(l) are proportional to :math:`(\min_{k \in A} w_k(l))^{\mathrm{concentration}}`, so they
-    are large for objects that represent all clusters of the set. This rule is not derived from the objective, so the
-    objective may increase occasionally. The iterations stop when the objective converges or repeats a cycle of values.
-    In the second case, the result with the smallest value in the cycle is kept.
+    The constant factor, which is not in the paper, makes D_i an average dissimilarity if the
+    weights of a cluster are spread evenly over n / c objects. The meaning of ``delta`` then does
+    not depend on n. For a set A of several clusters, the weights w_A(l) are proportional to
+    :math:`(\min_{k \in A} w_k(l))^{\mathrm{concentration}}`, so they are large for objects that
+    represent all clusters of the set. This rule is not derived from the objective, so the objective
+    may increase occasionally. The iterations stop when the objective converges or repeats a cycle
+    of values. In the second case, the result with the smallest value in the cycle is kept.
 
-    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects, the matrix of all
-    dissimilarities is kept in memory. For more objects, only 2,000 of them have weights by default, and dissimilarities
-    are computed when they are needed, unless X is a matrix of dissimilarities.
+    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects, the
+    matrix of all dissimilarities is kept in memory. For more objects, only 2,000 of them have
+    weights by default, and dissimilarities are computed when they are needed, unless X is a matrix
+    of dissimilarities.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds the empty set and
-        the pairs of neighboring clusters without moving the medoids.
+        Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the medoids.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
-        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
+        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
+        of dissimilarities).
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     power : float in (0, 50], default=2
-        Exponent of the dissimilarities, which the paper does not specify. The value 2 reproduces the published results
-        of Denoeux (2021), and clusters coincide less often.
+        Exponent of the dissimilarities, which the paper does not specify. The value 2 reproduces
+        the published results of Denoeux (2021), and clusters coincide less often.
     alpha : float >= 0, default=2
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        The cost of the empty set is ``delta^2``, which is compared with dissimilarities raised to ``power``; smaller
-        values give more outliers. "auto" selects the value like `ECMdd`.
+        The cost of the empty set is ``delta^2``, which is compared with dissimilarities raised to
+        ``power``; smaller values give more outliers. "auto" selects the value like `ECMdd`.
     psi : float in (1, 50], default=1.2
-        Larger values spread the weights of a cluster over more objects; values near 1 give one medoid. With 2, the
-        value in the paper, the weights are spread so widely that clusters often coincide, which causes a warning.
+        Larger values spread the weights of a cluster over more objects; values near 1 give one
+        medoid. With 2, the value in the paper, the weights are spread so widely that clusters often
+        coincide, which causes a warning.
     concentration : float > 0, default=5
-        Larger values concentrate the weights of a set on the objects that its clusters share (xi in the paper).
+        Larger values concentrate the weights of a set on the objects that its clusters share (xi in
+        the paper).
     n_candidates : int, None or "auto", default="auto"
-        Number of randomly drawn objects that may have weights. An object that is drawn twice counts as two objects.
-        None means all objects. "auto" means all objects, or 2,000 if there are more than 5,000 objects and X is not a
-        matrix of dissimilarities.
+        Number of randomly drawn objects that may have weights. An object that is drawn twice counts
+        as two objects. None means all objects. "auto" means all objects, or 2,000 if there are more
+        than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
+        by the attributes that both objects have, and adds a correction for missing attributes (see
+        `ECMdd`).
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
-        Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far from each other.
+        Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far
+        from each other.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. Large data are sampled, as in `ECMdd`.
+        Number of starts; the result with the smallest objective is kept. Large data are sampled, as
+        in `ECMdd`.
     max_iter : int, default=200
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -337,10 +393,11 @@ class WECMdd(MedoidClusterer):
     candidate_indices_ : ndarray of shape (n_candidates,)
         Indices of the objects that may have weights.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Index of the object with the largest weight in each cluster, where the weight of an object that was drawn
-        several times is divided by the number of draws.
+        Index of the object with the largest weight in each cluster, where the weight of an object
+        that was drawn several times is divided by the number of draws.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Attributes of the objects in ``medoid_indices_``; absent for precomputed or Gower's dissimilarities.
+        Attributes of the objects in ``medoid_indices_``; absent for precomputed or Gower's
+        dissimilarities.
     focal_sets_ : FocalSets
     delta_ : float
     objective_ : float
@@ -353,9 +410,9 @@ class WECMdd(MedoidClusterer):
 
     References
     ----------
-    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2016). ECMdd: evidential c-medoids clustering with multiple prototypes.
-    Pattern Recognition 60. T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information
-    Sciences 572.
+    K. Zhou, A. Martin, Q. Pan and Z.-G. Liu (2016). ECMdd: evidential c-medoids clustering with
+    multiple prototypes. Pattern Recognition 60. T. Denoeux (2021). NN-EVCLUS: neural network-based
+    evidential clustering. Information Sciences 572.
 
     Examples
     --------
@@ -399,7 +456,9 @@ class WECMdd(MedoidClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.symmetrize = symmetrize
         self.power = power
@@ -413,7 +472,9 @@ class WECMdd(MedoidClusterer):
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
 
-    def _fitted_attributes(self, method: WeightedMedoidMethod, model: WeightedMedoidModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: WeightedMedoidMethod, model: WeightedMedoidModel
+    ) -> dict[str, Any]:
         candidates = model.references.positions
         weights = {"prototype_weights_": model.weights, "candidate_indices_": candidates}
         return {**super()._fitted_attributes(method, model), **weights}

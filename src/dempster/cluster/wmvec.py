@@ -21,7 +21,14 @@ from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._text import printable
 from dempster._types import ArrayLike, Index, Seed, TableLike
-from dempster._validation import as_reals, check_tensor, default_feature_names, match_names, reorder_by_names, row_index
+from dempster._validation import (
+    as_reals,
+    check_tensor,
+    default_feature_names,
+    match_names,
+    reorder_by_names,
+    row_index,
+)
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -36,7 +43,12 @@ from dempster.cluster._starts import (
     outlier_distance,
     too_few_objects_error,
 )
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks, uses_belief_peaks
+from dempster.cluster.belief_peaks import (
+    PEAKS_RULE,
+    BeliefPeaks,
+    fit_source_peaks,
+    uses_belief_peaks,
+)
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
@@ -48,7 +60,7 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-# ---- input --------------------------------------------------------------------------------------------------------
+# ---- input ---------------------------------------------------------------------------------------
 
 
 class View(BaseEstimator):
@@ -76,7 +88,8 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
     shape = getattr(X, "shape", ())
     if split is None and len(shape) == 3:
         raise InvalidParameterError(
-            name, must=f"be one table or a list of tables, got an array of shape {shape}; use list({name})"
+            name,
+            must=f"be one table or a list of tables, got an array of shape {shape}; use list({name})",
         )
     if (split is not None and not split[1]) or (isinstance(X, list | tuple) and len(X) == 0):
         raise InvalidParameterError(name, must="contain at least one table, got none")
@@ -84,15 +97,21 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
 
 
 class ViewInput:
-    """Validation of training data and new data with several views; the parameters are those of `WMVEC`."""
+    """Validation of training data and new data with several views.
+
+    The parameters are those of `WMVEC`.
+    """
 
     def __init__(self, metric: str, symmetrize: bool, views: str | ArrayLike | None):
-        self.metric, self.symmetrize, self.views = metric, symmetrize, views
+        self.metric = metric
+        self.symmetrize = symmetrize
+        self.views = views
         self.names: list[str] = []
         self.several = False
         self.of_column = np.empty(0, dtype=np.intp)
         self._doors: list[DissimilarityInput] = []
-        self._readers: list[BaseEstimator] = []  # one `View` per table; empty if X is a single table
+        # one `View` per table; empty if X is a single table
+        self._readers: list[BaseEstimator] = []
         self._orders: list[np.ndarray | None] = []
 
     @property
@@ -100,21 +119,37 @@ class ViewInput:
         return self.metric == "precomputed"
 
     def read_training(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
-        """Validate training data; return one table with the columns of all views, or matrices of dissimilarities."""
+        """Validate training data.
+
+        Return one table with the columns of all views, or matrices of dissimilarities.
+        """
         split = split_tables(X)
         self.several = split is not None
         if self.views is not None and (self.several or self.is_precomputed):
-            reason = "with metric='precomputed'" if self.is_precomputed else "if X is a list of tables"
+            if self.is_precomputed:
+                reason = "with metric='precomputed'"
+            else:
+                reason = "if X is a list of tables"
             raise InvalidParameterError("views", f"None {reason}", self.views)
-        self.names, tables = (["X"], [X]) if split is None else split
-        self._readers = [View() for _ in tables] if self.several else []
+        if split is None:
+            self.names = ["X"]
+            tables = [X]
+        else:
+            self.names, tables = split
+        if self.several:
+            self._readers = [View() for _ in tables]
+        else:
+            self._readers = []
         self._doors = [DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables]
         sources = self._read_tables(DissimilarityInput.training, estimator, tables)
         parts = [source.objects if source.matrix is None else source.matrix for source in sources]
         self._orders = self._match_rows(parts, tables)
         widths = [part.shape[1] for part in parts]
         if self.several:
-            estimator.n_features_in_ = widths[0] if self.is_precomputed else sum(widths)
+            if self.is_precomputed:
+                estimator.n_features_in_ = widths[0]
+            else:
+                estimator.n_features_in_ = sum(widths)
         if not self.is_precomputed:
             self.of_column = np.repeat(np.arange(len(parts)), widths)
             if self.views is not None:
@@ -125,39 +160,56 @@ class ViewInput:
         """Define one view for each column of a table, or for each group of columns with the same label."""
         if isinstance(self.views, str):
             columns = getattr(table, "columns", None)
-            self.names = default_feature_names(n_columns) if columns is None else [*map(printable, columns)]
+            if columns is None:
+                self.names = default_feature_names(n_columns)
+            else:
+                self.names = [*map(printable, columns)]
             self.of_column = np.arange(n_columns)
             return
         labels = np.asarray(self.views)
         if labels.shape != (n_columns,):
             raise InvalidParameterError(
-                "views", must=f"contain one label for each of the {n_columns} columns of X, got shape {labels.shape}"
+                "views",
+                must=f"contain one label for each of the {n_columns} columns of X, got shape {labels.shape}",
             )
         distinct = list(dict.fromkeys(labels.tolist()))
         self.names = [printable(name) for name in distinct]
         self.of_column = np.array([distinct.index(name) for name in labels.tolist()], dtype=np.intp)
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
-        """Validate new rows; return one table with the columns of all views, or dissimilarities to training rows."""
+        """Validate new rows.
+
+        Return one table with the columns of all views, or dissimilarities to training rows.
+        """
         split = split_tables(X)
         if split is None and self.several and len(self._doors) > 1:
             raise InvalidParameterError(
-                "X", must=f"be a list of {len(self._doors)} tables, one per view ({', '.join(self.names)})"
+                "X",
+                must=f"be a list of {len(self._doors)} tables, one per view ({', '.join(self.names)})",
             )
-        names, tables = (self.names[:1], [X]) if split is None else split
+        if split is None:
+            names = self.names[:1]
+            tables = [X]
+        else:
+            names, tables = split
         if len(tables) != len(self._doors):
-            raise InvalidParameterError("X", must=f"have {len(self._doors)} views, like X in fit, got {len(tables)}")
+            raise InvalidParameterError(
+                "X", must=f"have {len(self._doors)} views, like X in fit, got {len(tables)}"
+            )
         if isinstance(X, Mapping):
             if sorted(names) != sorted(self.names):
                 raise InvalidParameterError(
-                    "X", must=f"have the same views as in fit, {', '.join(self.names)}, got {', '.join(names)}"
+                    "X",
+                    must=f"have the same views as in fit, {', '.join(self.names)}, got {', '.join(names)}",
                 )
             tables = [tables[names.index(name)] for name in self.names]
         parts = self._read_tables(DissimilarityInput.new, estimator, tables)
         self._match_rows(parts, tables)
         return self._join(parts)
 
-    def read_joined(self, estimator: BaseEstimator, attributes: TableLike) -> np.ndarray | ViewMatrices:
+    def read_joined(
+        self, estimator: BaseEstimator, attributes: TableLike
+    ) -> np.ndarray | ViewMatrices:
         """Validate new rows, given as one table with the columns of all views in the order of the training data."""
         import pandas as pd
 
@@ -179,18 +231,29 @@ class ViewInput:
                 raise
             raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
 
-    def _read_tables(self, read: Callable[..., Any], estimator: BaseEstimator, tables: list[TableLike]) -> list[Any]:
+    def _read_tables(
+        self, read: Callable[..., Any], estimator: BaseEstimator, tables: list[TableLike]
+    ) -> list[Any]:
         parts = []
-        for v, (door, reader) in enumerate(zip(self._doors, self._readers or [estimator], strict=True)):
+        for v, (door, reader) in enumerate(
+            zip(self._doors, self._readers or [estimator], strict=True)
+        ):
             with self._naming_view(self.names[v]):
                 parts.append(read(door, reader, tables[v]))
         return parts
 
-    def _match_rows(self, parts: list[np.ndarray], tables: list[TableLike]) -> list[np.ndarray | None]:
-        """Sort the rows of all views in place by their names, if they have names; return the order of each view."""
+    def _match_rows(
+        self, parts: list[np.ndarray], tables: list[TableLike]
+    ) -> list[np.ndarray | None]:
+        """Sort the rows of all views in place by their names, if they have names.
+
+        Return the order of each view.
+        """
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
-            counts = ", ".join(f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=False))
+            counts = ", ".join(
+                f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=False)
+            )
             raise InvalidParameterError("X", must=f"have the same rows in all views, got {counts}")
         index = index_of_views(tables)
         orders: list[np.ndarray | None] = []
@@ -205,15 +268,17 @@ class ViewInput:
     def _join(self, parts: list[np.ndarray]) -> np.ndarray | ViewMatrices:
         """Return one table with the columns of all views, or matrices with columns in the order of training rows."""
         if not self.is_precomputed:
-            return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
+            if len(parts) > 1:
+                return np.ascontiguousarray(np.hstack(parts))
+            return parts[0]
         pairs = zip(parts, self._orders, strict=True)
         return ViewMatrices([part if order is None else part[:, order] for part, order in pairs])
 
 
-# ---- weights of the views -----------------------------------------------------------------------------------------
+# ---- weights of the views ------------------------------------------------------------------------
 
-# Up to this number of features, variances along principal axes are computed from the covariance matrix. With more
-# features, they are computed from a subset of this number of rows.
+# Up to this number of features, variances along principal axes are computed from the covariance
+# matrix. With more features, they are computed from a subset of this number of rows.
 MAX_DENSE_FEATURES = 500
 _ONE_VIEW = 0.99  # A view with at least this weight causes a warning.
 
@@ -227,9 +292,12 @@ class WeightRule:
     evenness: float | None  # strength of the prior; None if the weights are fixed
 
     @classmethod
-    def from_dispersions(cls, shapeless: np.ndarray, varies: np.ndarray, evenness: float) -> WeightRule:
+    def from_dispersions(
+        cls, shapeless: np.ndarray, varies: np.ndarray, evenness: float
+    ) -> WeightRule:
         """Return the rule for learned weights, given the shapeless dispersion of each view and whether it varies."""
-        varies = varies if varies.any() else np.ones(len(varies), dtype=bool)
+        if not varies.any():
+            varies = np.ones(len(varies), dtype=bool)
         even = varies / varies.sum()
         prior = np.where(varies, np.exp((shapeless - shapeless[varies].max()) / evenness), 0.0)
         return cls(even, prior / prior.sum(), evenness)
@@ -252,9 +320,10 @@ class WeightRule:
 def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
     """Return the share of the variance of a Gaussian distribution that remains within ``n_clusters`` clusters.
 
-    ``variances`` contains the variances along the principal axes. The share follows from rate-distortion theory: with
-    log(c) nats for c clusters, principal axes whose variance exceeds a certain level keep a variance equal to the
-    level, and the other axes keep their variance (reverse water-filling; Cover and Thomas, 2006, section 10.3.3).
+    ``variances`` contains the variances along the principal axes. The share follows from
+    rate-distortion theory: with log(c) nats for c clusters, principal axes whose variance exceeds a
+    certain level keep a variance equal to the level, and the other axes keep their variance
+    (reverse water-filling; Cover and Thomas, 2006, section 10.3.3).
     """
     variances = np.sort(variances)[::-1]
     if not variances[0] > 0:
@@ -267,7 +336,10 @@ def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
 
 
 def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of a centered table; for wide tables, a subset of rows is used."""
+    """Return the variances along the principal axes of a centered table.
+
+    For wide tables, a subset of rows is used.
+    """
     n, p = X.shape
     if p <= MAX_DENSE_FEATURES:
         return np.maximum(np.linalg.eigvalsh((X.T * weights) @ X / weights.sum()), 0.0)
@@ -293,13 +365,19 @@ class BaseViewMethod(Method[Model, Model]):
     """Common base class of the `WMVEC` algorithms for attributes and for dissimilarities."""
 
     def __init__(self, params: WMVEC, sample: Sample[Any], request: FitRequest):
-        self.params, self.values, self.apply, self.n_clusters = params, sample.values, request.apply, request.n_clusters
+        self.params = params
+        self.values = sample.values
+        self.apply = request.apply
+        self.n_clusters = request.n_clusters
         self.rng = as_random_state(params.random_state)
         self.view_names = params._input.names
         self.beta = params._fuzziness(sample.values)
         self.view_weights = params._fixed_weights()
         self.init = params._start(sample.values, request.n_clusters)
-        self._delta = None if isinstance(params.delta, str) else float(params.delta)
+        if isinstance(params.delta, str):
+            self._delta = None
+        else:
+            self._delta = float(params.delta)
         self.rule: WeightRule
 
     @property
@@ -314,21 +392,27 @@ class BaseViewMethod(Method[Model, Model]):
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
+        if family.empty_index is None:
+            delta2 = np.inf
+        else:
+            delta2 = self.delta**2
         return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
 
     def result(self, run: Run[Model]) -> FitResult:
         """Return the result of a run, with a warning if one view has nearly all of the learned weight."""
         model: Any = run.model
-        result, rule, weights = FitResult(run, model, model.masses(self.values, self.apply)), self.rule, model.weights
+        result = FitResult(run, model, model.masses(self.values, self.apply))
+        rule = self.rule
+        weights = model.weights
         if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ONE_VIEW:
             return result
-        name, share = self.view_names[int(weights.argmax())], f"{weights.max():.1%}"
+        name = self.view_names[int(weights.argmax())]
+        share = f"{weights.max():.1%}"
         warning = f"{name!r} has {share} of the weight of all views; increase evenness, got {rule.evenness:g}"
         return replace(result, warnings=(warning,))
 
 
-# ---- attributes ---------------------------------------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------------------
 
 _view_powers = kernel("""view_powers(
     X: float64[n, p], weights: float64[n] or None, roots: float64[p], centers: float64[p, c],
@@ -341,8 +425,10 @@ _view_masses = kernel("""view_masses(
     factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
-_ZERO = 1e-12  # A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
-_ROUNDING = 1e-28  # A view is constant if its dispersion divided by its squared mean is at most this number.
+# A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
+_ZERO = 1e-12
+# A view is constant if its dispersion divided by its squared mean is at most this number.
+_ROUNDING = 1e-28
 
 
 @dataclass(frozen=True)
@@ -351,14 +437,21 @@ class Coordinates:
 
     view: np.ndarray  # (p,), view of each attribute
     origin: np.ndarray  # (p,), mean of each attribute
-    unit: np.ndarray  # (V,), root mean squared distance from the rows to their mean; 1 if the view is constant
+    # (V,), root mean squared distance from the rows to their mean; 1 if the view is constant
+    unit: np.ndarray
     varies: np.ndarray  # (V,), False for a constant view
 
     @classmethod
     def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
-        """Compute the mean and the scale of a table; ``weights`` is empty if all rows have the same weight."""
+        """Compute the mean and the scale of a table.
+
+        ``weights`` is empty if all rows have the same weight.
+        """
         origin = sampling.mean_of_objects(X, weights)
-        shares = np.full(len(X), 1 / len(X)) if len(weights) == 0 else weights / weights.sum()
+        if len(weights) == 0:
+            shares = np.full(len(X), 1 / len(X))
+        else:
+            shares = weights / weights.sum()
         squares = np.zeros(X.shape[1])
         for start, stop in row_blocks(len(X)):
             squares += shares[start:stop] @ np.square(X[start:stop] - origin)
@@ -390,7 +483,8 @@ class ViewModel:
     coordinates: Coordinates
     centers: np.ndarray  # (c, p), prototypes in standardized coordinates
     weights: np.ndarray  # (V,), weights of the views
-    dispersion: np.ndarray  # (V,), shares of the dispersion within clusters, which determine the weights
+    # (V,), shares of the dispersion within clusters, which determine the weights
+    dispersion: np.ndarray
 
     @property
     def family(self) -> FocalSets:
@@ -402,14 +496,22 @@ class ViewModel:
         return np.sqrt(self.weights)[self.coordinates.view]
 
     def _kernel_arguments(self) -> tuple:
-        step, scaled = self.step, self.centers * self.roots
+        step = self.step
+        scaled = self.centers * self.roots
         sizes = step.sets.sum(axis=1).astype(np.int64)
         offsets = np.append(0, np.cumsum(sizes))
         members = np.ascontiguousarray(np.nonzero(step.sets)[1])
         barycenters = step.averages @ scaled
         spread = step.averages @ np.square(scaled).sum(axis=1) - np.square(barycenters).sum(axis=1)
         inside = np.where(sizes > 1, spread, 0.0)
-        return (self.roots, np.ascontiguousarray(scaled.T), offsets, members, inside, *step.kernel_arguments())
+        return (
+            self.roots,
+            np.ascontiguousarray(scaled.T),
+            offsets,
+            members,
+            inside,
+            *step.kernel_arguments(),
+        )
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of the n rows of X, shape (n, f)."""
@@ -430,15 +532,24 @@ class ViewModel:
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the weighted squared distance from the row to the prototype."""
         parts = -np.square(self.placed(X)[0] - self.centers * self.roots).T
-        return ClusterEvidence.from_attributes("minus the weighted squared distance to the center", parts)
+        return ClusterEvidence.from_attributes(
+            "minus the weighted squared distance to the center", parts
+        )
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
-        """Return the objective and the sums for the updates; the rows of Z are in standardized coordinates."""
-        arguments, factor = self._kernel_arguments(), self.step.kernel_arguments()[0]
+        """Return the objective and the sums for the updates.
+
+        The rows of Z are in standardized coordinates.
+        """
+        arguments = self._kernel_arguments()
+        factor = self.step.kernel_arguments()[0]
 
         def sum_block(start: int, stop: int) -> ViewSums:
-            part, powers = Z[start:stop], np.empty((stop - start, len(self.step.sets)))
-            objective = _view_powers(part, weights[start:stop] if len(weights) else None, *arguments, powers)
+            part = Z[start:stop]
+            powers = np.empty((stop - start, len(self.step.sets)))
+            objective = _view_powers(
+                part, weights[start:stop] if len(weights) else None, *arguments, powers
+            )
             squares = np.einsum("i,id,id->d", powers @ factor, part, part)
             return ViewSums(objective, powers.sum(axis=0), powers.T @ part, squares)
 
@@ -448,15 +559,23 @@ class ViewModel:
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
         """Return the model with optimal prototypes for fixed masses, and optimal view weights for these prototypes."""
         centers = self.best_centers(sums.total, sums.first)
-        factor, barycenters = self.step.kernel_arguments()[0], self.step.averages @ centers
-        squares = sums.squares + factor @ (sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first)
+        factor = self.step.kernel_arguments()[0]
+        barycenters = self.step.averages @ centers
+        squares = sums.squares + factor @ (
+            sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first
+        )
         n_views = len(self.weights)
-        dispersion = np.bincount(self.coordinates.view, np.maximum(squares, 0.0), minlength=n_views) / total
-        return replace(self, centers=centers, weights=rule.best_weights(dispersion), dispersion=dispersion)
+        dispersion = (
+            np.bincount(self.coordinates.view, np.maximum(squares, 0.0), minlength=n_views) / total
+        )
+        return replace(
+            self, centers=centers, weights=rule.best_weights(dispersion), dispersion=dispersion
+        )
 
     def best_centers(self, total: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Return the optimal prototypes, given two fields of `ViewSums` (Masson and Denoeux, 2008, eq. 22)."""
-        sets, alpha = self.step.sets, self.step.alpha
+        sets = self.step.sets
+        alpha = self.step.alpha
         size = sets.sum(axis=1)
         H = (sets.T * size ** (alpha - 2) * total) @ sets
         return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ first)
@@ -467,7 +586,8 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     def __init__(self, params: WMVEC, sample: Sample[np.ndarray], request: FitRequest):
         super().__init__(params, sample, request)
-        self.weights, view = sample.kernel_weights, params._input.of_column
+        self.weights = sample.kernel_weights
+        view = params._input.of_column
         self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
         self.data = self.coordinates.transform(self.values)
         self.rows = Rows(self.data, self.weights, self.apply)
@@ -475,7 +595,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, sample.weights)
         self.shapeless = np.array(
             [
-                shapeless_dispersion(spectrum(self.sample[:, view == v], self.sample_weights), self.n_clusters)
+                shapeless_dispersion(
+                    spectrum(self.sample[:, view == v], self.sample_weights), self.n_clusters
+                )
                 for v in range(len(self.view_names))
             ]
         )
@@ -493,7 +615,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     def _model(self, family: FocalSets, centers: np.ndarray) -> ViewModel:
         first = self.rule.first
-        return ViewModel(self._mass_step(family), self.coordinates, centers, first, np.ones(len(first)))
+        return ViewModel(
+            self._mass_step(family), self.coordinates, centers, first, np.ones(len(first))
+        )
 
     def draw_starts(self, family: FocalSets) -> list[ViewModel]:
         if not isinstance(self.init, str):
@@ -502,9 +626,12 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         return [self._draw_start(family, self.init, np.random.RandomState(seed)) for seed in seeds]
 
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> ViewModel:
-        c, p = self.n_clusters, self.data.shape[1]
+        c = self.n_clusters
+        p = self.data.shape[1]
         if not isinstance(init, CredalPartition):
-            return self._model(family, self.coordinates.transform(_starts.validate_centers(init, (c, p))))
+            return self._model(
+                family, self.coordinates.transform(_starts.validate_centers(init, (c, p)))
+            )
         _starts.check_partition(init, len(self.data), c)
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         powers *= self.weights[:, None] if len(self.weights) else 1.0
@@ -513,7 +640,10 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     def _draw_start(self, family: FocalSets, init: str, rng: np.random.RandomState) -> ViewModel:
         roots = self._first_roots
-        weights = self.sample_weights if family.empty_index is not None else self._weights_without_outliers
+        if family.empty_index is not None:
+            weights = self.sample_weights
+        else:
+            weights = self._weights_without_outliers
         centers = _starts.draw_centers(self.sample * roots, weights, self.n_clusters, init, rng)
         return self._model(family, centers / np.where(roots > 0, roots, 1.0))
 
@@ -522,7 +652,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         """Weights of the sampled rows, zero for isolated ones, which would keep a prototype to themselves."""
         weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
-        return weights if enough else self.sample_weights
+        if enough:
+            return weights
+        return self.sample_weights
 
     def run_start(self, start: ViewModel) -> Run[ViewModel]:
         if not isinstance(self.init, str):
@@ -540,13 +672,18 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
         if self._delta is None:
-            squares = cdist(self.sample * model.roots, model.centers * model.roots, "sqeuclidean").min(axis=1)
+            squares = cdist(
+                self.sample * model.roots, model.centers * model.roots, "sqeuclidean"
+            ).min(axis=1)
             self._delta = outlier_distance(np.sqrt(squares), self.sample_weights)
         step = self._mass_step(FocalSets.neighbors(model.centers * model.roots))
         return Run(replace(model, step=step), run.history, run.converged)
 
     def _run(self, start: ViewModel, data: np.ndarray, weights: np.ndarray) -> Run[ViewModel]:
-        total = float(weights.sum()) if len(weights) else float(len(data))
+        if len(weights):
+            total = float(weights.sum())
+        else:
+            total = float(len(data))
 
         def step(model: ViewModel) -> tuple[float, ViewModel]:
             sums = model.sums(data, weights, self.apply)
@@ -556,10 +693,11 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
 
 
-# ---- dissimilarities ----------------------------------------------------------------------------------------------
+# ---- dissimilarities -----------------------------------------------------------------------------
 
 _SAMPLE_SIZE = 2_000  # maximum number of rows from which initial medoids are drawn
-_SPECTRUM_SIZE = 500  # maximum number of rows from which variances and intrinsic dimensions are estimated
+# maximum number of rows from which variances and intrinsic dimensions are estimated
+_SPECTRUM_SIZE = 500
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities that are squared at once
 _RISE = 1e-12  # largest relative increase of the objective that is considered a rounding error
 
@@ -571,9 +709,11 @@ class MedoidViewModel:
     step: MassStep
     dispersions: np.ndarray  # (V,), divisors of the squared dissimilarities
     medoids: np.ndarray  # (V, c), index of the medoid of each cluster in each view
-    between: np.ndarray  # (V, c, c), squared dissimilarities between the medoids, divided by the dispersions
+    # (V, c, c), squared dissimilarities between the medoids, divided by the dispersions
+    between: np.ndarray
     weights: np.ndarray  # (V,), weights of the views
-    dispersion: np.ndarray  # (V,), shares of the dispersion within clusters, which determine the weights
+    # (V,), shares of the dispersion within clusters, which determine the weights
+    dispersion: np.ndarray
 
     @property
     def family(self) -> FocalSets:
@@ -587,7 +727,9 @@ class MedoidViewModel:
     def cluster_costs(self, X: ViewMatrices) -> np.ndarray:
         """Return the costs of the c single clusters for n rows, shape (n, c)."""
         out = np.zeros((len(X), self.medoids.shape[1]))
-        for D, factor, medoids in zip(X.matrices, self.weights / self.dispersions, self.medoids, strict=True):
+        for D, factor, medoids in zip(
+            X.matrices, self.weights / self.dispersions, self.medoids, strict=True
+        ):
             out += factor * np.square(D[:, medoids], dtype=float)
         return out
 
@@ -614,7 +756,10 @@ class MedoidViewModel:
         distinct = [np.unique(medoids, return_inverse=True) for medoids in self.medoids]
         views = np.repeat(np.arange(len(distinct)), [len(objects) for objects, _ in distinct])
         positions = np.concatenate([objects for objects, _ in distinct])
-        costs = np.array([float(X.matrices[v][0, j]) for v, j in zip(views, positions, strict=True)]) ** 2
+        costs = (
+            np.array([float(X.matrices[v][0, j]) for v, j in zip(views, positions, strict=True)])
+            ** 2
+        )
         costs /= self.dispersions[views]
         coefficients = np.zeros((len(positions), n_clusters))
         start = 0
@@ -622,7 +767,9 @@ class MedoidViewModel:
             coefficients[start + which, np.arange(n_clusters)] = weight
             start += len(objects)
         quantity = "minus the weighted squared dissimilarity to the medoids"
-        return ClusterEvidence(quantity, -costs @ coefficients, None, positions, coefficients, costs, views=views)
+        return ClusterEvidence(
+            quantity, -costs @ coefficients, None, positions, coefficients, costs, views=views
+        )
 
 
 class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
@@ -631,7 +778,10 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def __init__(self, params: WMVEC, sample: Sample[ViewMatrices], request: FitRequest):
         super().__init__(params, sample, request)
         n = len(self.values)
-        self.weights = np.ones(n) if sample.weights is None else sample.weights
+        if sample.weights is None:
+            self.weights = np.ones(n)
+        else:
+            self.weights = sample.weights
         self.total = float(self.weights.sum())
         share = self.weights / self.total
         dispersions = np.array([_mean_square(D, share) / 2 for D in self.values.matrices])
@@ -639,7 +789,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         self.dispersions = np.where(varies, dispersions, 1.0)
         sums = np.sum([_weighted_sums(D, share[:, None])[0] / s for D, s in self._views()], axis=0)
         order = np.argsort(sums, kind="stable")
-        self.positions, self.sample_weights = sampling.sample_in_order(order, self.weights, _SAMPLE_SIZE, self.rng)
+        self.positions, self.sample_weights = sampling.sample_in_order(
+            order, self.weights, _SAMPLE_SIZE, self.rng
+        )
         if _count_distinct(self.values, self.positions) < self.n_clusters:
             distinct = _count_distinct(self.values, np.flatnonzero(self.weights > 0))
             if distinct < self.n_clusters:
@@ -652,9 +804,12 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     def _shapeless_dispersions(self) -> np.ndarray:
         subset = np.unique(np.linspace(0, len(self.positions) - 1, _SPECTRUM_SIZE).astype(int))
-        which, weights = self.positions[subset], self.sample_weights[subset]
+        which = self.positions[subset]
+        weights = self.sample_weights[subset]
         squares = (np.square(D[np.ix_(which, which)], dtype=float) for D in self.values.matrices)
-        return np.array([shapeless_dispersion(gram_spectrum(S, weights), self.n_clusters) for S in squares])
+        return np.array(
+            [shapeless_dispersion(gram_spectrum(S, weights), self.n_clusters) for S in squares]
+        )
 
     @cached_property
     def _sample_squares(self) -> np.ndarray:
@@ -666,11 +821,14 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     @cached_property
     def _initial_medoids(self) -> list[np.ndarray]:
         """Initial medoids of each start, as positions in the sample, which do not depend on the order of the rows."""
-        n_init, c = self.params.n_init, self.n_clusters
+        n_init = self.params.n_init
+        c = self.n_clusters
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         if self.params.init == "random":
             chances = self.sample_weights / self.sample_weights.sum()
-            return [rng.choice(len(self.positions), c, replace=False, p=chances) for _ in range(n_init)]
+            return [
+                rng.choice(len(self.positions), c, replace=False, p=chances) for _ in range(n_init)
+            ]
         return medoid_starts(self._sample_squares, c, n_init, rng, self.sample_weights)
 
     @property
@@ -684,12 +842,16 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         """Return an initial model with the same medoids in all views."""
         first = self.rule.first
         medoids = np.tile(medoids, (len(first), 1))
-        step, between = self._mass_step(family), self._between(medoids)
+        step = self._mass_step(family)
+        between = self._between(medoids)
         return MedoidViewModel(step, self.dispersions, medoids, between, first, np.ones(len(first)))
 
     def _between(self, medoids: np.ndarray) -> np.ndarray:
         return np.stack(
-            [np.square(D[np.ix_(m, m)], dtype=float) / s for (D, s), m in zip(self._views(), medoids, strict=True)]
+            [
+                np.square(D[np.ix_(m, m)], dtype=float) / s
+                for (D, s), m in zip(self._views(), medoids, strict=True)
+            ]
         )
 
     def draw_starts(self, family: FocalSets) -> list[MedoidViewModel]:
@@ -698,29 +860,36 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         return [self._model(family, self.positions[which]) for which in self._initial_medoids]
 
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> MedoidViewModel:
-        n, c = len(self.values), self.n_clusters
+        n = len(self.values)
+        c = self.n_clusters
         if not isinstance(init, CredalPartition):
             return self._model(family, _starts.validate_positions(init, n, c))
         _starts.check_partition(init, n, c)
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
-        start = self._update(self._model(family, self.positions[:c]), powers * self.weights[:, None])
+        start = self._update(
+            self._model(family, self.positions[:c]), powers * self.weights[:, None]
+        )
         return replace(start, weights=self.rule.first)
 
     def run_start(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
         """Run iterations from an initial model until the objective converges.
 
-        Because negative costs of sets are replaced by zero, new medoids may increase the objective. In this case, the
-        run ends with the previous medoids.
+        Because negative costs of sets are replaced by zero, new medoids may increase the objective.
+        In this case, the run ends with the previous medoids.
         """
         run = Run(start)
         following = start
         for _ in range(self.params.max_iter):
             objective, after = self._step(following)
-            change = run.objective - objective if run.history else np.inf
+            if run.history:
+                change = run.objective - objective
+            else:
+                change = np.inf
             if change < -_RISE * abs(objective):
                 run.converged = True
                 break
-            run.model, following = following, after
+            run.model = following
+            following = after
             run.history.append(objective)
             if change <= self.params.tol * abs(objective):
                 run.converged = True
@@ -729,32 +898,50 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     def _step(self, model: MedoidViewModel) -> tuple[float, MedoidViewModel]:
         """Return the objective of a model, and the model after one iteration."""
-        objective, masses, _ = model.step.nonempty_masses(model.costs(self.values), self.weights, self.apply)
+        objective, masses, _ = model.step.nonempty_masses(
+            model.costs(self.values), self.weights, self.apply
+        )
         powers = masses**self.beta * self.weights[:, None]
-        return objective + self.total * self.rule.penalty(model.weights), self._update(model, powers)
+        return objective + self.total * self.rule.penalty(model.weights), self._update(
+            model, powers
+        )
 
     def _update(self, model: MedoidViewModel, powers: np.ndarray) -> MedoidViewModel:
-        """Optimize one medoid after the other for fixed masses, then the view weights; return the new model."""
-        factor, averages = model.step.kernel_arguments()[0], model.step.averages
+        """Optimize one medoid after the other for fixed masses, then the view weights.
+
+        Return the new model.
+        """
+        factor = model.step.kernel_arguments()[0]
+        averages = model.step.averages
         pull = powers @ (factor[:, None] * averages)
         shared = (averages.T * (factor * powers.sum(axis=0))) @ averages
         np.fill_diagonal(shared, 0.0)
-        medoids, dispersion = model.medoids.copy(), np.empty(len(model.weights))
+        medoids = model.medoids.copy()
+        dispersion = np.empty(len(model.weights))
         for v, (D, unit) in enumerate(self._views()):
             totals = _weighted_sums(D, pull) / unit
             dispersion[v] = self._move_medoids(medoids[v], D, unit, totals, shared)
         dispersion = np.maximum(dispersion, 0.0) / self.total
-        between, weights = self._between(medoids), self.rule.best_weights(dispersion)
-        return replace(model, medoids=medoids, between=between, weights=weights, dispersion=dispersion)
+        between = self._between(medoids)
+        weights = self.rule.best_weights(dispersion)
+        return replace(
+            model, medoids=medoids, between=between, weights=weights, dispersion=dispersion
+        )
 
     def _move_medoids(
-        self, medoids: np.ndarray, D: np.ndarray, unit: float, totals: np.ndarray, shared: np.ndarray
+        self,
+        medoids: np.ndarray,
+        D: np.ndarray,
+        unit: float,
+        totals: np.ndarray,
+        shared: np.ndarray,
     ) -> float:
         """Replace the medoids of one view in place, and return the dispersion within the clusters.
 
-        ``totals`` contains the cost of each of the n rows as the medoid of each cluster, shape (c, n). ``shared``
-        contains, for each pair of clusters, the weighted mass on sets that include both clusters. The cost of such sets
-        decreases as the distance between the two medoids increases.
+        ``totals`` contains the cost of each of the n rows as the medoid of each cluster, shape (c,
+        n). ``shared`` contains, for each pair of clusters, the weighted mass on sets that include
+        both clusters. The cost of such sets decreases as the distance between the two medoids
+        increases.
         """
         excluded = np.where(self.weights > 0, 0.0, np.inf)
         for k in range(len(medoids)):
@@ -775,7 +962,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         if self._delta is None:
             nearest = np.sqrt(model.cluster_costs(self.values).min(axis=1))
             self._delta = outlier_distance(nearest, self.weights)
-        step = self._mass_step(FocalSets.neighbors(squared_distances=model.squared_medoid_distances))
+        step = self._mass_step(
+            FocalSets.neighbors(squared_distances=model.squared_medoid_distances)
+        )
         return Run(replace(model, step=step), run.history, run.converged)
 
 
@@ -791,9 +980,13 @@ def joined_dissimilarities(X: ViewMatrices) -> np.ndarray:
 def total_dimension(X: ViewMatrices) -> float:
     """Return the sum of the intrinsic dimensions of the views, estimated from a subset of the rows."""
     share = np.full((len(X), 1), 1 / len(X))
-    order = np.argsort(np.sum([_weighted_sums(D, share)[0] for D in X.matrices], axis=0), kind="stable")
+    order = np.argsort(
+        np.sum([_weighted_sums(D, share)[0] for D in X.matrices], axis=0), kind="stable"
+    )
     subset = order[np.unique(np.linspace(0, len(X) - 1, _SPECTRUM_SIZE).astype(int))]
-    return float(sum(intrinsic_dimension(D[np.ix_(subset, subset)].astype(float)) for D in X.matrices))
+    return float(
+        sum(intrinsic_dimension(D[np.ix_(subset, subset)].astype(float)) for D in X.matrices)
+    )
 
 
 def _weighted_sums(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -805,18 +998,23 @@ def _weighted_sums(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _mean_square(D: np.ndarray, share: np.ndarray) -> float:
-    return float(sum(share[a:b] @ np.square(D[a:b], dtype=float) @ share for a, b in row_blocks(len(D))))
+    return float(
+        sum(share[a:b] @ np.square(D[a:b], dtype=float) @ share for a, b in row_blocks(len(D)))
+    )
 
 
 def _count_distinct(X: ViewMatrices, which: np.ndarray) -> int:
-    """Count the distinct rows in ``which``; rows are distinct if they differ in at least one view."""
+    """Count the distinct rows in ``which``.
+
+    Rows are distinct if they differ in at least one view.
+    """
     equal = np.ones((len(which), len(which)), dtype=bool)
     for D in X.matrices:
         equal &= D[np.ix_(which, which)] <= 0
     return len(which) - int(np.tril(equal, -1).any(axis=1).sum())
 
 
-# ---- the estimator ------------------------------------------------------------------------------------------------
+# ---- the estimator -------------------------------------------------------------------------------
 
 _MAX_SHOWN_VIEWS = 6
 
@@ -824,81 +1022,94 @@ _MAX_SHOWN_VIEWS = 6
 class WMVEC(EvidentialClusterer):
     r"""Weighted multi-view evidential clustering, a version of `ECM` for several tables or matrices (views).
 
-    All views describe the same objects and share the masses. Every view has its own prototypes and its own weight. The
-    method minimizes, over the masses m, the prototypes and the view weights w, which sum to one,
+    All views describe the same objects and share the masses. Every view has its own prototypes and
+    its own weight. The method minimizes, over the masses m, the prototypes and the view weights w,
+    which sum to one,
 
     .. math::
 
         \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta \sum_q w_q d_q(i, A)^2
         + \delta^2 \sum_i m_i(\emptyset)^\beta + \mathrm{evenness} \cdot n \sum_q w_q \log \frac{w_q}{\mathrm{prior}_q},
 
-    where d_q(i, A) is the distance in view q from object i to the prototype of the set A. Masses, prototypes and
-    weights are updated in turn, each in closed form, so the objective never increases. An iteration costs as much as an
-    iteration of `ECM` on one table with the columns of all views.
+    where d_q(i, A) is the distance in view q from object i to the prototype of the set A. Masses,
+    prototypes and weights are updated in turn, each in closed form, so the objective never
+    increases. An iteration costs as much as an iteration of `ECM` on one table with the columns of
+    all views.
 
     **Units.** Each view is scaled so that the mean squared distance from the objects to their mean is 1. The units of a
-    view and its number of attributes therefore do not matter. Attributes within a view keep their proportions;
-    standardize them if their units differ.
+    view and its number of attributes therefore do not matter. Attributes within a view keep their
+    proportions; standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters. The optimal weights
-    w_q are proportional to :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior gives the entropy
-    weights of the literature, which put all weight on the view with the fewest degrees of freedom, even if it is noise,
-    because clusters that follow this view explain most of its dispersion. Here prior_q is proportional to
+    w_q are proportional to :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior
+    gives the entropy weights of the literature, which put all weight on the view with the fewest
+    degrees of freedom, even if it is noise, because clusters that follow this view explain most of
+    its dispersion. Here prior_q is proportional to
     :math:`\exp(s_q / \mathrm{evenness})`, where s_q is the share that would remain within the same number of clusters
-    of a Gaussian distribution with the covariance of the view. A view gains weight only if the clusters explain more of
-    its dispersion than they would in a Gaussian.
+    of a Gaussian distribution with the covariance of the view. A view gains weight only if the
+    clusters explain more of its dispersion than they would in a Gaussian.
 
     **Dissimilarities.** With ``metric="precomputed"``, the prototype of a cluster is a medoid (an object), which can
-    differ between views. The dissimilarities are squared, so Euclidean distances give the same costs as attributes. The
-    cost of a set of clusters is computed as for the barycenter of its medoids in a Euclidean space.
+    differ between views. The dissimilarities are squared, so Euclidean distances give the same
+    costs as attributes. The cost of a set of clusters is computed as for the barycenter of its
+    medoids in a Euclidean space.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, with equal view weights (see
-        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and the reasons.
+        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and
+        the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
-        pairs of neighboring clusters without moving the prototypes.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
+        the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         With "precomputed", every view is a square matrix of dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     views : None, "attributes" or array-like of shape (n_features,), default=None
-        Views, if X is a single table. With None, the table is one view. With "attributes", every column is a view, so
-        that the attributes are weighted. An array contains the label of the view of each column.
+        Views, if X is a single table. With None, the table is one view. With "attributes", every
+        column is a view, so that the attributes are weighted. An array contains the label of the
+        view of each column.
     view_weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
-        "auto" learns the weights. With "equal" or an array, the weights are fixed; an array is divided by its sum. A
-        pandas Series is matched by the names of the views.
+        "auto" learns the weights. With "equal" or an array, the weights are fixed; an array is
+        divided by its sum. A pandas Series is matched by the names of the views.
     evenness : float from 0.01 to 1000, default=0.4
-        Larger values make the weights more equal. Small values put all weight on one view, which causes a warning.
-        Results differ little between 0.2 and 0.5.
+        Larger values make the weights more equal. Small values put all weight on one view, which
+        causes a warning. Results differ little between 0.2 and 0.5.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes in all views
-        together, smaller for more. For matrices, the intrinsic dimension replaces the number of attributes.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes
+        in all views together, smaller for more. For matrices, the intrinsic dimension replaces the
+        number of attributes.
     delta : float > 0 or "auto", default="auto"
-        Distance from each object to the empty set, in units of the root mean squared distance from the objects to their
-        mean; smaller values give more outliers. "auto" is the upper fence of a box plot (third quartile plus two
-        interquartile ranges) of the distances from the objects to the nearest prototypes.
+        Distance from each object to the empty set, in units of the root mean squared distance from
+        the objects to their mean; smaller values give more outliers. "auto" is the upper fence of a
+        box plot (third quartile plus two interquartile ranges) of the distances from the objects to
+        the nearest prototypes.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far from each other.
-        "belief-peaks" or a `BeliefPeaks` uses its centers, without weights. Prototypes are tables of ``n_clusters``
-        rows in the format of X. For matrices, give the indices of ``n_clusters`` objects, the initial medoids in all
-        views. A deterministic start is used once, whatever ``n_init``.
+        Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far
+        from each other. "belief-peaks" or a `BeliefPeaks` uses its centers, without weights.
+        Prototypes are tables of ``n_clusters`` rows in the format of X. For matrices, give the
+        indices of ``n_clusters`` objects, the initial medoids in all views. A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000
+        objects the starts are compared on a sample of that size, and the best one is continued with
+        all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -910,19 +1121,23 @@ class WMVEC(EvidentialClusterer):
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views, which sum to one; a constant view has weight zero.
     view_names_ : list of str
-        Names of the views: the keys if X is a dictionary, or "view 0", "view 1", ... if X is a list.
+        Names of the views: the keys if X is a dictionary, or "view 0", "view 1", ... if X is a
+        list.
     attribute_weights_ : ndarray of shape (n_features,)
         Weights of the attributes (only with ``views="attributes"``).
     view_dispersion_ : ndarray of shape (n_views,)
-        Share of the dispersion of each view within the clusters, from which the weights were computed.
+        Share of the dispersion of each view within the clusters, from which the weights were
+        computed.
     shapeless_dispersion_ : ndarray of shape (n_views,)
-        Share of the dispersion that would remain within the clusters if the view had a Gaussian distribution.
+        Share of the dispersion that would remain within the clusters if the view had a Gaussian
+        distribution.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Prototypes, in one array with the columns of all views.
     view_of_feature_ : ndarray of shape (n_features,)
         View of each column of ``cluster_centers_``.
     medoid_indices_ : ndarray of shape (n_views, n_clusters)
-        Indices of the medoids in each view, with ``metric="precomputed"`` (instead of ``cluster_centers_``).
+        Indices of the medoids in each view, with ``metric="precomputed"`` (instead of
+        ``cluster_centers_``).
     focal_sets_ : FocalSets
     beta_, delta_ : float
         Values of ``beta`` and ``delta`` that were used.
@@ -937,11 +1152,12 @@ class WMVEC(EvidentialClusterer):
 
     References
     ----------
-    K. Zhou, M. Guo and M. Jiang (2021). Evidential weighted multi-view clustering. BELIEF 2021: shared masses, one
-    weight per view. Entropy weights: L. Jing, M. K. Ng and J. Z. Huang (2007). An entropy weighting k-means algorithm
-    for subspace clustering of high-dimensional sparse data. IEEE Transactions on Knowledge and Data Engineering 19.
-    Dispersion within a Gaussian cloud: T. M. Cover and J. A. Thomas (2006). Elements of Information Theory, section
-    10.3.3; its use for view weights is specific to dempster.
+    K. Zhou, M. Guo and M. Jiang (2021). Evidential weighted multi-view clustering. BELIEF 2021:
+    shared masses, one weight per view. Entropy weights: L. Jing, M. K. Ng and J. Z. Huang (2007).
+    An entropy weighting k-means algorithm for subspace clustering of high-dimensional sparse data.
+    IEEE Transactions on Knowledge and Data Engineering 19. Dispersion within a Gaussian cloud: T.
+    M. Cover and J. A. Thomas (2006). Elements of Information Theory, section 10.3.3; its use for
+    view weights is specific to dempster.
 
     Examples
     --------
@@ -973,7 +1189,9 @@ class WMVEC(EvidentialClusterer):
         "init": rule.choice("k-means++", "random")
         | PEAKS_RULE
         | rule.kind(CredalPartition)
-        | rule.Rule("tables or an array", lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v)),
+        | rule.Rule(
+            "tables or an array", lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v)
+        ),
     }
 
     def __init__(
@@ -998,7 +1216,9 @@ class WMVEC(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.symmetrize = symmetrize
         self.views = views
@@ -1016,9 +1236,9 @@ class WMVEC(EvidentialClusterer):
         Parameters
         ----------
         X : list of tables, dict of str to table, or one table
-            Tables of shape (n_samples, n_features of the view), or (n_samples, n_samples) for dissimilarities. All
-            tables have the same rows in the same order; rows of pandas tables are matched by their names. Data of type
-            float32 keep their precision.
+            Tables of shape (n_samples, n_features of the view), or (n_samples, n_samples) for
+            dissimilarities. All tables have the same rows in the same order; rows of pandas tables
+            are matched by their names. Data of type float32 keep their precision.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.
@@ -1029,7 +1249,7 @@ class WMVEC(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight)
 
-    # ---- input ------------------------------------------------------------------------------------------------------
+    # ---- input -----------------------------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray | ViewMatrices:
         if not reset:
@@ -1039,11 +1259,18 @@ class WMVEC(EvidentialClusterer):
 
     def _row_names(self, X: TableLike) -> Index:
         split = split_views(X)
-        return super()._row_names(X) if split is None else index_of_views(split[1])
+        if split is None:
+            return super()._row_names(X)
+        return index_of_views(split[1])
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        views = None if split_tables(X) is None else Views.from_input(X)
-        return X if views is None else views.in_order(self.view_names_).table()
+        if split_tables(X) is None:
+            views = None
+        else:
+            views = Views.from_input(X)
+        if views is None:
+            return X
+        return views.in_order(self.view_names_).table()
 
     def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
         return self._input.read_joined(self, attributes)
@@ -1051,26 +1278,38 @@ class WMVEC(EvidentialClusterer):
     def _comparison_source(self, values: np.ndarray | ViewMatrices) -> DissimilaritySource:
         if isinstance(values, ViewMatrices):
             return MatrixSource(joined_dissimilarities(values))
-        return AttributeSource(Coordinates.from_rows(values, self._input.of_column, np.empty(0)).transform(values))
+        return AttributeSource(
+            Coordinates.from_rows(values, self._input.of_column, np.empty(0)).transform(values)
+        )
 
-    # ---- the method -------------------------------------------------------------------------------------------------
+    # ---- the method ------------------------------------------------------------------------------
 
-    def _make_method(self, sample: Sample[Any], request: FitRequest) -> ViewMethod | MedoidViewMethod:
+    def _make_method(
+        self, sample: Sample[Any], request: FitRequest
+    ) -> ViewMethod | MedoidViewMethod:
         method = MedoidViewMethod if isinstance(sample.values, ViewMatrices) else ViewMethod
         return method(self, sample, request)
 
     def _fuzziness(self, values: np.ndarray | ViewMatrices) -> float:
         if self.beta != "auto":
             return float(self.beta)
-        return default_beta(total_dimension(values) if isinstance(values, ViewMatrices) else values.shape[1])
+        return default_beta(
+            total_dimension(values) if isinstance(values, ViewMatrices) else values.shape[1]
+        )
 
     def _fixed_weights(self) -> np.ndarray | None:
         """Return the fixed weights of the views, divided by their sum, or None if the weights are learned."""
         n_views = len(self._input.names)
         if isinstance(self.view_weights, str):
-            return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
+            if self.view_weights == "auto":
+                return None
+            return np.full(n_views, 1 / n_views)
         weights = as_reals(reorder_by_names(self.view_weights, self._input.names), "view_weights")
-        if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+        if (
+            weights.shape != (n_views,)
+            or not (np.isfinite(weights) & (weights >= 0)).all()
+            or not weights.any()
+        ):
             raise InvalidParameterError(
                 "view_weights",
                 f"{n_views} numbers of at least 0, not all zero, one per view ({_shorten(self._input.names)})",
@@ -1078,20 +1317,29 @@ class WMVEC(EvidentialClusterer):
             )
         return weights.astype(float) / weights.sum(dtype=float)
 
-    def _start(self, values: np.ndarray | ViewMatrices, n_clusters: int) -> str | ArrayLike | CredalPartition:
+    def _start(
+        self, values: np.ndarray | ViewMatrices, n_clusters: int
+    ) -> str | ArrayLike | CredalPartition:
         """Return ``init`` as the name of an initialization, an array of prototypes or of indices, or a partition."""
         init = self.init
         if uses_belief_peaks(init):
-            peaks = fit_source_peaks(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
+            peaks = fit_source_peaks(
+                init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs
+            )
             assert peaks is not None
-            return peaks.peak_indices_ if isinstance(values, ViewMatrices) else values[peaks.peak_indices_]
+            if isinstance(values, ViewMatrices):
+                return peaks.peak_indices_
+            return values[peaks.peak_indices_]
         if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):
             return init
         split = split_tables(init, "init")
         if split is None:
             return as_reals(init, "init")
         tables = [as_reals(table, "init") for table in split[1]]
-        widths = np.bincount(self._input.of_column).tolist() if len(tables) == len(self._input.names) else []
+        if len(tables) == len(self._input.names):
+            widths = np.bincount(self._input.of_column).tolist()
+        else:
+            widths = []
         if [table.shape for table in tables] != [(n_clusters, width) for width in widths]:
             shapes = ", ".join(str(table.shape) for table in tables)
             raise InvalidParameterError(
@@ -1101,14 +1349,16 @@ class WMVEC(EvidentialClusterer):
             )
         return np.hstack(tables)
 
-    # ---- the result -------------------------------------------------------------------------------------------------
+    # ---- the result ------------------------------------------------------------------------------
 
     def _auto_params(self, method: Any) -> dict[str, str]:
         choices = explain_auto_params(self, method)
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             order = np.argsort(-model.weights, kind="stable")
-            choices["view_weights"] = _shorten([f"{self._input.names[v]} {model.weights[v]:.2f}" for v in order])
+            choices["view_weights"] = _shorten(
+                [f"{self._input.names[v]} {model.weights[v]:.2f}" for v in order]
+            )
         return choices
 
     def _fitted_attributes(self, method: Any, model: ViewModel | MedoidViewModel) -> dict[str, Any]:
@@ -1125,12 +1375,17 @@ class WMVEC(EvidentialClusterer):
         centers = model.coordinates.inverse_transform(model.centers)
         fitted["cluster_centers_"] = centers.astype(method.values.dtype)
         fitted["view_of_feature_"] = self._input.of_column
-        return {**fitted, "attribute_weights_": model.weights} if isinstance(self.views, str) else fitted
+        if isinstance(self.views, str):
+            return {**fitted, "attribute_weights_": model.weights}
+        return fitted
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
 
 
 def _shorten(names: list[str]) -> str:
-    rest = f" and {len(names) - _MAX_SHOWN_VIEWS} more" if len(names) > _MAX_SHOWN_VIEWS else ""
+    if len(names) > _MAX_SHOWN_VIEWS:
+        rest = f" and {len(names) - _MAX_SHOWN_VIEWS} more"
+    else:
+        rest = ""
     return ", ".join(names[:_MAX_SHOWN_VIEWS]) + rest

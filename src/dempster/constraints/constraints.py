@@ -1,7 +1,8 @@
 """Must-link and cannot-link constraints: closure, contradictions and violations.
 
-The objects of a connected component of must-links are in the same cluster. A cannot-link between two objects holds
-between their components, and contradicts the must-links if both objects are in the same component.
+The objects of a connected component of must-links are in the same cluster. A cannot-link between
+two objects holds between their components, and contradicts the must-links if both objects are in
+the same component.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from dempster.partition.credal_partition import as_credal_partition
 
 UNLABELLED = -1
 _ARRAY_LIKE = (list, tuple, str, memoryview)
-_MAX_OBJECT = np.iinfo(np.int32).max  # The kernels use int32 indices, and the codes i * n + j of pairs fit in int64.
+# The kernels use int32 indices, and the codes i * n + j of pairs fit in int64.
+_MAX_OBJECT = np.iinfo(np.int32).max
 
 
-# ---- pairs of objects as arrays -------------------------------------------------------------------------------------
+# ---- pairs of objects as arrays ------------------------------------------------------------------
 
 
 def validate_pairs(pairs: Any, name: str) -> np.ndarray:
@@ -43,28 +45,38 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
         return np.empty((0, 2), dtype=np.int64)
     if isinstance(pairs, set | frozenset):
         pairs = sorted(pairs)  # The order of a set is arbitrary.
-    elif isinstance(pairs, Iterable) and not (isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")):
+    elif isinstance(pairs, Iterable) and not (
+        isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")
+    ):
         pairs = as_list(pairs, name, "pairs of object indices")
     if isinstance(pairs, Mapping):
         raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
     try:
         array = np.asarray(pairs)
     except Exception as error:  # The conversion may raise any exception.
-        raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs) from error
+        raise InvalidParameterError(
+            name, "pairs of object indices of shape (p, 2)", pairs
+        ) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidParameterError(name, must=f"be pairs of object indices of shape (p, 2), got shape {array.shape}")
+        raise InvalidParameterError(
+            name, must=f"be pairs of object indices of shape (p, 2), got shape {array.shape}"
+        )
     if array.dtype == object and all(map(is_integer, array.flat)):
-        array = np.array([[int(i), int(j)] for i, j in array])  # Only too large integers keep the type object.
+        # Only too large integers keep the type object.
+        array = np.array([[int(i), int(j)] for i, j in array])
     if array.dtype.kind not in "iu":
         raise InvalidParameterError(
-            name, must=f"contain integers (object indices), got {format_value(pairs)} of type {array.dtype}"
+            name,
+            must=f"contain integers (object indices), got {format_value(pairs)} of type {array.dtype}",
         )
     bad = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
     if bad.any():
         i, j = array[bad][0]
-        raise InvalidParameterError(name, must=f"contain indices from 0 to {_MAX_OBJECT}, got the pair ({i}, {j})")
+        raise InvalidParameterError(
+            name, must=f"contain indices from 0 to {_MAX_OBJECT}, got the pair ({i}, {j})"
+        )
     return array.astype(np.int64)
 
 
@@ -79,7 +91,9 @@ def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
 
 def pair_codes(pairs: np.ndarray, n: int = _MAX_OBJECT + 1) -> np.ndarray:
     """Return a unique number for each unordered pair of indices below n."""
-    return pairs.min(axis=1) * n + pairs.max(axis=1) if len(pairs) else np.empty(0, dtype=np.int64)
+    if len(pairs):
+        return pairs.min(axis=1) * n + pairs.max(axis=1)
+    return np.empty(0, dtype=np.int64)
 
 
 def count_pairs(n: int) -> int:
@@ -114,7 +128,8 @@ def validate_count(value: Any, name: str) -> int:
 
 def resolve_rows(rows: Any, n: int) -> np.ndarray:
     """Return the nonnegative row indices that a slice, a Boolean mask or an array of indices selects."""
-    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # scikit-learn uses the index (rows, ...).
+    # scikit-learn uses the index (rows, ...).
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
         rows = rows[0]
     if isinstance(rows, slice):
         return np.arange(n)[rows]
@@ -124,15 +139,21 @@ def resolve_rows(rows: Any, n: int) -> np.ndarray:
         raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of indices", rows)
     if indices.dtype == bool:
         if len(indices) != n:
-            raise IndexError(f"rows must be a mask of {n} values, one per object, got {len(indices)}")
+            raise IndexError(
+                f"rows must be a mask of {n} values, one per object, got {len(indices)}"
+            )
         return np.flatnonzero(indices)
     indices = indices.astype(np.int64)
     if indices.size and not (-n <= indices.min() <= indices.max() < n):
-        raise IndexError(f"rows must be indices below {n}, the number of objects, got {format_value(rows)}")
-    return indices % n if n else indices
+        raise IndexError(
+            f"rows must be indices below {n}, the number of objects, got {format_value(rows)}"
+        )
+    if n:
+        return indices % n
+    return indices
 
 
-# ---- closure and contradictions -------------------------------------------------------------------------------------
+# ---- closure and contradictions ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +165,8 @@ class Contradiction:
     cannot_link : (int, int)
         Indices of the two objects of the cannot-link.
     chain : tuple of int
-        Shortest chain of must-linked objects from the first object of the cannot-link to the second.
+        Shortest chain of must-linked objects from the first object of the cannot-link to the
+        second.
 
     Examples
     --------
@@ -173,11 +195,16 @@ class _Graph:
     """Graph of the must-links between the constrained objects, which are renumbered from 0."""
 
     def __init__(self, must_link: np.ndarray, cannot_link: np.ndarray):
-        self.objects, numbers = np.unique(np.concatenate([must_link, cannot_link]), return_inverse=True)
+        self.objects, numbers = np.unique(
+            np.concatenate([must_link, cannot_link]), return_inverse=True
+        )
         numbers = numbers.reshape(-1, 2)
-        self.must_link, self.cannot_link = numbers[: len(must_link)], numbers[len(must_link) :]
+        self.must_link = numbers[: len(must_link)]
+        self.cannot_link = numbers[len(must_link) :]
         self.component = must_link_components(self.must_link, len(self.objects))
-        self.broken = self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
+        self.broken = (
+            self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
+        )
 
     def contradictions(self, which: np.ndarray) -> list[Contradiction]:
         """Return the contradictions of the cannot-links with the indices ``which``, by breadth-first search."""
@@ -200,33 +227,52 @@ def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
 
 
-def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the must-links and the cannot-links of the closure; pairs that are given and implied occur twice."""
+def compute_closure(
+    must_link: np.ndarray, cannot_link: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the must-links and the cannot-links of the closure.
+
+    Pairs that are given and implied occur twice.
+    """
     if len(must_link) == 0:
         return must_link, cannot_link
     graph = _Graph(must_link, cannot_link)
     if graph.broken.any():
         broken = np.flatnonzero(graph.broken)
-        more = "" if len(broken) == 1 else f" ({len(broken)} contradictions in total; see contradictions())"
-        raise ContradictionError(f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}")
+        if len(broken) == 1:
+            more = ""
+        else:
+            more = f" ({len(broken)} contradictions in total; see contradictions())"
+        raise ContradictionError(
+            f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}"
+        )
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
     sizes = np.bincount(graph.component).astype(object)  # Python integers do not overflow.
     pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
-    check_memory(8 * 16 * int(pairs), f"the closure, {int(pairs):,} pairs,", "use the constraints as they are")
+    check_memory(
+        8 * 16 * int(pairs),
+        f"the closure, {int(pairs):,} pairs,",
+        "use the constraints as they are",
+    )
     within = graph.objects[_pairs_within(graph.component)]
     between = graph.objects[pairs_between(graph.component, apart)]
     return np.concatenate([must_link, within]), np.concatenate([cannot_link, between])
 
 
 def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
-    """Return the symmetric adjacency matrix. Its sorted indices make the breadth-first search deterministic."""
+    """Return the symmetric adjacency matrix.
+
+    Its sorted indices make the breadth-first search deterministic.
+    """
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
     graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n))
     graph.sort_indices()
     return graph
 
 
-def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_component(
+    component: np.ndarray, n_components: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the objects sorted by component, and the position of the first object and the size of each component."""
     sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
@@ -241,11 +287,14 @@ def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _pairs_within(component: np.ndarray) -> np.ndarray:
     members, start, size = _by_component(component)
     place = np.arange(len(members))
-    first, step = _runs((start + size)[component[members]] - place - 1)  # Pair each object with the objects after it.
+    # Pair each object with the objects after it.
+    first, step = _runs((start + size)[component[members]] - place - 1)
     return np.column_stack([members[first], members[first + 1 + step]])
 
 
-def pairs_between(component: np.ndarray, components: np.ndarray, n_components: int = 0) -> np.ndarray:
+def pairs_between(
+    component: np.ndarray, components: np.ndarray, n_components: int = 0
+) -> np.ndarray:
     """Return the pairs of objects, shape (p, 2), between the two components in each row of ``components``."""
     members, start, size = _by_component(component, n_components)
     left, right = components.T
@@ -255,14 +304,15 @@ def pairs_between(component: np.ndarray, components: np.ndarray, n_components: i
     return np.column_stack([i, j])
 
 
-# ---- violations -----------------------------------------------------------------------------------------------------
+# ---- violations ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Violations:
     """Violations of constraints by a partition, computed by `Constraints.violations`.
 
-    ``len()`` is the number of violated constraints, so ``bool()`` is False if all constraints are satisfied.
+    ``len()`` is the number of violated constraints, so ``bool()`` is False if all constraints are
+    satisfied.
 
     Attributes
     ----------
@@ -273,8 +323,8 @@ class Violations:
     violated : (p,) Boolean array
         Whether the most plausible clusters of the two objects violate the constraint.
     degree : (p,) array
-        Plausibility, from 0 to 1, that the objects of a must-link are in different clusters, or that the objects of a
-        cannot-link are in the same cluster.
+        Plausibility, from 0 to 1, that the objects of a must-link are in different clusters, or
+        that the objects of a cannot-link are in the same cluster.
 
     Examples
     --------
@@ -296,7 +346,9 @@ class Violations:
     degree: np.ndarray
 
     @classmethod
-    def from_pairs(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
+    def from_pairs(
+        cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition
+    ) -> Violations:
         """Compute the violations of must-links and cannot-links by a partition.
 
         Parameters
@@ -332,12 +384,16 @@ class Violations:
     @property
     def proportion(self) -> float:
         """Proportion of violated constraints, 0 if there are no constraints."""
-        return float(self.violated.mean()) if len(self.pairs) else 0.0
+        if len(self.pairs):
+            return float(self.violated.mean())
+        return 0.0
 
     @property
     def mean_degree(self) -> float:
         """Mean of `degree`, 0 if there are no constraints."""
-        return float(self.degree.mean(dtype=float)) if len(self.pairs) else 0.0
+        if len(self.pairs):
+            return float(self.degree.mean(dtype=float))
+        return 0.0
 
     def to_frame(self):
         """Return a pandas table with a row for each constraint.
@@ -370,29 +426,31 @@ class Violations:
         )
 
 
-# ---- constraints ----------------------------------------------------------------------------------------------------
+# ---- constraints ---------------------------------------------------------------------------------
 
 
 class Constraints:
     """Pairs of objects known to be in the same cluster (must-link) or in different clusters (cannot-link).
 
-    The object is immutable; every operation returns a new object. Pairs are unordered. Each pair is stored once,
-    smaller index first, in the order of first appearance.
+    The object is immutable; every operation returns a new object. Pairs are unordered. Each pair is
+    stored once, smaller index first, in the order of first appearance.
 
-    `contradictions` lists constraints that contradict each other. Every clustering method raises a `ContradictionError`
-    for a pair that is both a must-link and a cannot-link. For a contradiction through a chain of must-links it only
-    issues a `ContradictionWarning`, because clustering methods need not satisfy all constraints. Use
-    ``warnings.simplefilter("error", ContradictionWarning)`` to raise an error instead.
+    `contradictions` lists constraints that contradict each other. Every clustering method raises a
+    `ContradictionError` for a pair that is both a must-link and a cannot-link. For a contradiction
+    through a chain of must-links it only issues a `ContradictionWarning`, because clustering
+    methods need not satisfy all constraints. Use ``warnings.simplefilter("error",
+    ContradictionWarning)`` to raise an error instead.
 
     Parameters
     ----------
     must_link, cannot_link : array-like of shape (p, 2)
-        Pairs of object indices, starting at 0, as a list of tuples, an array, or a table with two columns. A must-link
-        of an object with itself is ignored; a cannot-link of an object with itself raises an error.
+        Pairs of object indices, starting at 0, as a list of tuples, an array, or a table with two
+        columns. A must-link of an object with itself is ignored; a cannot-link of an object with
+        itself raises an error.
     n_objects : int, optional
-        Number of objects. If given, the indices and the number of rows of X in every ``fit`` are checked against it. It
-        is required to select the constraints between a subset of the objects by ``constraints[rows]``, which
-        scikit-learn does in cross-validation.
+        Number of objects. If given, the indices and the number of rows of X in every ``fit`` are
+        checked against it. It is required to select the constraints between a subset of the objects
+        by ``constraints[rows]``, which scikit-learn does in cross-validation.
 
     Attributes
     ----------
@@ -405,8 +463,8 @@ class Constraints:
 
     References
     ----------
-    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
-    Computational Statistics and Data Analysis 56.
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means
+    algorithm. Computational Statistics and Data Analysis 56.
 
     Examples
     --------
@@ -425,23 +483,30 @@ class Constraints:
     __slots__ = ("_cannot_link", "_must_link", "_n_objects")
 
     def __init__(self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None):
-        must, cannot = validate_pairs(must_link, "must_link"), validate_pairs(cannot_link, "cannot_link")
+        must = validate_pairs(must_link, "must_link")
+        cannot = validate_pairs(cannot_link, "cannot_link")
         alone = cannot[:, 0] == cannot[:, 1]
         if alone.any():
             raise InvalidParameterError(
-                "cannot_link", must=f"contain two different objects in each pair, got {_show_pair(cannot[alone][0])}"
+                "cannot_link",
+                must=f"contain two different objects in each pair, got {_show_pair(cannot[alone][0])}",
             )
         self._must_link = normalize_pairs(must[must[:, 0] != must[:, 1]])
         self._cannot_link = normalize_pairs(cannot)
-        self._n_objects = None if n_objects is None else validate_count(n_objects, "n_objects")
+        if n_objects is None:
+            self._n_objects = None
+        else:
+            self._n_objects = validate_count(n_objects, "n_objects")
         if self._n_objects is not None:
             self.check(self._n_objects)
 
-    # ---- alternative constructors ---------------------------------------------------------------------------------
+    # ---- alternative constructors ----------------------------------------------------------------
 
     @classmethod
     def from_labels(cls, y: Any, n_constraints: int, random_state: Any = None) -> Self:
-        """Draw random pairs of labeled objects; equal labels give a must-link, different labels a cannot-link.
+        """Draw random pairs of labeled objects.
+
+        Equal labels give a must-link, different labels a cannot-link.
 
         Parameters
         ----------
@@ -464,10 +529,13 @@ class Constraints:
         """
         codes = _label_codes(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
-        wanted, most = validate_count(n_constraints, "n_constraints"), count_pairs(len(labelled))
+        wanted = validate_count(n_constraints, "n_constraints")
+        most = count_pairs(len(labelled))
         if wanted > most:
             raise InvalidParameterError(
-                "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labeled objects", wanted
+                "n_constraints",
+                f"at most {most}, the number of pairs of the {len(labelled)} labeled objects",
+                wanted,
             )
         positions = as_generator(random_state).choice(most, size=wanted, replace=False)
         return cls._from_codes(labelled[pairs_at(positions, len(labelled))], codes)
@@ -489,7 +557,9 @@ class Constraints:
         labelled = np.flatnonzero(codes != UNLABELLED)
         pairs = count_pairs(len(labelled))
         advice = "draw a random subset of the pairs with Constraints.from_labels"
-        check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice)
+        check_memory(
+            8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice
+        )
         return cls._from_codes(labelled[np.column_stack(np.triu_indices(len(labelled), 1))], codes)
 
     @classmethod
@@ -517,7 +587,7 @@ class Constraints:
         same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
         return cls(pairs[same], pairs[~same], n_objects=len(codes))
 
-    # ---- properties -----------------------------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def must_link(self) -> np.ndarray:
@@ -548,12 +618,15 @@ class Constraints:
         Parameters
         ----------
         rows : slice, Boolean mask or array of indices
-            Objects to select. A repeated index gives several objects with the same constraints. Constraints that are
-            only implied by an object outside the selection are lost; call `closure` first to keep them.
+            Objects to select. A repeated index gives several objects with the same constraints.
+            Constraints that are only implied by an object outside the selection are lost; call
+            `closure` first to keep them.
         """
         n = self.shape[0]
         indices = resolve_rows(rows, n)
-        must, cannot = (pairs_between(indices, pairs, n) for pairs in (self._must_link, self._cannot_link))
+        must, cannot = (
+            pairs_between(indices, pairs, n) for pairs in (self._must_link, self._cannot_link)
+        )
         return Constraints(must, cannot, n_objects=len(indices))
 
     __iter__ = None  # Indexing selects objects, so an iteration would not yield constraints.
@@ -562,17 +635,24 @@ class Constraints:
         return len(self._must_link) + len(self._cannot_link)
 
     def __repr__(self) -> str:
-        objects = "" if self._n_objects is None else f", {self._n_objects} objects"
+        if self._n_objects is None:
+            objects = ""
+        else:
+            objects = f", {self._n_objects} objects"
         return f"Constraints({len(self._must_link)} must-link, {len(self._cannot_link)} cannot-link{objects})"
 
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Constraints) else NotImplemented
+        if isinstance(other, Constraints):
+            return self._key() == other._key()
+        return NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key())
 
     def _key(self) -> tuple[bytes, bytes, int | None]:
-        must, cannot = (np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link))
+        must, cannot = (
+            np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link)
+        )
         return must, cannot, self._n_objects
 
     def __or__(self, other: object) -> Constraints:
@@ -581,7 +661,8 @@ class Constraints:
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
             raise InvalidParameterError(
-                "constraints", must=f"have the same n_objects, got {format_value(self)} and {other!r}"
+                "constraints",
+                must=f"have the same n_objects, got {format_value(self)} and {other!r}",
             )
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
@@ -609,13 +690,14 @@ class Constraints:
                 must=f"have n_objects={n}, got {self._n_objects}; use constraints[rows] to select the rows of X",
             )
 
-    # ---- closure and violations -----------------------------------------------------------------------------------
+    # ---- closure and violations ------------------------------------------------------------------
 
     def closure(self) -> Constraints:
         """Return the constraints together with all constraints that they imply.
 
-        Must-links (a, b) and (b, c) imply the must-link (a, c). A must-link (a, b) and a cannot-link (b, c) imply the
-        cannot-link (a, c). The given pairs come first. A component of q must-linked objects has q (q - 1) / 2 pairs.
+        Must-links (a, b) and (b, c) imply the must-link (a, c). A must-link (a, b) and a
+        cannot-link (b, c) imply the cannot-link (a, c). The given pairs come first. A component of
+        q must-linked objects has q (q - 1) / 2 pairs.
 
         Returns
         -------
@@ -626,7 +708,9 @@ class Constraints:
         ContradictionError
             If the constraints contradict each other; see `contradictions`.
         """
-        return Constraints(*compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects)
+        return Constraints(
+            *compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects
+        )
 
     def contradictions(self) -> list[Contradiction]:
         """Return the cannot-links between objects that a chain of must-links connects, with the shortest chains.
@@ -644,8 +728,9 @@ class Constraints:
         Parameters
         ----------
         partition : CredalPartition or hard labels
-            A must-link is violated if the most plausible clusters of its objects differ, a cannot-link if they are
-            equal. An object without a plausible cluster (noise, -1 in hard labels) shares its cluster with no object.
+            A must-link is violated if the most plausible clusters of its objects differ, a
+            cannot-link if they are equal. An object without a plausible cluster (noise, -1 in hard
+            labels) shares its cluster with no object.
 
         Returns
         -------
@@ -661,15 +746,18 @@ class Constraints:
         self.check(len(credal))
         return Violations.from_pairs(self._must_link, self._cannot_link, credal)
 
-    # ---- neighbors ------------------------------------------------------------------------------------------------
+    # ---- neighbors -------------------------------------------------------------------------------
 
-    def expand(self, D: Any, n_neighbors: int = 5, *, metric: str | Callable = "precomputed") -> Constraints:
+    def expand(
+        self, D: Any, n_neighbors: int = 5, *, metric: str | Callable = "precomputed"
+    ) -> Constraints:
         """Add constraints between neighbors of the objects of each constraint.
 
-        Let N(i) contain object i and its K nearest neighbors. For each constraint (i, j), must-links first, the
-        candidates are the pairs (r, s) without a constraint, with r in N(i) but not in N(j) and s in N(j) but not in
-        N(i). The K candidates with the smallest d(i, r) + d(j, s) become constraints of the same type as (i, j). The
-        result has at most (K + 1) times the number of constraints. Ties are resolved by the lowest indices.
+        Let N(i) contain object i and its K nearest neighbors. For each constraint (i, j),
+        must-links first, the candidates are the pairs (r, s) without a constraint, with r in N(i)
+        but not in N(j) and s in N(j) but not in N(i). The K candidates with the smallest d(i, r) +
+        d(j, s) become constraints of the same type as (i, j). The result has at most (K + 1) times
+        the number of constraints. Ties are resolved by the lowest indices.
 
         The added constraints may be wrong near the border of two clusters. A warning is issued if
         the neighbors imply the opposite of an existing constraint; the existing constraint is kept.
@@ -677,12 +765,14 @@ class Constraints:
         Parameters
         ----------
         D : array-like of shape (n, n) or (n, d)
-            Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the rows of constrained
-            objects are read from a matrix, and no n x n matrix is computed from attributes.
+            Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the
+            rows of constrained objects are read from a matrix, and no n x n matrix is computed from
+            attributes.
         n_neighbors : int, default 5
             Number K of neighbors. Values above 10 give no improvement; 0 adds no constraints.
         metric : str or callable, default "precomputed"
-            "precomputed" if D is a matrix of dissimilarities, or a metric of `sklearn.neighbors.NearestNeighbors`.
+            "precomputed" if D is a matrix of dissimilarities, or a metric of
+            `sklearn.neighbors.NearestNeighbors`.
 
         Returns
         -------
@@ -691,8 +781,8 @@ class Constraints:
 
         References
         ----------
-        F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
-        Knowledge-Based Systems 142, Algorithm 2.
+        F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large
+        dissimilarity data. Knowledge-Based Systems 142, Algorithm 2.
 
         Examples
         --------
@@ -711,7 +801,8 @@ def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
     beyond = (pairs >= n).any(axis=1)
     if beyond.any():
         raise InvalidParameterError(
-            name, must=f"contain indices below {n}, the number of objects, got {_show_pair(pairs[beyond][0])}"
+            name,
+            must=f"contain indices below {n}, the number of objects, got {_show_pair(pairs[beyond][0])}",
         )
 
 
@@ -726,7 +817,8 @@ def _label_codes(y: Any) -> np.ndarray:
         names: list = list(numbers)
     else:
         unique, codes = np.unique(labels, return_inverse=True)
-        codes, names = codes.reshape(-1).astype(np.int64), unique.tolist()
+        codes = codes.reshape(-1).astype(np.int64)
+        names = unique.tolist()
     unlabelled = [k for k, name in enumerate(names) if name in (UNLABELLED, str(UNLABELLED))]
     codes[np.isin(codes, unlabelled)] = UNLABELLED
     return codes
@@ -736,9 +828,10 @@ def _show_pair(pair: np.ndarray) -> str:
     return f"the pair ({pair[0]}, {pair[1]})"
 
 
-# ---- neighbors of constrained objects -------------------------------------------------------------------------------
+# ---- neighbors of constrained objects ------------------------------------------------------------
 
-Neighborhoods = dict[int, dict[int, float]]  # Distances from each constrained object to itself and to its neighbors.
+# Distances from each constrained object to itself and to its neighbors.
+Neighborhoods = dict[int, dict[int, float]]
 
 _TIE = 1e-9  # Distances with a smaller relative difference are tied.
 _ROWS_PER_BLOCK = 128  # Number of rows of a dissimilarity matrix.
@@ -753,7 +846,8 @@ def find_neighborhoods(
 
     precomputed = isinstance(metric, str) and metric == "precomputed"
     if precomputed:
-        # Only the required rows are converted and validated, because the matrix may be large or memory-mapped.
+        # Only the required rows are converted and validated, because the matrix may be large or
+        # memory-mapped.
         with validating(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
@@ -766,7 +860,8 @@ def find_neighborhoods(
         with validating(data, "D"):
             return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
     with validating(data, "D"):
-        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A callable metric might modify X.
+        # A callable metric might modify X.
+        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")
     check(len(X))
     try:
         return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
@@ -776,15 +871,20 @@ def find_neighborhoods(
 
 
 def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the index and the validated row of each given object. Blocks are used because reading columns is slow."""
+    """Yield the index and the validated row of each given object.
+
+    Blocks are used because reading columns is slow.
+    """
     for start in range(0, len(objects), _ROWS_PER_BLOCK):
         block = objects[start : start + _ROWS_PER_BLOCK]
-        rows, columns = D[block].astype(float), D[:, block].T.astype(float)
+        rows = D[block].astype(float)
+        columns = D[:, block].T.astype(float)
         bad = ~np.isfinite(rows) | (rows < 0)
         if bad.any():
             i, j = np.argwhere(bad)[0]
             raise InvalidParameterError(
-                "D", must=f"contain finite nonnegative dissimilarities, got D[{block[i]}, {j}] = {rows[i, j]:g}"
+                "D",
+                must=f"contain finite nonnegative dissimilarities, got D[{block[i]}, {j}] = {rows[i, j]:g}",
             )
         gap = np.abs(rows - columns)
         bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
@@ -799,7 +899,10 @@ def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.nda
 
 
 def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Return {j: distance from i to j} for j = i and its k nearest neighbors; ``distances`` are from i to all rows."""
+    """Return {j: distance from i to j} for j = i and its k nearest neighbors.
+
+    ``distances`` are from i to all rows.
+    """
     others = distances.copy()
     others[i] = np.inf
     k = min(k, len(others) - 1)
@@ -809,20 +912,28 @@ def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
     return _select_nearest(i, near, others[near], k)
 
 
-def _select_nearest(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
-    """Return {j: distance from i to j} for j = i and its k nearest candidates; among ties, take the lowest indices."""
+def _select_nearest(
+    i: int, candidates: np.ndarray, distances: np.ndarray, k: int
+) -> dict[int, float]:
+    """Return {j: distance from i to j} for j = i and its k nearest candidates.
+
+    Among ties, take the lowest indices.
+    """
     best = np.lexsort((candidates, distances))[:k]
     return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
 
 
-def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable) -> Neighborhoods:
+def _find_neighborhoods_in_space(
+    X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable
+) -> Neighborhoods:
     from sklearn.neighbors import NearestNeighbors
 
     n = len(X)
     if len(objects) == 0 or k == 0:
         return {i: {i: 0.0} for i in objects.tolist()}
     if isinstance(metric, str) and metric == "euclidean":
-        X = X - X.mean(axis=0)  # scikit-learn's Euclidean distances are inaccurate far from the origin.
+        # scikit-learn's Euclidean distances are inaccurate far from the origin.
+        X = X - X.mean(axis=0)
     n_requested = min(n, 2 * k + 2)  # More than k neighbors are needed to detect ties.
     index = NearestNeighbors(n_neighbors=n_requested, metric=metric).fit(X)
     out: Neighborhoods = {}
@@ -831,7 +942,8 @@ def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, met
         found = index.kneighbors(X[rows])
         for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
             if isinstance(metric, str) and metric == "euclidean":
-                distances = _euclidean(X[candidates], X[i])  # Ties are detected with exact distances.
+                # Ties are detected with exact distances.
+                distances = _euclidean(X[candidates], X[i])
             others = candidates != i
             near = _select_nearest(i, candidates[others], distances[others], k)
             if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
@@ -856,7 +968,10 @@ def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
 def expand_pairs(
     must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the given and the added must-links, and the given and the added cannot-links; see `Constraints.expand`."""
+    """Return the given and the added must-links, and the given and the added cannot-links.
+
+    See `Constraints.expand`.
+    """
     kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
     known = [set(pairs) for pairs in kinds]
     clashes = known[0] & known[1]
@@ -878,10 +993,14 @@ def expand_pairs(
             "(given or implied by neighbors); the constraints that were added first are kept",
             stacklevel=3,
         )
-    return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(kinds[1], dtype=np.int64).reshape(-1, 2)
+    return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(
+        kinds[1], dtype=np.int64
+    ).reshape(-1, 2)
 
 
-def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tuple[float, tuple[int, int]]]:
+def _candidates(
+    near_i: dict[int, float], near_j: dict[int, float]
+) -> list[tuple[float, tuple[int, int]]]:
     """Return the candidates of `Constraints.expand` as (cost, pair), sorted by cost, then by index."""
     only_j = [(s, d) for s, d in near_j.items() if s not in near_i]
     return sorted(
@@ -892,16 +1011,17 @@ def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tupl
     )
 
 
-# ---- interface for methods ------------------------------------------------------------------------------------------
+# ---- interface for methods -----------------------------------------------------------------------
 
 
 def links(constraints: Constraints, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the constraints between n objects as a symmetric sparse matrix ``indptr``, ``indices``, ``sign`` (CSR).
 
-    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order. The sign is +1 for
-    must-links and -1 for cannot-links.
+    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order.
+    The sign is +1 for must-links and -1 for cannot-links.
     """
-    must, cannot = constraints.must_link, constraints.cannot_link
+    must = constraints.must_link
+    cannot = constraints.cannot_link
     sign = np.repeat([1.0, -1.0], [len(must), len(cannot)])
     return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]
 
@@ -909,9 +1029,10 @@ def links(constraints: Constraints, n: int) -> tuple[np.ndarray, np.ndarray, np.
 def validate_constraints(constraints: Any, n: int) -> Constraints:
     """Return validated constraints between n objects. None stands for no constraints.
 
-    A pair that is both a must-link and a cannot-link raises an error. A contradiction through a chain of must-links
-    only issues a warning, because answers of experts and pairs added by `Constraints.expand` may be wrong, and
-    clustering methods do not have to satisfy all constraints.
+    A pair that is both a must-link and a cannot-link raises an error. A contradiction through a
+    chain of must-links only issues a warning, because answers of experts and pairs added by
+    `Constraints.expand` may be wrong, and clustering methods do not have to satisfy all
+    constraints.
     """
     if constraints is None:
         return Constraints()

@@ -18,19 +18,35 @@ from dempster.io.partitions import decode_cell, encode_cell
 from dempster.io.tables import read_names, read_quietly
 
 SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
-DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
+DIFFERENT = {
+    "different",
+    "cannot",
+    "cannot-link",
+    "cannot_link",
+    "cl",
+    "no",
+    "n",
+    "0",
+    "0.0",
+    "-1",
+    "-1.0",
+    "false",
+}
 _TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "false"}
 
 
-def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
+def read_constraints(
+    path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None
+) -> Constraints:
     r"""Read must-link and cannot-link constraints from a file.
 
     Parameters
     ----------
     path : path
-        A table in any format of `dempster.io.read_table`, with or without a header. Its three columns contain two
-        objects and ``same`` or ``different`` (or must-link and cannot-link, yes and no, 1 and 0). A file that
-        `dempster.persistence.save` wrote from `Constraints` can be read, too.
+        A table in any format of `dempster.io.read_table`, with or without a header. Its three
+        columns contain two objects and ``same`` or ``different`` (or must-link and cannot-link, yes
+        and no, 1 and 0). A file that `dempster.persistence.save` wrote from `Constraints` can be
+        read, too.
     index : sequence, optional
         Names of the objects. By default the table contains indices, starting at 0.
     n_objects : int, optional
@@ -58,8 +74,14 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     ([[0, 1]], [[0, 2]])
     """
     file = as_path(path)
-    index = None if index is None else as_list(index, "index", "the names of the objects")
-    n = n_objects if index is None else len(index)
+    if index is None:
+        index = None
+    else:
+        index = as_list(index, "index", "the names of the objects")
+    if index is None:
+        n = n_objects
+    else:
+        n = len(index)
     if file.suffix.lower() == ".dempster":
         # This package must not import persistence, a higher layer, directly.
         constraints = import_module("dempster.persistence").load(file, kind=Constraints)
@@ -72,11 +94,15 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
-        raise InvalidInputError(f"{file.name}: the third column must be 'same' or 'different', got {odd.iloc[0]!r}")
+        raise InvalidInputError(
+            f"{file.name}: the third column must be 'same' or 'different', got {odd.iloc[0]!r}"
+        )
     if index is None:
         pairs = np.column_stack([_read_indices(table.iloc[:, j], file) for j in (0, 1)])
     else:
-        pairs = np.column_stack([find_positions(names, index, file.name) for names in read_names(file, table, (0, 1))])
+        pairs = np.column_stack(
+            [find_positions(names, index, file.name) for names in read_names(file, table, (0, 1))]
+        )
     same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
@@ -84,8 +110,9 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
 def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
     """Return whether the first row is a header, or None if the table reader should decide.
 
-    The first row is not a header if it contains the name of an object. Otherwise it is a header if its third value is
-    not an answer. The header ``a,b,same`` is recognized if all values below ``same`` are numbers, yes or no.
+    The first row is not a header if it contains the name of an object. Otherwise it is a header if
+    its third value is not an answer. The header ``a,b,same`` is recognized if all values below
+    ``same`` are numbers, yes or no.
     """
     try:
         table = read_quietly(file, header=False)
@@ -95,15 +122,30 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
         return None
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
     first = [names[0].strip() for names in read_names(file, table, (0, 1))]
-    known = set() if index is None else set(map(str, index))
-    objects = [name.isdigit() if index is None else bool({name, decode_cell(name)} & known) for name in first]
+    if index is None:
+        known = set()
+    else:
+        known = set(map(str, index))
+    objects = [
+        name.isdigit() if index is None else bool({name, decode_cell(name)} & known)
+        for name in first
+    ]
     if words.iloc[0] not in SAME | DIFFERENT:
         return not any(objects)
-    return not any(objects) and words.iloc[0] not in _TICKS and len(words) > 1 and bool(words[1:].isin(_TICKS).all())
+    return (
+        not any(objects)
+        and words.iloc[0] not in _TICKS
+        and len(words) > 1
+        and bool(words[1:].isin(_TICKS).all())
+    )
 
 
-def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:
-    """Write constraints to a table that `read_constraints` can read; the file is written atomically.
+def write_constraints(
+    constraints: Constraints, path: str | os.PathLike[str], index: Any = None
+) -> None:
+    """Write constraints to a table that `read_constraints` can read.
+
+    The file is written atomically.
 
     Parameters
     ----------
@@ -120,9 +162,14 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
     if not isinstance(constraints, Constraints):
         raise InvalidParameterError("constraints", "Constraints", constraints)
     if file.suffix.lower() not in (".csv", ".tsv"):
-        raise InvalidInputError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
+        raise InvalidInputError(
+            f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}"
+        )
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-    names = pairs if index is None else _look_up_names(index, pairs)
+    if index is None:
+        names = pairs
+    else:
+        names = _look_up_names(index, pairs)
     answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
     table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
     with atomic_write(file) as temporary:
@@ -133,7 +180,8 @@ def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = as_list(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
         raise InvalidParameterError(
-            "index", must=f"contain a name for every object, got {len(listing):,} names and the index {pairs.max():,}"
+            "index",
+            must=f"contain a name for every object, got {len(listing):,} names and the index {pairs.max():,}",
         )
     names = np.empty(len(listing), dtype=object)
     names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
@@ -142,12 +190,17 @@ def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
 
 def _read_indices(cells: Any, file: Path) -> np.ndarray:
     if len(cells) and cells.dtype.kind not in "iu":
-        raise InvalidInputError(f"{file.name}: objects must be integers from 0, got {cells.iloc[0]!r}")
+        raise InvalidInputError(
+            f"{file.name}: objects must be integers from 0, got {cells.iloc[0]!r}"
+        )
     return cells.to_numpy().astype(np.int64)
 
 
 def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
-    """Return the position of each name in ``index``; raise an error for an unknown or ambiguous name."""
+    """Return the position of each name in ``index``.
+
+    Raise an error for an unknown or ambiguous name.
+    """
     places: dict[str, list[int]] = {}
     for place, name in enumerate(map(str, index)):
         places.setdefault(name, []).append(place)
@@ -157,6 +210,8 @@ def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> n
         if where is None:
             raise InvalidInputError(f"{source}: unknown object {name!r}")
         if len(where) > 1:
-            raise InvalidInputError(f"{source}: several objects are named {name!r}; names must be unique")
+            raise InvalidInputError(
+                f"{source}: several objects are named {name!r}; names must be unique"
+            )
         found += where
     return np.array(found, dtype=np.int64)

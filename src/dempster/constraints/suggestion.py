@@ -9,7 +9,12 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster.constraints.constraints import Constraints, must_link_components, pair_codes, validate_count
+from dempster.constraints.constraints import (
+    Constraints,
+    must_link_components,
+    pair_codes,
+    validate_count,
+)
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
 
@@ -20,21 +25,26 @@ def suggest_pairs(
 
     Each pair consists of an uncertain and a certain object (Antoine et al., 2012):
 
-    - The *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty sets A of clusters.
-      Mass on the empty set is ignored, because an outlier contains little information about the clusters. Ties (in a
-      fuzzy partition all values are 0) are resolved by the entropy of the pignistic probabilities.
-    - The uncertain object is compared with the *representative* of its most plausible cluster k. The representative is
-      the object with the largest mass on {k} among the objects whose most plausible cluster is k.
-    - If the answer is "no", the next question is about the next most plausible cluster. The *usefulness* of a question
-      is the uncertainty of the object times the probability (by normalized plausibilities) that the answers for all
-      more plausible clusters are "no". It is 0 for the least plausible cluster, which the previous answers determine.
+    - The *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty
+      sets A of clusters. Mass on the empty set is ignored, because an outlier contains little
+      information about the clusters. Ties (in a fuzzy partition all values are 0) are resolved by
+      the entropy of the pignistic probabilities.
+    - The uncertain object is compared with the *representative* of its most plausible cluster k.
+      The representative is the object with the largest mass on {k} among the objects whose most
+      plausible cluster is k.
+    - If the answer is "no", the next question is about the next most plausible cluster. The
+      *usefulness* of a question is the uncertainty of the object times the probability (by
+      normalized plausibilities) that the answers for all more plausible clusters are "no". It is 0
+      for the least plausible cluster, which the previous answers determine.
 
-    Pairs are sorted by decreasing usefulness. If more pairs are needed after all pairs with representatives, the next
-    most certain object of each cluster is used in place of the representative.
+    Pairs are sorted by decreasing usefulness. If more pairs are needed after all pairs with
+    representatives, the next most certain object of each cluster is used in place of the
+    representative.
 
-    Must-linked objects are treated as one object, which has the masses of the most certain of these objects (largest
-    mass on a single cluster). Clusters with a cannot-link between the object and the representative are excluded. The
-    constraints therefore do not imply the answer to any question.
+    Must-linked objects are treated as one object, which has the masses of the most certain of these
+    objects (largest mass on a single cluster). Clusters with a cannot-link between the object and
+    the representative are excluded. The constraints therefore do not imply the answer to any
+    question.
 
     Parameters
     ----------
@@ -50,13 +60,13 @@ def suggest_pairs(
     Returns
     -------
     (n, 2) int64 array
-        Distinct pairs of an uncertain and a certain object, the most useful first. There are fewer than n rows if no
-        other pairs are left.
+        Distinct pairs of an uncertain and a certain object, the most useful first. There are fewer
+        than n rows if no other pairs are left.
 
     References
     ----------
-    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
-    Computational Statistics and Data Analysis 56.
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means
+    algorithm. Computational Statistics and Data Analysis 56.
 
     Examples
     --------
@@ -72,13 +82,15 @@ def suggest_pairs(
     """
     credal = as_credal_partition(partition)
     n_pairs = validate_count(n, "n")
-    constraints = Constraints() if constraints is None else constraints
+    if constraints is None:
+        constraints = Constraints()
     if not isinstance(constraints, Constraints):
         raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
     constraints.check(len(credal))
     groups = _Groups.from_partition(credal, constraints, random_state)
-    # The first pair of an object precedes all pairs of less uncertain objects, and only representatives and objects
-    # with constraints may lack it. Therefore n_pairs objects plus the number of these exceptions are sufficient.
+    # The first pair of an object precedes all pairs of less uncertain objects, and only
+    # representatives and objects with constraints may lack it. Therefore n_pairs objects plus the
+    # number of these exceptions are sufficient.
     enough = min(n_pairs + 2 * len(constraints) + credal.n_clusters, len(groups))
     return groups.select_pairs(n_pairs, np.arange(enough))
 
@@ -90,7 +102,8 @@ class _Groups:
     member: np.ndarray  # Most certain object of each group, shape (g,).
     uncertainty: np.ndarray  # Nonspecificity and entropy of each group, shape (g, 2).
     plausible: np.ndarray  # Normalized plausibilities of the clusters for each group, shape (g, c).
-    ranked: np.ndarray  # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
+    # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
+    ranked: np.ndarray
     start: np.ndarray  # Position in ``ranked`` of the first group of each cluster, shape (c,).
     size: np.ndarray  # Number of groups of each cluster, shape (c,).
     apart: np.ndarray  # Codes of the pairs of groups with a cannot-link.
@@ -99,37 +112,56 @@ class _Groups:
         return len(self.member)
 
     @classmethod
-    def from_partition(cls, credal: CredalPartition, constraints: Constraints, random_state: Any) -> _Groups:
+    def from_partition(
+        cls, credal: CredalPartition, constraints: Constraints, random_state: Any
+    ) -> _Groups:
         n = len(credal)
-        turn = np.arange(n) if random_state is None else as_generator(random_state).permutation(n)
-        nonspecificity = credal.masses.astype(float) @ np.log2(np.maximum(credal.focal_sets.cardinality, 1))
+        if random_state is None:
+            turn = np.arange(n)
+        else:
+            turn = as_generator(random_state).permutation(n)
+        nonspecificity = credal.masses.astype(float) @ np.log2(
+            np.maximum(credal.focal_sets.cardinality, 1)
+        )
         probabilities = credal.pignistic().astype(float)
-        logarithm = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
+        logarithm = np.log2(
+            probabilities, out=np.zeros_like(probabilities), where=probabilities > 0
+        )
         entropy = -(probabilities * logarithm).sum(axis=1)
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
-        member = order[np.unique(component[order], return_index=True)[1]]  # The most certain object of every component.
+        # The most certain object of every component.
+        member = order[np.unique(component[order], return_index=True)[1]]
         member = member[np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
-        label = credal.labels[member] if n else np.empty(0, dtype=np.int64)
-        sure, possible = own[member, label], credal.contour[member, label]
+        if n:
+            label = credal.labels[member]
+        else:
+            label = np.empty(0, dtype=np.int64)
+        sure = own[member, label]
+        possible = credal.contour[member, label]
         size = np.bincount(label, minlength=credal.n_clusters)
         return cls(
             member=member,
             uncertainty=np.column_stack([nonspecificity, entropy])[member],
             plausible=credal.plausibility_transform().astype(float)[member],
-            ranked=np.lexsort((turn[member], entropy[member], nonspecificity[member], -possible, -sure, label)),
+            ranked=np.lexsort(
+                (turn[member], entropy[member], nonspecificity[member], -possible, -sure, label)
+            ),
             start=np.cumsum(size) - size,
             size=size,
             apart=np.unique(pair_codes(cannot, len(member))),
         )
 
     def select_pairs(self, n_pairs: int, who: np.ndarray) -> np.ndarray:
-        """Return at most ``n_pairs`` pairs of objects. The first object of a pair is in one of the groups ``who``."""
+        """Return at most ``n_pairs`` pairs of objects.
+
+        The first object of a pair is in one of the groups ``who``.
+        """
         group, cluster = self._sort_by_usefulness(who)
         pairs = np.empty((0, 2), dtype=np.int64)
         for depth in range(int(self.size.max(initial=0))):
@@ -137,7 +169,9 @@ class _Groups:
                 break
             there = self.size[cluster] > depth
             other = self.ranked[self.start[cluster[there]] + depth]
-            pairs = self._remove_known(np.concatenate([pairs, np.column_stack([group[there], other])]))
+            pairs = self._remove_known(
+                np.concatenate([pairs, np.column_stack([group[there], other])])
+            )
         return self.member[pairs[:n_pairs]]
 
     def _sort_by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,7 +179,9 @@ class _Groups:
         possible = np.tile(self.size > 0, (len(who), 1))
         for k in np.flatnonzero(self.size > 0):
             representative = np.full(len(who), self.ranked[self.start[k]])
-            possible[:, k] &= ~np.isin(pair_codes(np.column_stack([who, representative]), len(self)), self.apart)
+            possible[:, k] &= ~np.isin(
+                pair_codes(np.column_stack([who, representative]), len(self)), self.apart
+            )
         plausible = np.where(possible, self.plausible[who], 0)
         total = plausible.sum(axis=1, keepdims=True)
         plausible = np.divide(plausible, total, out=plausible, where=total > 0)
@@ -156,7 +192,9 @@ class _Groups:
         needed[turn >= possible.sum(axis=1, keepdims=True) - 1] = 0
         useful = needed[:, :, None] * self.uncertainty[who][:, None, :]
         place = np.repeat(np.arange(len(who)), cluster.shape[1])
-        order = np.lexsort((place, turn.ravel(), -useful[:, :, 1].ravel(), -useful[:, :, 0].ravel()))
+        order = np.lexsort(
+            (place, turn.ravel(), -useful[:, :, 1].ravel(), -useful[:, :, 0].ravel())
+        )
         return who[place[order]], cluster.ravel()[order]
 
     def _remove_known(self, pairs: np.ndarray) -> np.ndarray:

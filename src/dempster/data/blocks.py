@@ -34,13 +34,15 @@ from dempster.optimize.blocks import Apply
 class Moments:
     """Mean, scatter and range of rows with p columns; the moments of several blocks can be added.
 
-    The formulas are those of Chan, Golub and LeVeque (1983). ``scatter`` is the weighted sum of (x - mean)(x - mean)',
-    shape (p, p), or only its diagonal, shape (p,). The full matrix requires rows without missing values.
+    The formulas are those of Chan, Golub and LeVeque (1983). ``scatter`` is the weighted sum of (x
+    - mean)(x - mean)', shape (p, p), or only its diagonal, shape (p,). The full matrix requires
+    rows without missing values.
     """
 
     n: int  # number of rows
     weight: float  # sum of the weights of the rows
-    present: np.ndarray  # for each column, the sum of the weights of the rows in which it is not missing, shape (p,)
+    # for each column, the sum of the weights of the rows in which it is not missing, shape (p,)
+    present: np.ndarray
     mean: np.ndarray  # shape (p,)
     scatter: np.ndarray
     low: np.ndarray  # smallest value of each column, shape (p,); NaN if all values are missing
@@ -53,17 +55,34 @@ class Moments:
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
             gap = values - mean
-            scatter = gap.T @ gap if products else np.einsum("ij,ij->j", gap, gap)
+            if products:
+                scatter = gap.T @ gap
+            else:
+                scatter = np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
-            return cls(len(X), total, np.full(len(mean), total), mean, scatter, values.min(axis=0), values.max(axis=0))
+            return cls(
+                len(X),
+                total,
+                np.full(len(mean), total),
+                mean,
+                scatter,
+                values.min(axis=0),
+                values.max(axis=0),
+            )
         is_present = ~np.isnan(values)
         shares = is_present * (np.ones(len(X)) if len(weights) == 0 else weights)[:, None]
         present = shares.sum(axis=0)
-        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-        mean = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0)) / np.where(present > 0, present, 1.0)
+        low = np.fmin.reduce(values, axis=0)
+        high = np.fmax.reduce(values, axis=0)
+        mean = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0)) / np.where(
+            present > 0, present, 1.0
+        )
         mean = np.fmax(np.fmin(mean, high), low)
         gap = np.where(is_present, values - mean, 0.0)
-        scatter = (gap * shares).T @ gap if products else np.einsum("ij,ij,ij->j", shares, gap, gap)
+        if products:
+            scatter = (gap * shares).T @ gap
+        else:
+            scatter = np.einsum("ij,ij,ij->j", shares, gap, gap)
         total = float(len(X) if len(weights) == 0 else weights.sum())
         return cls(len(X), total, present, mean, scatter, low, high)
 
@@ -73,7 +92,9 @@ class Moments:
         share = other.present / np.where(present > 0, present, 1.0)
         if self.scatter.ndim == 2:
             weight = self.weight + other.weight
-            between = np.outer(gap, gap) * (self.weight * (other.weight / weight) if weight > 0 else 0.0)
+            between = np.outer(gap, gap) * (
+                self.weight * (other.weight / weight) if weight > 0 else 0.0
+            )
         else:
             between = gap * gap * (self.present * share)
         return Moments(
@@ -89,7 +110,10 @@ class Moments:
     @property
     def mean_squared_deviation(self) -> float:
         """Mean squared distance of the rows from their mean, which is the sum of the variances of the columns."""
-        squares = np.diagonal(self.scatter) if self.scatter.ndim == 2 else self.scatter
+        if self.scatter.ndim == 2:
+            squares = np.diagonal(self.scatter)
+        else:
+            squares = self.scatter
         return float((squares / np.where(self.present > 0, self.present, 1.0)).sum())
 
 
@@ -114,7 +138,9 @@ class Blocks(ABC):
         """Return the sum of ``function(block, shared, apply)`` over the blocks, added in a fixed order."""
 
     @abstractmethod
-    def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
+    def map(
+        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+    ) -> Self:
         """Return blocks that are computed lazily by a function, which must return one row for each row of a block."""
 
     @abstractmethod
@@ -123,7 +149,10 @@ class Blocks(ABC):
 
     @abstractmethod
     def positions(self) -> Self:
-        """Return the row numbers of the True values in blocks of a Boolean column; they continue across blocks."""
+        """Return the row numbers of the True values in blocks of a Boolean column.
+
+        They continue across blocks.
+        """
 
     @abstractmethod
     def take(self, rows: np.ndarray) -> np.ndarray:
@@ -134,11 +163,14 @@ class Blocks(ABC):
         """Return the number of rows, and read all blocks if it is not known yet."""
 
     @abstractmethod
-    def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+    def map_numbered(
+        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
+    ) -> list[Any]:
         """Return the results of calling a function for each block.
 
-        The arguments of the function are the block, the number of its first row, the number of the block, and
-        ``shared``. The function may write files. If it is called again for a block, it must write the same content.
+        The arguments of the function are the block, the number of its first row, the number of the
+        block, and ``shared``. The function may write files. If it is called again for a block, it
+        must write the same content.
         """
 
     @abstractmethod
@@ -149,15 +181,25 @@ class Blocks(ABC):
         """Return all rows as one array in memory."""
         blocks = list(self.blocks())
         empty = np.empty((0,) if self.width is None else (0, self.width), self.dtype)
-        return np.concatenate(blocks) if blocks else empty
+        if blocks:
+            return np.concatenate(blocks)
+        return empty
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.compute()
-        return values if dtype is None else values.astype(dtype)
+        if dtype is None:
+            return values
+        return values.astype(dtype)
 
     def __repr__(self) -> str:
-        rows = "an unknown number of" if self.n_rows is None else f"{self.n_rows:,}"
-        columns = "" if self.width is None else f" with {self.width} columns"
+        if self.n_rows is None:
+            rows = "an unknown number of"
+        else:
+            rows = f"{self.n_rows:,}"
+        if self.width is None:
+            columns = ""
+        else:
+            columns = f" with {self.width} columns"
         return f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; compute() loads them into memory)"
 
 
@@ -176,16 +218,26 @@ def comes_in_blocks(X: Any) -> bool:
         return False
     if module_of(X) == "pyarrow":
         return True
-    if any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")):
+    if any(
+        hasattr(X, name)
+        for name in ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")
+    ):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
 
-def compute_moments(blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False) -> Moments:
-    """Compute the moments in one pass over the blocks; if ``weighted`` is True, their last column is the weight."""
+def compute_moments(
+    blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False
+) -> Moments:
+    """Compute the moments in one pass over the blocks.
+
+    If ``weighted`` is True, their last column is the weight.
+    """
     moments = blocks.reduce(_block_moments, (products, weighted), apply)
     if moments is None:
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
+        raise InvalidParameterError(
+            "X", must="contain at least one row, got no blocks or only empty blocks"
+        )
     return moments
 
 
@@ -204,7 +256,10 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
 
 
 def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``size`` rows with probabilities proportional to the last column; return their numbers and counts."""
+    """Draw ``size`` rows with probabilities proportional to the last column.
+
+    Return their numbers and counts.
+    """
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
     at = (np.arange(size) + as_generator(random_state).random(size)) / size * ends[-1]
@@ -215,12 +270,18 @@ def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.n
 
 
 def _sum_weights(block: np.ndarray, start: int, number: int, shared: None) -> float:
-    return float(np.cumsum(block[:, -1])[-1]) if len(block) else 0.0
+    if len(block):
+        return float(np.cumsum(block[:, -1])[-1])
+    return 0.0
 
 
-def _find_rows(block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _find_rows(
+    block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
     """Return the row numbers at which the cumulative weights of the block reach the values ``at`` in ``shared``."""
     at, which = shared
     reach = np.cumsum(block[:, -1])
     places = np.searchsorted(reach, at[which == number], side="right")
-    return start + np.minimum(places, np.flatnonzero(block[:, -1])[-1]) if len(places) else np.empty(0, np.int64)
+    if len(places):
+        return start + np.minimum(places, np.flatnonzero(block[:, -1])[-1])
+    return np.empty(0, np.int64)

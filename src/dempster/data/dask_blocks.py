@@ -1,8 +1,9 @@
 """Blocks of a Dask array or DataFrame.
 
-Every pass over the data is a Dask graph with one pure task per block, whose results are added in a tree. A task that is
-lost because its worker failed is computed again and gives the same result. Data shared by all blocks are a single node
-of the graph, so that they are sent to each worker only once.
+Every pass over the data is a Dask graph with one pure task per block, whose results are added in a
+tree. A task that is lost because its worker failed is computed again and gives the same result.
+Data shared by all blocks are a single node of the graph, so that they are sent to each worker only
+once.
 """
 
 from __future__ import annotations
@@ -34,12 +35,20 @@ class DaskBlocks(Blocks):
         dtype: np.dtype | type,
         names: tuple[str, ...] | None = None,
     ):
-        self.parts, self.width, self.dtype, self.names = list(parts), width, np.dtype(dtype), names
-        self.lengths = None if lengths is None else [int(length) for length in lengths]
+        self.parts = list(parts)
+        self.width = width
+        self.dtype = np.dtype(dtype)
+        self.names = names
+        if lengths is None:
+            self.lengths = None
+        else:
+            self.lengths = [int(length) for length in lengths]
 
     @property
     def n_rows(self) -> int | None:  # type: ignore[override]
-        return None if self.lengths is None else sum(self.lengths)
+        if self.lengths is None:
+            return None
+        return sum(self.lengths)
 
     def blocks(self) -> Iterator[np.ndarray]:
         return (_compute([part])[0] for part in self.parts)
@@ -47,17 +56,21 @@ class DaskBlocks(Blocks):
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         import dask
 
-        task, once = dask.delayed(_call_unless_empty, pure=False), dask.delayed((function, shared), traverse=False)
+        task = dask.delayed(_call_unless_empty, pure=False)
+        once = dask.delayed((function, shared), traverse=False)
         sums = [task(part, once) for part in self.parts]
         while len(sums) > 1:
             groups = [sums[k : k + _SUM_ARITY] for k in range(0, len(sums), _SUM_ARITY)]
             sums = [dask.delayed(_add_parts, pure=False)(group) for group in groups]
         return _compute(sums)[0]
 
-    def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
+    def map(
+        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+    ) -> Self:
         import dask
 
-        task, once = dask.delayed(_call, pure=False), dask.delayed((function, shared), traverse=False)
+        task = dask.delayed(_call, pure=False)
+        once = dask.delayed((function, shared), traverse=False)
         return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
 
     def with_column(self, column: Any) -> Self:
@@ -65,8 +78,13 @@ class DaskBlocks(Blocks):
 
         weights = self._delayed_weights(column)
         append = dask.delayed(_append_weights, pure=False)
-        parts = [append(*both, number) for number, both in enumerate(zip(self.parts, weights, strict=True))]
-        return type(self)(parts, self.lengths, None if self.width is None else self.width + 1, np.float64)
+        parts = [
+            append(*both, number)
+            for number, both in enumerate(zip(self.parts, weights, strict=True))
+        ]
+        return type(self)(
+            parts, self.lengths, None if self.width is None else self.width + 1, np.float64
+        )
 
     def _delayed_weights(self, column: Any) -> list[Any]:
         """Return a delayed array of the weights for each partition."""
@@ -78,35 +96,51 @@ class DaskBlocks(Blocks):
             self._check_number(weights.shape)
             ends = np.cumsum([0, *(self.lengths or [])])
             return [dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)]
-        if hasattr(column, "rechunk") and self.lengths is not None and not np.isnan(column.shape).any():
+        if (
+            hasattr(column, "rechunk")
+            and self.lengths is not None
+            and not np.isnan(column.shape).any()
+        ):
             self._check_number(column.shape)
             column = column.rechunk((tuple(self.lengths),))
         parts = list(np.ravel(column.to_delayed()))
         if len(parts) != len(self.parts):
-            raise InvalidParameterError("sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)}")
+            raise InvalidParameterError(
+                "sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)}"
+            )
         return parts
 
     def _check_number(self, shape: tuple[int, ...]) -> None:
         if shape != (self.n_rows,):
-            raise InvalidParameterError("sample_weight", must=f"have {self.n_rows:,} values, got shape {shape}")
+            raise InvalidParameterError(
+                "sample_weight", must=f"have {self.n_rows:,} values, got shape {shape}"
+            )
 
     def positions(self) -> Self:
         return type(self)(self._numbered_tasks(_positions, None), None, None, np.int64)
 
-    def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+    def map_numbered(
+        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
+    ) -> list[Any]:
         return _compute(self._numbered_tasks(function, shared))
 
-    def _numbered_tasks(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+    def _numbered_tasks(
+        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
+    ) -> list[Any]:
         """Return one task per block, which calls the function with the arguments described in `map_numbered`."""
         import dask
 
-        task, length = dask.delayed(function, pure=False), dask.delayed(_end, pure=False)
+        task = dask.delayed(function, pure=False)
+        length = dask.delayed(_end, pure=False)
         once = dask.delayed(shared, traverse=False)
         start: Any = 0
         tasks = []
         for number, part in enumerate(self.parts):
             tasks.append(task(part, start, number, once))
-            start = length(part, start) if self.lengths is None else start + self.lengths[number]
+            if self.lengths is None:
+                start = length(part, start)
+            else:
+                start = start + self.lengths[number]
         return tasks
 
     def take(self, rows: np.ndarray) -> np.ndarray:
@@ -148,7 +182,8 @@ def _compute(tasks: Sequence[Any]) -> list[Any]:
     try:
         return list(dask.compute(*tasks))
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":  # a class of the package distributed, which may not be installed
+        # a class of the package distributed, which may not be installed
+        if type(error).__name__ != "KilledWorker":
             raise
         raise MemoryError(
             "Dask workers were killed repeatedly at the same block of X, probably because it does not fit in their "
@@ -168,14 +203,25 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         columns = Columns.from_block(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
-        lengths, parts = None if np.isnan(X.shape[0]) else X.chunks[0], list(X.to_delayed().reshape(-1))
+        if np.isnan(X.shape[0]):
+            lengths = None
+        else:
+            lengths = X.chunks[0]
+        parts = list(X.to_delayed().reshape(-1))
     elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
-        columns, lengths, parts = Columns.from_block(_empty_table(X), missing=missing), None, list(X.to_delayed())
+        columns = Columns.from_block(_empty_table(X), missing=missing)
+        lengths = None
+        parts = list(X.to_delayed())
     else:
-        raise InvalidParameterError("X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}")
+        raise InvalidParameterError(
+            "X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}"
+        )
     if not parts or (lengths is not None and sum(lengths) == 0):
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
-    once, validate = dask.delayed(columns, traverse=False), dask.delayed(Columns.validate, pure=False)
+        raise InvalidParameterError(
+            "X", must="contain at least one row, got no blocks or only empty blocks"
+        )
+    once = dask.delayed(columns, traverse=False)
+    validate = dask.delayed(Columns.validate, pure=False)
     blocks = [validate(once, part, number) for number, part in enumerate(parts)]
     return DaskBlocks(blocks, lengths, columns.n, columns.dtype, columns.names)
 
@@ -189,7 +235,7 @@ def _empty_table(X: Any) -> Any:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()})
 
 
-# ---- tasks ----------------------------------------------------------------------------------------------------------
+# ---- tasks ---------------------------------------------------------------------------------------
 
 
 def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
@@ -204,12 +250,16 @@ def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
 
 
 def _call_unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
-    return _call(block, once) if len(block) else None
+    if len(block):
+        return _call(block, once)
+    return None
 
 
 def _add_parts(parts: Sequence[Any]) -> Any:
     nonempty = [part for part in parts if part is not None]
-    return reduce(add, nonempty) if nonempty else None
+    if nonempty:
+        return reduce(add, nonempty)
+    return None
 
 
 def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.ndarray:

@@ -14,8 +14,8 @@ from dempster.data.sampling import order_along_line
 def order_on_device(rows: Array) -> tuple[Array, Array]:
     """Return the order of the rows of a tensor by their projection on a line, and a mask of repeated rows.
 
-    The mask marks the sorted rows that equal the previous row. In the rare cases of missing values and of different
-    rows with the same projection, the rows are sorted on the CPU.
+    The mask marks the sorted rows that equal the previous row. In the rare cases of missing values
+    and of different rows with the same projection, the rows are sorted on the CPU.
     """
     import torch
 
@@ -26,10 +26,14 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
     repeated = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
     ordered = rows[order]
     repeated[1:] = (ordered[1:] == ordered[:-1]).all(dim=1)
-    if bool(torch.isnan(projection).any()) or bool(((places[1:] == places[:-1]) & ~repeated[1:]).any()):
+    if bool(torch.isnan(projection).any()) or bool(
+        ((places[1:] == places[:-1]) & ~repeated[1:]).any()
+    ):
         X = to_host(rows)
         on_host = order_along_line(X)
-        after, before, same = X[on_host[1:]], X[on_host[:-1]], np.zeros(len(X), dtype=bool)
+        after = X[on_host[1:]]
+        before = X[on_host[:-1]]
+        same = np.zeros(len(X), dtype=bool)
         same[1:] = ((after == before) | (np.isnan(after) & np.isnan(before))).all(axis=1)
         return to_device_of(on_host, rows), to_device_of(same, rows)
     return order, repeated
@@ -39,20 +43,28 @@ PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
 
 
 def to_tensor(values: Array, device: Any) -> Any:
-    """Return an array or a tensor as a tensor on a device; the result may share memory with the input."""
+    """Return an array or a tensor as a tensor on a device.
+
+    The result may share memory with the input.
+    """
     import torch
 
     if is_tensor(values):
         return values.to(device)
     contiguous = np.ascontiguousarray(values)
-    return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
+    return torch.as_tensor(
+        contiguous if contiguous.flags.writeable else contiguous.copy(), device=device
+    )
 
 
 def copy_into(block: Any, out: Array) -> None:
     """Copy a tensor into an array or another tensor."""
     import torch
 
-    target = out if is_tensor(out) else torch.from_numpy(out)
+    if is_tensor(out):
+        target = out
+    else:
+        target = torch.from_numpy(out)
     if block.is_cuda and not target.is_cuda:
         _copy_from_gpu(block, target)
     else:
@@ -62,8 +74,9 @@ def copy_into(block: Any, out: Array) -> None:
 def _copy_from_gpu(block: Any, target: Any) -> None:
     """Copy a tensor from the GPU through two page-locked buffers.
 
-    The GPU fills one buffer while all CPU cores copy the other one to ``target``. A direct copy would use a single core
-    and would be slow, because each page of newly allocated memory must be mapped at its first use.
+    The GPU fills one buffer while all CPU cores copy the other one to ``target``. A direct copy
+    would use a single core and would be slow, because each page of newly allocated memory must be
+    mapped at its first use.
     """
     import torch
 
@@ -94,7 +107,10 @@ def allocate_rows(rows: Array, width: int) -> Array:
 
 
 def import_torch(device: Any, what: str | None = None) -> Any:
-    """Import torch and check the device; ``what`` names the feature that requires torch in the error message."""
+    """Import torch and check the device.
+
+    ``what`` names the feature that requires torch in the error message.
+    """
     try:
         import torch
     except ImportError as error:

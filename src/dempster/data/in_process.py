@@ -37,17 +37,27 @@ class Columns:
         return cls(values.shape[1], names, values.dtype, missing)
 
     def validate(self, block: Any, number: int) -> np.ndarray:
-        """Return the validated values of a block as a C-contiguous array; error messages contain its ``number``."""
+        """Return the validated values of a block as a C-contiguous array.
+
+        Error messages contain its ``number``.
+        """
         if count_block_rows(block) == 0:
             return np.empty((0, self.n), self.dtype)
         values, names = _to_floats(block, number)
         if names is not None and self.names is not None and names != self.names:
-            expected, actual = _join_names(self.names), _join_names(names)
-            raise _invalid(f"block {number} of X must have the columns {expected} in this order, got {actual}")
+            expected = _join_names(self.names)
+            actual = _join_names(names)
+            raise _invalid(
+                f"block {number} of X must have the columns {expected} in this order, got {actual}"
+            )
         if values.shape[1] != self.n:
-            raise _invalid(f"block {number} of X must have {self.n} columns like the first, got {values.shape[1]}")
+            raise _invalid(
+                f"block {number} of X must have {self.n} columns like the first, got {values.shape[1]}"
+            )
         if self.dtype == np.float32 and values.dtype != np.float32:
-            raise _invalid(f"block {number} of X must be float32 like the first, got {values.dtype}")
+            raise _invalid(
+                f"block {number} of X must be float32 like the first, got {values.dtype}"
+            )
         self._check_finite(values, number)
         check_size(values, f"block {number} of X")
         # A block that comes from another process may not be aligned in memory.
@@ -58,15 +68,25 @@ class Columns:
         finite = np.isfinite(values)
         if finite.all():
             return
-        valid = finite | np.isnan(values) if self.missing else finite
+        if self.missing:
+            valid = finite | np.isnan(values)
+        else:
+            valid = finite
         if not valid.all():
             row, column = (int(at) for at in np.unravel_index(valid.argmin(), valid.shape))
-            name = str(column) if self.names is None else printable(self.names[column])
+            if self.names is None:
+                name = str(column)
+            else:
+                name = printable(self.names[column])
             where = f"row {row} of block {number} has {values[row, column]} in column {name}"
-            raise _invalid(f"X must be finite, but {where}; impute missing values or drop their rows")
+            raise _invalid(
+                f"X must be finite, but {where}; impute missing values or drop their rows"
+            )
         has_value = finite.any(axis=1)
         if not has_value.all():
-            raise _invalid(f"row {has_value.argmin()} of block {number} of X contains only NaN; remove it")
+            raise _invalid(
+                f"row {has_value.argmin()} of block {number} of X contains only NaN; remove it"
+            )
 
 
 def count_block_rows(block: Any) -> int:
@@ -86,7 +106,9 @@ def _invalid(message: str) -> InvalidParameterError:
 
 def _join_names(names: tuple[str, ...]) -> str:
     text = ", ".join(map(printable, names[:8]))
-    return f"{text}, ..." if len(names) > 8 else text
+    if len(names) > 8:
+        return f"{text}, ..."
+    return text
 
 
 def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -99,9 +121,13 @@ def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | N
             raise _invalid(f"block {number} of X must be a table, got a {type(block).__name__}")
         names = column_names(block)
         has_names = names and all(isinstance(name, str) for name in names)
-        return _table_to_floats(block, number, library), tuple(names) if names and has_names else None
+        return _table_to_floats(block, number, library), tuple(
+            names
+        ) if names and has_names else None
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
-        raise _invalid(f"block {number} of X must be dense, got a sparse matrix; use block.toarray()")
+        raise _invalid(
+            f"block {number} of X must be dense, got a sparse matrix; use block.toarray()"
+        )
     with validating(block, f"block {number} of X"):
         values = np.asarray(block)
     return _as_floats(values, number), None
@@ -138,12 +164,17 @@ def _arrow_to_floats(batch: Any, number: int) -> np.ndarray:
         if pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type):
             column = column.cast(pa.float64() if pa.types.is_decimal(column.type) else pa.int8())
         plain = isinstance(column, pa.ChunkedArray)
-        values[:, j] = column.to_numpy() if plain else column.to_numpy(zero_copy_only=False)
+        if plain:
+            values[:, j] = column.to_numpy()
+        else:
+            values[:, j] = column.to_numpy(zero_copy_only=False)
     return values
 
 
 def _not_numeric(name: Any, number: int, dtype: Any) -> InvalidParameterError:
-    return _invalid(f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; drop or encode it")
+    return _invalid(
+        f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; drop or encode it"
+    )
 
 
 def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
@@ -153,28 +184,41 @@ def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
         raise _invalid(f"block {number} of X must have at least one column, got none")
     if values.dtype.kind not in "biuf":
         raise _invalid(f"block {number} of X must contain real numbers, got {values.dtype}")
-    return values if values.dtype == np.float32 else values.astype(float, copy=False)
+    if values.dtype == np.float32:
+        return values
+    return values.astype(float, copy=False)
 
 
 def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
     """Return a function that returns a new iterable of blocks of weights at every call."""
     if is_dask(column):
-        raise InvalidParameterError("sample_weight", must="not be a Dask collection if X is not one; compute it")
+        raise InvalidParameterError(
+            "sample_weight", must="not be a Dask collection if X is not one; compute it"
+        )
     if hasattr(column, "__next__"):
         must = f"be readable several times, got a {type(column).__name__}; use an array or a function that returns it"
         raise InvalidParameterError("sample_weight", must=must)
     if callable(column):
         return column
-    if isinstance(column, list | tuple) and column and all(len(getattr(part, "shape", ())) == 1 for part in column):
+    if (
+        isinstance(column, list | tuple)
+        and column
+        and all(len(getattr(part, "shape", ())) == 1 for part in column)
+    ):
         return partial(iter, column)
     return partial(iter, [np.asarray(column)])
 
 
 def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
-    """Validate n weights and return them as floats; ``where`` describes their rows in error messages."""
+    """Validate n weights and return them as floats.
+
+    ``where`` describes their rows in error messages.
+    """
     values = np.asarray(weights)
     if values.shape != (n,):
-        raise InvalidParameterError("sample_weight", must=f"have {n} values for {where}, got shape {values.shape}")
+        raise InvalidParameterError(
+            "sample_weight", must=f"have {n} values for {where}, got shape {values.shape}"
+        )
     if values.dtype.kind not in "biuf":
         raise InvalidParameterError("sample_weight", f"numeric, got {values.dtype} in {where}")
     values = values.astype(float)
@@ -189,17 +233,27 @@ class WeightReader:
     """Reader that returns any number of consecutive weights from blocks of any length."""
 
     def __init__(self, blocks: Iterable[Any]):
-        self._blocks, self._left = iter(blocks), np.empty(0)
+        self._blocks = iter(blocks)
+        self._left = np.empty(0)
 
     def read(self, n: int, seen: int) -> np.ndarray:
-        """Return the next n weights; ``seen`` is the number of weights that were returned before."""
+        """Return the next n weights.
+
+        ``seen`` is the number of weights that were returned before.
+        """
         pieces = [self._left]
         while sum(map(len, pieces)) < n:
             block = next(self._blocks, None)
             if block is None:
                 count = seen + sum(map(len, pieces))
-                raise InvalidParameterError("sample_weight", must=f"have one value per row of X, got only {count:,}")
-            pieces.append(validate_weights(block, len(np.ravel(block)), f"the weights after the first {seen:,}"))
+                raise InvalidParameterError(
+                    "sample_weight", must=f"have one value per row of X, got only {count:,}"
+                )
+            pieces.append(
+                validate_weights(
+                    block, len(np.ravel(block)), f"the weights after the first {seen:,}"
+                )
+            )
         joined = np.concatenate(pieces)
         self._left = joined[n:]
         return joined[:n]
@@ -207,7 +261,9 @@ class WeightReader:
     def check_end(self, n: int) -> None:
         """Raise an error if weights remain after the last of n rows."""
         if len(self._left) or any(len(np.ravel(block)) for block in self._blocks):
-            raise InvalidParameterError("sample_weight", must=f"have {n:,} values, one per row of X, got more")
+            raise InvalidParameterError(
+                "sample_weight", must=f"have {n:,} values, one per row of X, got more"
+            )
 
 
 TILE_ROWS = 65_536
@@ -215,7 +271,10 @@ MAX_TILE_CELLS = 1 << 23
 
 
 class Tiles(Blocks):
-    """Tiles of rows, read again at every pass by ``n_jobs`` threads; they do not depend on the blocks of X."""
+    """Tiles of rows, read again at every pass by ``n_jobs`` threads.
+
+    They do not depend on the blocks of X.
+    """
 
     def __init__(
         self,
@@ -228,9 +287,14 @@ class Tiles(Blocks):
         *,
         checked: bool = False,
     ):
-        self._read, self.width, self.dtype, self.names, self.n_rows = read, width, np.dtype(dtype), names, n_rows
+        self._read = read
+        self.width = width
+        self.dtype = np.dtype(dtype)
+        self.names = names
+        self.n_rows = n_rows
         self.n_jobs = n_jobs
-        self._checksums: list[int] | None = [] if checked else None  # checksums of three rows of each tile
+        # checksums of three rows of each tile
+        self._checksums: list[int] | None = [] if checked else None
 
     def blocks(self) -> Iterator[np.ndarray]:
         seen = 0
@@ -252,7 +316,9 @@ class Tiles(Blocks):
         if number == len(checksums):
             checksums.append(checksum)
         elif checksums[number] != checksum:
-            raise _invalid("X must have the same rows at every pass; a function must always return the same blocks")
+            raise _invalid(
+                "X must have the same rows at every pass; a function must always return the same blocks"
+            )
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         total = PairwiseSum()
@@ -260,7 +326,9 @@ class Tiles(Blocks):
             total.add(function(tile, shared, apply))
         return total.result()
 
-    def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
+    def map(
+        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+    ) -> Self:
         read = partial(self._map_tiles, function, shared)
         return type(self)(read, width, dtype, n_rows=self.n_rows, n_jobs=self.n_jobs)
 
@@ -270,12 +338,16 @@ class Tiles(Blocks):
                 yield function(tile, shared, apply)
 
     def with_column(self, column: Any) -> Self:
-        width = None if self.width is None else self.width + 1
+        if self.width is None:
+            width = None
+        else:
+            width = self.width + 1
         read = partial(self._append_weights, open_weights(column))
         return type(self)(read, width, np.float64, n_rows=self.n_rows, n_jobs=self.n_jobs)
 
     def _append_weights(self, read: Callable[[], Iterable[np.ndarray]]) -> Iterator[np.ndarray]:
-        seen, weights = 0, WeightReader(read())
+        seen = 0
+        weights = WeightReader(read())
         for tile in self.blocks():
             yield np.column_stack([tile, weights.read(len(tile), seen)])
             seen += len(tile)
@@ -291,7 +363,8 @@ class Tiles(Blocks):
             start += len(tile)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        parts, start = [], 0
+        parts = []
+        start = 0
         for tile in self.blocks():
             here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, start + len(tile))]
             parts.append(tile[here - start])
@@ -305,8 +378,11 @@ class Tiles(Blocks):
         assert self.n_rows is not None
         return self.n_rows
 
-    def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        results, start = [], 0
+    def map_numbered(
+        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
+    ) -> list[Any]:
+        results = []
+        start = 0
         for number, tile in enumerate(self.blocks()):
             results.append(function(tile, start, number, shared))
             start += len(tile)
@@ -320,32 +396,44 @@ class PairwiseSum:
     """Sum of terms that are added in pairs, in a fixed order and with a small rounding error."""
 
     def __init__(self) -> None:
-        self._partial: list[tuple[int, Any]] = []  # (level, sum of 2^level terms), with decreasing levels
+        # (level, sum of 2^level terms), with decreasing levels
+        self._partial: list[tuple[int, Any]] = []
 
     def add(self, part: Any) -> None:
         level = 0
         while self._partial and self._partial[-1][0] == level:
-            part, level = self._partial.pop()[1] + part, level + 1
+            part = self._partial.pop()[1] + part
+            level = level + 1
         self._partial.append((level, part))
 
     def result(self) -> Any:
         """Return the sum, or None if there are no terms."""
         total = None
         for _, part in reversed(self._partial):
-            total = part if total is None else part + total
+            if total is None:
+                total = part
+            else:
+                total = part + total
         return total
 
 
 def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blocks:
-    """Return the blocks of X, or one block if X is in memory, for ``n_jobs`` threads; ``missing`` allows NaN."""
+    """Return the blocks of X, or one block if X is in memory, for ``n_jobs`` threads.
+
+    ``missing`` allows NaN.
+    """
     if is_dask(X):
         from dempster.data.dask_blocks import open_dask_blocks
 
         return open_dask_blocks(X, missing=missing)
     read = _block_reader(X if comes_in_blocks(X) else [X])
-    first = next(((k, block) for k, block in enumerate(_iterate(read())) if count_block_rows(block)), None)
+    first = next(
+        ((k, block) for k, block in enumerate(_iterate(read())) if count_block_rows(block)), None
+    )
     if first is None:
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
+        raise InvalidParameterError(
+            "X", must="contain at least one row, got no blocks or only empty blocks"
+        )
     columns = Columns.from_block(first[1], first[0], missing=missing)
     tiles = partial(_read_tiles, read, columns)
     return Tiles(tiles, columns.n, columns.dtype, columns.names, n_jobs=n_jobs, checked=True)
@@ -382,7 +470,8 @@ def parquet_dataset(path: Path) -> Any:
     if not path.exists():
         raise FileNotFoundError(f"X is the path {path}, but there is no such file or folder")
     expected = "X must be a Parquet file or a folder of Parquet files"
-    if not path.is_dir() and not path.is_file():  # Reject pipes and devices, which can be read only once.
+    # Reject pipes and devices, which can be read only once.
+    if not path.is_dir() and not path.is_file():
         raise _invalid(f"{expected}, got the path {path}")
     try:
         dataset = ds.dataset(path, format="parquet")
@@ -401,17 +490,23 @@ def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
         return X.to_batches
     if hasattr(X, "num_rows") and hasattr(X, "columns"):
         return partial(iter, [X])
-    raise _invalid(f"X must be a dataset or a table if it is a PyArrow object, got a {type(X).__name__}")
+    raise _invalid(
+        f"X must be a dataset or a table if it is a PyArrow object, got a {type(X).__name__}"
+    )
 
 
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
     # Read few batches ahead, so that memory use does not grow.
-    return partial(dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1)
+    return partial(
+        dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1
+    )
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:
     if not hasattr(blocks, "__iter__"):
-        raise _invalid(f"X must be a function that returns an iterable of blocks, got a {type(blocks).__name__}")
+        raise _invalid(
+            f"X must be a function that returns an iterable of blocks, got a {type(blocks).__name__}"
+        )
     return iter(blocks)
 
 
@@ -430,7 +525,9 @@ def cut_tiles(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
             stop = start + size - count
             rows = block[start:stop]
             yield np.concatenate([*waiting, rows]) if waiting else rows
-            waiting, count, start = [], 0, stop
+            waiting = []
+            count = 0
+            start = stop
         if start < len(block):
             waiting.append(block[start:])
             count += len(block) - start

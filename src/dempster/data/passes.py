@@ -1,10 +1,10 @@
 """Passes over blocks of rows, with progress messages and a checkpoint file from which an interrupted fit can resume.
 
-Between two passes, the state of a fit depends only on its parameters and on the results of the completed passes. The
-checkpoint file stores these results. A new fit with the same parameters reads them in order, continues with the first
-pass that is not in the file, and gives an identical result. The file starts with a header that identifies the format
-and the parameters. One record per pass follows, with its length and a hash. An incomplete record is ignored. The file
-contains no code.
+Between two passes, the state of a fit depends only on its parameters and on the results of the
+completed passes. The checkpoint file stores these results. A new fit with the same parameters reads
+them in order, continues with the first pass that is not in the file, and gives an identical result.
+The file starts with a header that identifies the format and the parameters. One record per pass
+follows, with its length and a hash. An incomplete record is ignored. The file contains no code.
 """
 
 from __future__ import annotations
@@ -37,24 +37,34 @@ def peak_memory() -> int | None:
     except ImportError:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak  # The unit is bytes on macOS and kilobytes elsewhere.
+    # The unit is bytes on macOS and kilobytes elsewhere.
+    if sys.platform == "darwin":
+        return peak
+    return 1024 * peak
 
 
 class PassRunner:
     """Run passes over the data, send progress messages to the listeners, and store the results in a journal."""
 
     def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
-        self.apply, self._journal, self._listeners = apply, journal, listeners
+        self.apply = apply
+        self._journal = journal
+        self._listeners = listeners
         self._seconds: float | None = None  # duration of the previous pass
         self.n_rows: int | None = None  # number of rows; None before they have been counted
 
     def run(
-        self, purpose: str, compute: Callable[[], Any], kind: type | None = None, *, is_fingerprint: bool = False
+        self,
+        purpose: str,
+        compute: Callable[[], Any],
+        kind: type | None = None,
+        *,
+        is_fingerprint: bool = False,
     ) -> Any:
         """Return the result of one pass, from the journal if it is there, and otherwise by calling ``compute``.
 
-        ``kind`` is the type of the result; if it is None, the result is not stored. A fingerprint of the data is always
-        computed and compared with the journal.
+        ``kind`` is the type of the result; if it is None, the result is not stored. A fingerprint
+        of the data is always computed and compared with the journal.
         """
         if self._journal is None or kind is None:
             return self._measure(purpose, compute)
@@ -78,15 +88,22 @@ class PassRunner:
 
 
 class Journal:
-    """Checkpoint file with the results of passes; a file with other ``settings`` raises an error."""
+    """Checkpoint file with the results of passes.
+
+    A file with other ``settings`` raises an error.
+    """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
         self.path = Path(path)
-        self._mark = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest().encode()
+        self._mark = (
+            hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest().encode()
+        )
         if self.path.is_dir():
             raise InvalidParameterError("checkpoint", f"the path of a file, but {path} is a folder")
         if not self.path.absolute().parent.is_dir():
-            raise InvalidParameterError("checkpoint", f"in an existing folder, but {self.path.parent} does not exist")
+            raise InvalidParameterError(
+                "checkpoint", f"in an existing folder, but {self.path.parent} does not exist"
+            )
         self._records, self._end = self._read()
         self._next = 0
 
@@ -106,26 +123,34 @@ class Journal:
         if self._next == len(self._records):
             self._append(body)
         elif not _are_equal(_load_arrays(self._records[self._next]), _load_arrays(body)):
-            raise self._invalid("belongs to different rows, or to the same rows in different blocks")
+            raise self._invalid(
+                "belongs to different rows, or to the same rows in different blocks"
+            )
         else:
             self._next += 1
         return result
 
     def _invalid(self, reason: str) -> InvalidParameterError:
-        message = f"checkpoint {self.path} {reason}; use another path, or remove the file to start again"
+        message = (
+            f"checkpoint {self.path} {reason}; use another path, or remove the file to start again"
+        )
         return InvalidParameterError("checkpoint", message=message)
 
     def _read(self) -> tuple[list[bytes], int]:
         """Return the complete records of the file, and the position at which they end."""
         head = len(_MAGIC) + _DIGEST_BYTES
-        data = self.path.read_bytes() if self.path.exists() else b""
+        if self.path.exists():
+            data = self.path.read_bytes()
+        else:
+            data = b""
         if not data or (len(data) < head and (_MAGIC + self._mark).startswith(data)):
             return [], 0
         if not data.startswith(_MAGIC) or len(data) < head:
             raise self._invalid("is not a checkpoint of dempster")
         if data[len(_MAGIC) : head] != self._mark:
             raise self._invalid("belongs to another model or to different parameters")
-        records, at = [], head
+        records = []
+        at = head
         while at + _LENGTH_BYTES + _DIGEST_BYTES <= len(data):
             size = int.from_bytes(data[at : at + _LENGTH_BYTES], "little")
             start = at + _LENGTH_BYTES + _DIGEST_BYTES
@@ -138,7 +163,10 @@ class Journal:
 
     def _append(self, body: bytes) -> None:
         """Append a record and write it to the disk before the next pass starts."""
-        head = b"" if self._end else _MAGIC + self._mark
+        if self._end:
+            head = b""
+        else:
+            head = _MAGIC + self._mark
         record = head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
             file.truncate(self._end)
@@ -175,7 +203,9 @@ def _load_arrays(body: bytes) -> dict[str, np.ndarray]:
 
 
 def _are_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    same_shapes = {name: x.shape for name, x in a.items()} == {name: x.shape for name, x in b.items()}
+    same_shapes = {name: x.shape for name, x in a.items()} == {
+        name: x.shape for name, x in b.items()
+    }
     return same_shapes and all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
@@ -183,4 +213,6 @@ def _unpack(body: bytes, kind: type) -> Any:
     parts = {name: part if part.ndim else part.item() for name, part in _load_arrays(body).items()}
     if kind is tuple:
         return tuple(parts[str(k)] for k in range(len(parts)))
-    return kind(**parts) if is_dataclass(kind) else parts["value"]
+    if is_dataclass(kind):
+        return kind(**parts)
+    return parts["value"]

@@ -1,6 +1,7 @@
 """Training rows in memory, on a device, or in blocks that are read again at every pass.
 
-Clusterers use only the moments, a random sample, and sums over all rows, which all three classes provide.
+Clusterers use only the moments, a random sample, and sums over all rows, which all three classes
+provide.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ The results for different rows can be added.
 """
 
 BLOCK_ROWS = 65_536
-MAX_DEVICE_CELLS = 1 << 26  # maximum number of values that are converted to double precision on a device at once
+# maximum number of values that are converted to double precision on a device at once
+MAX_DEVICE_CELLS = 1 << 26
 
 
 class Rows:
     """Rows in memory (only a sample if X is read in blocks) and their weights (empty if all weights are 1)."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
-        self.values, self.weights, self._apply = values, weights, apply
+        self.values = values
+        self.weights = weights
+        self._apply = apply
 
     @property
     def total_weight(self) -> float:
@@ -54,14 +58,19 @@ class Rows:
 
     def mean_squared_deviation(self) -> float:
         """Return the mean squared distance of the rows from their mean."""
-        X, mean = self.values, sampling.mean_of_objects(self.values, self.weights)
+        X = self.values
+        mean = sampling.mean_of_objects(self.values, self.weights)
         if has_missing(X):
             return float(sampling.mean_of_objects(np.square(X - mean), self.weights).sum())
         total = 0.0
         for start in range(0, len(X), BLOCK_ROWS):
             gap = X[start : start + BLOCK_ROWS] - mean
             squared = np.einsum("ij,ij->i", gap, gap)
-            total += float(squared @ self.weights[start : start + BLOCK_ROWS] if len(self.weights) else squared.sum())
+            total += float(
+                squared @ self.weights[start : start + BLOCK_ROWS]
+                if len(self.weights)
+                else squared.sum()
+            )
         return total / self.total_weight
 
     def products(self) -> np.ndarray:
@@ -77,16 +86,23 @@ class Rows:
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """Return at most 20,000 rows, sorted along a line and drawn in proportion to the weights, and new weights."""
         order = sampling.order_along_line(self.values)
-        weights = self.weights.astype(float) if len(self.weights) else np.ones(len(self.values))
+        if len(self.weights):
+            weights = self.weights.astype(float)
+        else:
+            weights = np.ones(len(self.values))
         order = order[weights[order] > 0]
         size = sampling.SAMPLE_SIZE
         if len(order) <= size:
             return self.values[order], weights[order]
-        return self.values[order[sampling.systematic_draw(weights[order], size, rng)]], np.ones(size)
+        return self.values[order[sampling.systematic_draw(weights[order], size, rng)]], np.ones(
+            size
+        )
 
     def are_all_in(self, sample: np.ndarray) -> bool:
         """Return whether the sample contains all rows with positive weight."""
-        return len(sample) == (np.count_nonzero(self.weights) if len(self.weights) else len(self.values))
+        return len(sample) == (
+            np.count_nonzero(self.weights) if len(self.weights) else len(self.values)
+        )
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
         """Return the sum of ``function`` over all rows; ``kind`` is the type of the result."""
@@ -101,9 +117,13 @@ class _DeviceRows(Rows):
     """Rows on a device, from which only small results are copied to main memory."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
-        self._given, self._device = values, device
+        self._given = values
+        self._device = device
         super().__init__(values if is_tensor(values) else to_tensor(values, device), weights, apply)
-        self._there = None if len(weights) == 0 else to_device_of(weights, self.values)
+        if len(weights) == 0:
+            self._there = None
+        else:
+            self._there = to_device_of(weights, self.values)
 
     def mean(self) -> np.ndarray:
         parts = [(rows if w is None else rows * w).sum(dim=0) for rows, w in self._pieces()]
@@ -114,19 +134,32 @@ class _DeviceRows(Rows):
 
     def mean_squared_deviation(self) -> float:
         mean = to_device_of(self.mean(), self.values)
-        gaps = [((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum() for rows, w in self._pieces()]
+        gaps = [
+            ((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum()
+            for rows, w in self._pieces()
+        ]
         return float(sum(gaps)) / self.total_weight
 
     def products(self) -> np.ndarray:
-        return to_host(sum(rows.T @ (rows if w is None else rows * w) for rows, w in self._pieces()))
+        return to_host(
+            sum(rows.T @ (rows if w is None else rows * w) for rows, w in self._pieces())
+        )
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        order, size = order_on_device(self.values)[0], sampling.SAMPLE_SIZE
-        weights = None if self._there is None else self._there[order]
+        order = order_on_device(self.values)[0]
+        size = sampling.SAMPLE_SIZE
+        if self._there is None:
+            weights = None
+        else:
+            weights = self._there[order]
         if weights is not None:
-            order, weights = order[weights > 0], weights[weights > 0]
+            order = order[weights > 0]
+            weights = weights[weights > 0]
         if len(order) <= size:
-            counts = np.ones(len(order)) if weights is None else to_host(weights)
+            if weights is None:
+                counts = np.ones(len(order))
+            else:
+                counts = to_host(weights)
             return to_host(self.values[order]), counts
         if weights is None:
             drawn = sampling.draw_evenly(len(order), size, rng).astype(np.int64)
@@ -147,7 +180,10 @@ class _DeviceRows(Rows):
         """Yield blocks of rows in double precision, and their weights as a column (None if all weights are 1)."""
         step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
         for start in range(0, len(self.values), step):
-            weights = None if self._there is None else self._there[start : start + step, None]
+            if self._there is None:
+                weights = None
+            else:
+                weights = self._there[start : start + step, None]
             yield self.values[start : start + step].double(), weights
 
 
@@ -166,12 +202,22 @@ class BlockRows(Rows):
         min_sample: int = 0,
     ):
         """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample)."""
-        self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
-        given = source.with_column(sample_weight) if self._is_weighted else source
-        self._blocks = blocks.with_column(sample_weight) if self._is_weighted else blocks
+        self.source = source
+        self._runner = runner
+        self._is_weighted = sample_weight is not None
+        if self._is_weighted:
+            given = source.with_column(sample_weight)
+        else:
+            given = source
+        if self._is_weighted:
+            self._blocks = blocks.with_column(sample_weight)
+        else:
+            self._blocks = blocks
         self.moments: Moments = runner.run(
             "moments",
-            lambda: compute_moments(self._blocks, runner.apply, products=products, weighted=self._is_weighted),
+            lambda: compute_moments(
+                self._blocks, runner.apply, products=products, weighted=self._is_weighted
+            ),
             Moments,
             is_fingerprint=True,
         )
@@ -195,8 +241,13 @@ class BlockRows(Rows):
     def _check_moments(self) -> None:
         empty = np.flatnonzero(np.isnan(self.moments.low))
         if len(empty):
-            name = empty[0] if self.source.names is None else printable(self.source.names[empty[0]])
-            raise InvalidParameterError("X", message=f"column {name} of X contains only NaN; remove it")
+            if self.source.names is None:
+                name = empty[0]
+            else:
+                name = printable(self.source.names[empty[0]])
+            raise InvalidParameterError(
+                "X", message=f"column {name} of X contains only NaN; remove it"
+            )
         if self.moments.weight <= 0:
             raise InvalidParameterError("sample_weight", "nonzero for at least one row")
         check_scale(np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype), "X")
@@ -226,12 +277,15 @@ class BlockRows(Rows):
     def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
         """Return a copy with ``values`` as the sample, whose sums are computed on ``device`` and with ``apply``."""
         rows = copy.copy(self)
-        rows.values, rows._device, rows._apply = values, device, apply
+        rows.values = values
+        rows._device = device
+        rows._apply = apply
         return rows
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
         shifted = super().shift(origin, unit)
-        shifted._origin, shifted._unit = origin, unit
+        shifted._origin = origin
+        shifted._unit = unit
         return shifted
 
     def are_all_in(self, sample: np.ndarray) -> bool:
@@ -243,12 +297,25 @@ class BlockRows(Rows):
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
         """Return the sum of ``function`` over all rows, computed in one pass."""
-        context = function, shared, self._origin, self._unit, self._device, self.source.dtype, self._is_weighted
-        return self._runner.run("sums", lambda: self._blocks.reduce(_sum_block, context, self._runner.apply), kind)
+        context = (
+            function,
+            shared,
+            self._origin,
+            self._unit,
+            self._device,
+            self.source.dtype,
+            self._is_weighted,
+        )
+        return self._runner.run(
+            "sums", lambda: self._blocks.reduce(_sum_block, context, self._runner.apply), kind
+        )
 
 
 def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
-    """Return `Rows` of an array or a tensor; an array is copied to ``device`` unless the device is "cpu"."""
+    """Return `Rows` of an array or a tensor.
+
+    An array is copied to ``device`` unless the device is "cpu".
+    """
     if is_tensor(values):
         return _DeviceRows(values, weights, apply, values.device)
     if device == "cpu":
@@ -274,7 +341,9 @@ def _draw(
 
 def _shift(values: Array, origin: np.ndarray, unit: float | None) -> Array:
     shifted = values - to_device_of(origin, values)
-    return shifted if unit is None else shifted / unit
+    if unit is None:
+        return shifted
+    return shifted / unit
 
 
 def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any:
@@ -283,7 +352,10 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
     if weighted:
         weights = np.ascontiguousarray(block[:, -1])
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
-    rows = block if device == "cpu" else to_tensor(block, device)
+    if device == "cpu":
+        rows = block
+    else:
+        rows = to_tensor(block, device)
     if origin is not None:
         rows = _shift(rows, origin, unit)
     return function(rows, to_device_of(weights, rows), shared, apply)

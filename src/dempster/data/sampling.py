@@ -1,7 +1,7 @@
 """Samples of rows, and means, that do not depend on the order of the rows.
 
-Before sampling, the rows are sorted by their projection on a fixed direction. The sample is therefore the same if the
-rows are permuted, or if rows are repeated instead of weighted.
+Before sampling, the rows are sorted by their projection on a fixed direction. The sample is
+therefore the same if the rows are permuted, or if rows are repeated instead of weighted.
 """
 
 from __future__ import annotations
@@ -27,13 +27,18 @@ def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) 
 
 
 def order_along_line(X: np.ndarray) -> np.ndarray:
-    """Return the order of the rows by their projection on a fixed direction; ties are sorted by the columns."""
+    """Return the order of the rows by their projection on a fixed direction.
+
+    Ties are sorted by the columns.
+    """
     # The direction depends only on the number of columns.
-    projection, direction = np.zeros(len(X)), np.random.RandomState(0).normal(size=X.shape[1:])
+    projection = np.zeros(len(X))
+    direction = np.random.RandomState(0).normal(size=X.shape[1:])
     for start in range(0, len(X), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
         for column, factor in zip(X[block].T, direction, strict=True):
-            projection[block] += factor * column  # A matrix product may give equal rows different projections.
+            # A matrix product may give equal rows different projections.
+            projection[block] += factor * column
     if np.isnan(projection).any():
         return order_along_line(_fill_missing(X))
     order = np.argsort(projection)
@@ -49,7 +54,8 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
 def _fill_missing(X: np.ndarray) -> np.ndarray:
     """Replace missing values by a number that is larger than all other values of the column."""
     missing = np.isnan(X)
-    low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
+    low = np.where(missing, np.inf, X).min(axis=0)
+    high = np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
     spread = high - np.minimum(low, high)
     constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X
@@ -62,8 +68,8 @@ def sample_in_order(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of at most ``size`` rows with positive weight, in the given order, and their weights.
 
-    If there are more rows, they are drawn with probabilities proportional to the weights, and the returned weights are
-    the numbers of draws.
+    If there are more rows, they are drawn with probabilities proportional to the weights, and the
+    returned weights are the numbers of draws.
     """
     order = order[weights[order] > 0]
     if len(order) <= size:
@@ -73,9 +79,17 @@ def sample_in_order(
 
 
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean of the observed values of each column; ``weights`` is empty if all weights are 1."""
+    """Return the mean of the observed values of each column.
+
+    ``weights`` is empty if all weights are 1.
+    """
     if has_missing(X):
-        w = np.ones(len(X)) if len(weights) == 0 else weights
-        mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
+        if len(weights) == 0:
+            w = np.ones(len(X))
+        else:
+            w = weights
+        mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(
+            w @ ~np.isnan(X), np.finfo(float).tiny
+        )
         return clip_to_range(mean, X)
     return row_mean(X, None if len(weights) == 0 else weights)

@@ -1,9 +1,10 @@
 """Fetch the public datasets of the papers.
 
-A local copy is a file ``data/<name>.npz`` in the folder given by the environment variable ``DEMPSTER_SHARED``. It
-contains the attributes ``X`` of shape (n, d) or the dissimilarities ``D`` of shape (n, n). It may also contain the
-classes ``y`` (0, 1, ...), the ``names`` of the classes and the names of the attributes (``columns``). If there is no
-local copy, scikit-learn downloads the data from OpenML and stores them in its cache.
+A local copy is a file ``data/<name>.npz`` in the folder given by the environment variable
+``DEMPSTER_SHARED``. It contains the attributes ``X`` of shape (n, d) or the dissimilarities ``D``
+of shape (n, n). It may also contain the classes ``y`` (0, 1, ...), the ``names`` of the classes and
+the names of the attributes (``columns``). If there is no local copy, scikit-learn downloads the
+data from OpenML and stores them in its cache.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def fetch_dataset(
     version : str, default="original"
         ``"original"``, or the name of a version that was used in a paper.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch. ``y`` is None if there are no labels. For dissimilarity data, ``X`` is the
-        matrix of dissimilarities.
+        Return ``(X, y)`` instead of a Bunch. ``y`` is None if there are no labels. For
+        dissimilarity data, ``X`` is the matrix of dissimilarities.
     as_frame : bool, default=False
         Return a pandas DataFrame and Series instead of arrays.
     data_home : path, optional
@@ -77,14 +78,15 @@ def fetch_dataset(
     Returns
     -------
     Bunch
-        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source`` and, for some datasets, the
-        additional arrays ``train``, ``speaker`` or ``mouse``. For dissimilarity data, ``dissimilarities`` is a matrix
-        and ``data`` is None.
+        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source`` and, for
+        some datasets, the additional arrays ``train``, ``speaker`` or ``mouse``. For dissimilarity
+        data, ``dissimilarities`` is a matrix and ``data`` is None.
 
     Raises
     ------
     DatasetNotAvailableError
-        If there is no local copy, and OpenML cannot be reached or does not have the dataset. It is an OSError.
+        If there is no local copy, and OpenML cannot be reached or does not have the dataset. It is
+        an OSError.
 
     Examples
     --------
@@ -98,9 +100,13 @@ def fetch_dataset(
     record = CATALOGUE[name]
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
-        raise InvalidParameterError("version", f"one of {', '.join(map(repr, record.versions))} for {name!r}", version)
+        raise InvalidParameterError(
+            "version", f"one of {', '.join(map(repr, record.versions))} for {name!r}", version
+        )
     if as_frame and record.dissimilarities:
-        raise InvalidParameterError("as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True)
+        raise InvalidParameterError(
+            "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
+        )
     raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
     if version != "original":
         derived = record.preparations[version]
@@ -124,19 +130,24 @@ def _describe(record: DatasetRecord, version: str) -> str:
     lines = [f"{record.title}: {describe_shape(record.shape)}."]
     if version != "original":
         derived = record.preparations[version]
-        lines.append(f"Version {version!r}: {derived.description} ({describe_shape(derived.shape)}).")
+        lines.append(
+            f"Version {version!r}: {derived.description} ({describe_shape(derived.shape)})."
+        )
     if record.note:
         lines.append(record.note)
     return "\n".join([*lines, f"Reference: {record.citation}", f"Source: {record.homepage}"])
 
 
-# ---- sources and versions -------------------------------------------------------------------------------------------
+# ---- sources and versions ------------------------------------------------------------------------
 
 
 def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None = None) -> RawData:
     """Read the original version of a dataset from a local copy or OpenML, and check its size."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    path = Path(folder) / "data" / record.file_name if folder else None
+    if folder:
+        path = Path(folder) / "data" / record.file_name
+    else:
+        path = None
     if path is not None and path.is_file():
         raw = _read_local(record, path)
     elif record.openml_id is None:
@@ -150,11 +161,18 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
 def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
     """Raise an error if the numbers of objects, attributes or classes differ from the ``expected`` numbers."""
     if raw.matrix.ndim != 2:
-        raise InvalidInputError(f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} axes")
+        raise InvalidInputError(
+            f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} axes"
+        )
     n_rows, n_columns = raw.matrix.shape
     if raw.target is not None and len(raw.target) != n_rows:
-        raise InvalidInputError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
-    n_classes = 0 if raw.target is None else len(np.unique(raw.target))
+        raise InvalidInputError(
+            f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels"
+        )
+    if raw.target is None:
+        n_classes = 0
+    else:
+        n_classes = len(np.unique(raw.target))
     is_dissimilarity = expected[1] == 0 and n_rows == n_columns
     shape = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
     if shape != expected:
@@ -168,7 +186,9 @@ def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData
     if version.classes is not None:
         raw = _regroup_classes(raw, version.classes)
     if version.max_missing is not None:
-        raw = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= version.max_missing))
+        raw = _take_rows(
+            raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= version.max_missing)
+        )
         raw = _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
     if version.columns is not None:
         raw = _take_columns(raw, np.asarray(version.columns))
@@ -180,7 +200,11 @@ def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData
 def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> RawData:
     assert raw.target is not None
     assert raw.target_names is not None
-    new_code = {original: code for code, (_, originals) in enumerate(groups.items()) for original in originals}
+    new_code = {
+        original: code
+        for code, (_, originals) in enumerate(groups.items())
+        for original in originals
+    }
     codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
     regrouped = replace(raw, target=codes, target_names=list(groups))
     return _take_rows(regrouped, np.flatnonzero(codes >= 0))
@@ -189,7 +213,10 @@ def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> Raw
 def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:
     assert raw.target is not None
     rng = as_random_state(random_state)
-    rows = [rng.permutation(np.flatnonzero(raw.target == code))[:per_class] for code in np.unique(raw.target)]
+    rows = [
+        rng.permutation(np.flatnonzero(raw.target == code))[:per_class]
+        for code in np.unique(raw.target)
+    ]
     return np.sort(np.concatenate(rows))
 
 
@@ -203,7 +230,10 @@ def _take_rows(raw: RawData, rows: np.ndarray) -> RawData:
 
 
 def _take_columns(raw: RawData, columns: np.ndarray) -> RawData:
-    names = None if raw.feature_names is None else [raw.feature_names[j] for j in columns]
+    if raw.feature_names is None:
+        names = None
+    else:
+        names = [raw.feature_names[j] for j in columns]
     return replace(raw, matrix=raw.matrix[:, columns], feature_names=names)
 
 
@@ -212,10 +242,17 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
         with np.load(path, allow_pickle=False) as arrays:
             data = {key: arrays[key] for key in arrays.files}
     except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise InvalidInputError(f"dataset {record.name!r}: {path} is not a readable .npz file ({error})") from error
-    matrix = "D" if record.dissimilarities else "X"
+        raise InvalidInputError(
+            f"dataset {record.name!r}: {path} is not a readable .npz file ({error})"
+        ) from error
+    if record.dissimilarities:
+        matrix = "D"
+    else:
+        matrix = "X"
     if matrix not in data or (record.n_classes and "y" not in data):
-        raise InvalidInputError(f"dataset {record.name!r}: {path} must contain arrays {matrix} and, with classes, y")
+        raise InvalidInputError(
+            f"dataset {record.name!r}: {path} must contain arrays {matrix} and, with classes, y"
+        )
     names = data.get("names", record.class_names or [code + 1 for code in range(record.n_classes)])
     return RawData(
         matrix=data[matrix].astype(float),
@@ -227,12 +264,16 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
     )
 
 
-def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.PathLike[str] | None) -> RawData:
+def _read_openml(
+    record: DatasetRecord, path: Path | None, data_home: str | os.PathLike[str] | None
+) -> RawData:
     from sklearn.datasets import fetch_openml
 
     data_id = record.openml_id
     try:
-        bunch = fetch_openml(data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto")
+        bunch = fetch_openml(
+            data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto"
+        )
     # fetch_openml raises a ValueError for withdrawn datasets and for damaged downloads.
     except (OSError, HTTPException, ValueError) as error:
         raise DatasetNotAvailableError(_not_available_message(record, path, error)) from error
@@ -269,11 +310,18 @@ def _clean_label(label: Any) -> str:
         number = float(text)
     except ValueError:
         return text
-    return str(int(number)) if number.is_integer() else text
+    if number.is_integer():
+        return str(int(number))
+    return text
 
 
-def _not_available_message(record: DatasetRecord, path: Path | None, error: Exception | None = None) -> str:
-    where = f"the environment variable {FOLDER_VARIABLE} is not set" if path is None else f"there is no file {path}"
+def _not_available_message(
+    record: DatasetRecord, path: Path | None, error: Exception | None = None
+) -> str:
+    if path is None:
+        where = f"the environment variable {FOLDER_VARIABLE} is not set"
+    else:
+        where = f"there is no file {path}"
     remedy = f"set {FOLDER_VARIABLE} to a folder with the file data/{record.file_name} (source: {record.homepage})."
     if error is None:
         return f"dataset {record.name!r} is available from a local copy only: {where}; {remedy}"

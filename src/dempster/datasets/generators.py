@@ -21,7 +21,8 @@ _ANTICORRELATED = 1.5 * np.array([[1.0, -0.5], [-0.5, 1.0]])
 _FAR_MEANS = np.array([[0.0, 0.0], [0.0, 3.0], [3.0, 0.0]])
 _NEAR_MEANS = np.array([[0.0, 0.0], [0.0, 2.5], [2.5, 0.0]])
 
-# Means and covariances of the mixtures 1, 2 and 3 in section 4.1 of Denoeux (2020). The proportions are equal.
+# Means and covariances of the mixtures 1, 2 and 3 in section 4.1 of Denoeux (2020). The proportions
+# are equal.
 GAUSSIAN_MIXTURES = {
     1: (_FAR_MEANS, np.stack([np.eye(2)] * 3)),
     2: (_NEAR_MEANS, np.stack([_CORRELATED] * 3)),
@@ -29,11 +30,13 @@ GAUSSIAN_MIXTURES = {
 }
 
 
-def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def make_fourclass(
+    n_samples: int = 400, *, random_state: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw four overlapping clusters with heavy tails.
 
-    Each cluster is a bivariate t distribution with five degrees of freedom and unit scale, centered at (0, 0), (0, 4),
-    (4, 0) or (4, 4). Some objects are ambiguous and some are outliers.
+    Each cluster is a bivariate t distribution with five degrees of freedom and unit scale, centered
+    at (0, 0), (0, 4), (4, 0) or (4, 4). Some objects are ambiguous and some are outliers.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
 
     References
     ----------
-    M.-H. Masson, T. Denoeux. ECM: an evidential version of the fuzzy c-means algorithm. Pattern Recognition 41, 2008.
+    M.-H. Masson, T. Denoeux. ECM: an evidential version of the fuzzy c-means algorithm. Pattern
+    Recognition 41, 2008.
 
     Examples
     --------
@@ -64,8 +68,11 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     rng = as_random_state(random_state)
     y = np.repeat(np.arange(4), _equal_sizes(n_samples, 4))
     normal = rng.standard_normal((n_samples, 2))
-    # Both coordinates of an object have the same denominator. With two, they would be independent t variables.
-    scale = np.sqrt(rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1)) / FOURCLASS_DEGREES_OF_FREEDOM)
+    # Both coordinates of an object have the same denominator. With two, they would be independent t
+    # variables.
+    scale = np.sqrt(
+        rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1)) / FOURCLASS_DEGREES_OF_FREEDOM
+    )
     return FOURCLASS_CENTERS[y] + normal / scale, y
 
 
@@ -74,9 +81,9 @@ def make_bananas(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw two interlocked arcs, which cannot be separated without constraints or labels.
 
-    A point at angle a is ``radius * (sin a, cos a)`` plus Gaussian noise. With U uniform in [0, 1], the angle is
-    ``(0.125 + 1.25 U) pi`` in class 0 and ``(0.375 - 1.25 U) pi`` in class 1. Class 1 is shifted by
-    ``(-0.75, -0.75) * radius``.
+    A point at angle a is ``radius * (sin a, cos a)`` plus Gaussian noise. With U uniform in [0, 1],
+    the angle is ``(0.125 + 1.25 U) pi`` in class 0 and ``(0.375 - 1.25 U) pi`` in class 1. Class 1
+    is shifted by ``(-0.75, -0.75) * radius``.
 
     Parameters
     ----------
@@ -97,8 +104,8 @@ def make_bananas(
 
     References
     ----------
-    F. Li, S. Li, T. Denoeux. k-CEVCLUS: Constrained evidential clustering of large dissimilarity data.
-    Knowledge-Based Systems 142, 2018.
+    F. Li, S. Li, T. Denoeux. k-CEVCLUS: Constrained evidential clustering of large dissimilarity
+    data. Knowledge-Based Systems 142, 2018.
 
     Examples
     --------
@@ -118,7 +125,10 @@ def make_bananas(
 
 
 def bananas_from_draws(
-    uniform: tuple[np.ndarray, np.ndarray], normal: tuple[np.ndarray, np.ndarray], radius: float, noise: float
+    uniform: tuple[np.ndarray, np.ndarray],
+    normal: tuple[np.ndarray, np.ndarray],
+    radius: float,
+    noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the points and the classes, computed from uniform and normal random numbers for each class."""
     angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
@@ -128,11 +138,14 @@ def bananas_from_draws(
     return X, np.repeat([0, 1], [len(uniform[0]), len(uniform[1])])
 
 
-def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def make_circles(
+    n_samples: int = 500, *, random_state: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw a disc (40 % of the objects) inside a ring (60 %).
 
-    The disc is a Gaussian distribution with standard deviation 0.5. In the ring, the angle is uniform and the radius is
-    Gaussian with mean 3 and standard deviation 0.3. Denoeux (2021) shows a similar dataset without giving parameters.
+    The disc is a Gaussian distribution with standard deviation 0.5. In the ring, the angle is
+    uniform and the radius is Gaussian with mean 3 and standard deviation 0.3. Denoeux (2021) shows
+    a similar dataset without giving parameters.
 
     Parameters
     ----------
@@ -149,7 +162,8 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
 
     References
     ----------
-    T. Denoeux. NN-EVCLUS: Neural network-based evidential clustering. Information Sciences 572, 2021, Example 5.
+    T. Denoeux. NN-EVCLUS: Neural network-based evidential clustering. Information Sciences 572,
+    2021, Example 5.
 
     Examples
     --------
@@ -175,9 +189,9 @@ def make_gaussian_mixture(
 ) -> Any:
     """Draw three Gaussian clusters in the plane with known posterior probabilities.
 
-    The components of mixture 1 are spherical, those of mixture 2 have a common covariance matrix, and those of mixture
-    3 have different covariance matrices. The data can be used to check whether the belief and plausibility that two
-    objects are in the same cluster are calibrated.
+    The components of mixture 1 are spherical, those of mixture 2 have a common covariance matrix,
+    and those of mixture 3 have different covariance matrices. The data can be used to check whether
+    the belief and plausibility that two objects are in the same cluster are calibrated.
 
     Parameters
     ----------
@@ -195,14 +209,14 @@ def make_gaussian_mixture(
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         Objects and the number of the component of each object, in random order.
     bunch : Bunch
-        Returned instead of ``(X, y)`` if ``as_bunch=True``. It contains ``data``, ``target``, the true posterior
-        probabilities ``posterior`` of shape (n_samples, 3), the parameters ``weights``, ``means`` and ``covariances``
-        of the mixture, names, and ``DESCR``.
+        Returned instead of ``(X, y)`` if ``as_bunch=True``. It contains ``data``, ``target``, the
+        true posterior probabilities ``posterior`` of shape (n_samples, 3), the parameters
+        ``weights``, ``means`` and ``covariances`` of the mixture, names, and ``DESCR``.
 
     References
     ----------
-    T. Denoeux. Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528, 2020,
-    section 4.1.
+    T. Denoeux. Calibrated model-based evidential clustering using bootstrapping. Information
+    Sciences 528, 2020, section 4.1.
 
     Examples
     --------
@@ -241,7 +255,9 @@ def make_gaussian_mixture(
     )
 
 
-def gaussian_posterior(X: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+def gaussian_posterior(
+    X: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray
+) -> np.ndarray:
     """Return the posterior probabilities of the c components of a Gaussian mixture for n objects, shape (n, c)."""
     from scipy.special import softmax
 
@@ -252,5 +268,8 @@ def gaussian_posterior(X: np.ndarray, weights: np.ndarray, means: np.ndarray, co
 
 
 def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
-    """Return the sizes of groups with a given total size; they differ by at most one, larger groups first."""
+    """Return the sizes of groups with a given total size.
+
+    They differ by at most one, larger groups first.
+    """
     return [n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)]

@@ -18,18 +18,21 @@ ABSENT = -1  # number of an unknown category or of a missing value
 class CategoryEncoder:
     """Encode categories as numbers that are unique over all columns and contiguous within a column.
 
-    ``missing`` determines whether missing values raise an error ("error"), are a category of their own ("category"), or
-    have the number -1 ("ignore").
+    ``missing`` determines whether missing values raise an error ("error"), are a category of their
+    own ("category"), or have the number -1 ("ignore").
     """
 
     def __init__(self, *, missing: str):
         self.missing = missing
 
-    def read(self, estimator: Any, X: TableLike, *, reset: bool, unknown: str = "error") -> np.ndarray:
+    def read(
+        self, estimator: Any, X: TableLike, *, reset: bool, unknown: str = "error"
+    ) -> np.ndarray:
         """Validate the argument X of an estimator and return its category numbers, shape (n, p).
 
-        If ``reset`` is True, the categories and the names of the columns are learned from X. Otherwise, unknown
-        categories raise an error, or have the number -1 if ``unknown`` is "ignore".
+        If ``reset`` is True, the categories and the names of the columns are learned from X.
+        Otherwise, unknown categories raise an error, or have the number -1 if ``unknown`` is
+        "ignore".
         """
         X = to_supported_type(estimator, X)
         with validating_table(X, "X"):
@@ -40,7 +43,10 @@ class CategoryEncoder:
 
     def fit_encode(self, table: TableLike) -> np.ndarray:
         """Learn the categories of a table and return the category numbers of its cells, shape (n, p)."""
-        self.names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
+        if hasattr(table, "columns"):
+            self.names = list(table.columns)
+        else:
+            self.names = list(range(table.shape[1]))
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels: list[np.ndarray] = []
@@ -51,11 +57,16 @@ class CategoryEncoder:
             level = np.empty(len(values), dtype=object)
             level[:] = values
             self.levels.append(level)
-        self.offsets = np.concatenate([[0], np.cumsum([len(level) for level in self.levels])]).astype(np.int64)
+        self.offsets = np.concatenate(
+            [[0], np.cumsum([len(level) for level in self.levels])]
+        ).astype(np.int64)
         return self._number(table, codes, "error")
 
     def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
-        """Return the category numbers of a table; unknown categories raise an error, or are -1 if ignored."""
+        """Return the category numbers of a table.
+
+        Unknown categories raise an error, or are -1 if ignored.
+        """
         return self._number(table, self._encoder.transform(table).codes, unknown)
 
     def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
@@ -79,9 +90,17 @@ class CategoryEncoder:
             out[:, column] = np.where(value == ABSENT, ABSENT, value + self.offsets[column])
         return out
 
-    def _unknown_category_error(self, table: TableLike, column: int, row: int) -> InvalidParameterError:
-        cell = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table, dtype=object)[row, column]
-        treated = "missing values" if self.missing == "ignore" else "different from all others"
+    def _unknown_category_error(
+        self, table: TableLike, column: int, row: int
+    ) -> InvalidParameterError:
+        if hasattr(table, "iloc"):
+            cell = table.iloc[row, column]
+        else:
+            cell = np.asarray(table, dtype=object)[row, column]
+        if self.missing == "ignore":
+            treated = "missing values"
+        else:
+            treated = "different from all others"
         message = (
             f"X contains a category in column {self.names[column]!r} that was not in fit: {cell!r} in row {row}; "
             f"set handle_unknown='ignore' to treat such categories as {treated}"
@@ -89,7 +108,10 @@ class CategoryEncoder:
         return InvalidParameterError("X", message=message)
 
     def decode(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the categories of rows of category numbers, shape (n, p); the result for the number -1 is None."""
+        """Return the categories of rows of category numbers, shape (n, p).
+
+        The result for the number -1 is None.
+        """
         out = np.empty(numbers.shape, dtype=object)
         for column, level in enumerate(self.levels):
             known = numbers[:, column] != ABSENT
@@ -102,7 +124,9 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
     if hasattr(X, "columns"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if len(X) == 0 or len(X.columns) == 0:
-            raise InvalidParameterError("X", must=f"have at least one row and one column, got shape {X.shape}")
+            raise InvalidParameterError(
+                "X", must=f"have at least one row and one column, got shape {X.shape}"
+            )
         return X
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
         with validating_labels(X, "X"):

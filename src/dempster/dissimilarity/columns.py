@@ -40,8 +40,14 @@ class Column:
 
         if not isinstance(self.series.dtype, nw.Object):
             return False
-        kinds = {type(cell) for cell in self.series.to_list() if not (np.ndim(cell) == 0 and pd.isna(cell))}
-        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in (bool, np.bool_) for k in kinds)
+        kinds = {
+            type(cell)
+            for cell in self.series.to_list()
+            if not (np.ndim(cell) == 0 and pd.isna(cell))
+        }
+        return bool(kinds) and all(
+            issubclass(k, Real | Decimal) and k not in (bool, np.bool_) for k in kinds
+        )
 
     @cached_property
     def is_date(self) -> bool:
@@ -69,29 +75,43 @@ class Column:
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
         if not self.is_numeric:
             return np.full(len(self), np.nan)
-        values = self._numbers_of_objects() if self._holds_numbers else self.series.cast(nw.Float64()).to_numpy()
+        if self._holds_numbers:
+            values = self._numbers_of_objects()
+        else:
+            values = self.series.cast(nw.Float64()).to_numpy()
         values = np.asarray(values, dtype=float)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
-            raise InvalidInputError(f"column {self.name!r} must be finite, got {values[row]} in row {row}")
+            raise InvalidInputError(
+                f"column {self.name!r} must be finite, got {values[row]} in row {row}"
+            )
         return values
 
     def integer_origin(self) -> int:
         """Return the minimum if the column contains integers that float64 cannot represent exactly, otherwise 0."""
         low: Any = None
         if self.series.dtype.is_integer():
-            low, high = self.series.min(), self.series.max()
+            low = self.series.min()
+            high = self.series.max()
         elif self._holds_numbers:
             cells = [cell for cell in self._cells() if cell is not None]
             if all(isinstance(cell, Integral) for cell in cells):
-                low, high = min(cells), max(cells)
-        return 0 if low is None or max(-int(low), int(high)) <= _MAX_EXACT_INTEGER else int(low)
+                low = min(cells)
+                high = max(cells)
+        if low is None or max(-int(low), int(high)) <= _MAX_EXACT_INTEGER:
+            return 0
+        return int(low)
 
     def numbers_from(self, origin: int) -> np.ndarray:
-        """Return the values minus an integer, subtracted before the conversion to floats; NaN for missing values."""
+        """Return the values minus an integer, subtracted before the conversion to floats.
+
+        NaN for missing values.
+        """
         if origin == 0:
             return self.numbers()
-        return np.array([np.nan if cell is None else float(cell - origin) for cell in self._cells()])
+        return np.array(
+            [np.nan if cell is None else float(cell - origin) for cell in self._cells()]
+        )
 
     def _cells(self) -> list[Any]:
         """Return the values of a numeric column, with None for missing values."""
@@ -117,9 +137,12 @@ class Column:
         values = values[~np.isnan(values)]
         if len(values) == 0:
             return 0.0, 0.0
-        low, high = float(values.min()), float(values.max())
+        low = float(values.min())
+        high = float(values.max())
         if not np.isfinite(high - low):
-            raise InvalidInputError(f"the range of column {self.name!r} exceeds that of float64: {low} to {high}")
+            raise InvalidInputError(
+                f"the range of column {self.name!r} exceeds that of float64: {low} to {high}"
+            )
         return low, high - low
 
     def categories(self) -> np.ndarray:
@@ -128,7 +151,8 @@ class Column:
 
         try:
             cells = self.objects()
-            if any(map(is_tensor, cells)):  # Equal tensors would be different categories: they are hashed by address.
+            # Equal tensors would be different categories: they are hashed by address.
+            if any(map(is_tensor, cells)):
                 raise InvalidInputError("tensors")
             distinct = pd.factorize(cells)[1]
         except Exception as error:  # Hashing a value of any type can fail.
@@ -156,7 +180,10 @@ def _sort_key(cell: Any) -> tuple[str, float, str]:
 
 
 def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
-    """Return the columns of a table by name (by position for arrays); raise for dates unless ``dates`` is True."""
+    """Return the columns of a table by name (by position for arrays).
+
+    Raise for dates unless ``dates`` is True.
+    """
     import narwhals as nw
 
     frame = nw.from_native(to_plain_columns(to_host(table)), eager_only=True, pass_through=True)
@@ -173,15 +200,24 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
 def _array_as_frame(table: Any) -> Any:
     import pandas as pd
 
-    # Without dtype=object, NumPy would convert the numbers in a list of lists to text if one element is text.
-    array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
+    # Without dtype=object, NumPy would convert the numbers in a list of lists to text if one
+    # element is text.
+    if isinstance(table, np.ndarray):
+        array = table
+    else:
+        array = np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise InvalidParameterError(
             "table", must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}"
         )
-    dtype = float if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
+    if array.dtype.kind == "f":
+        dtype = float
+    else:
+        dtype = array.dtype.newbyteorder("=")
     frame = pd.DataFrame(array.astype(dtype, copy=False))
-    return frame.infer_objects() if array.dtype == object else frame
+    if array.dtype == object:
+        return frame.infer_objects()
+    return frame
 
 
 def _check_type(column: Column, dates: bool) -> None:

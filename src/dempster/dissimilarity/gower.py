@@ -1,8 +1,9 @@
 """Gower's dissimilarity for tables with numbers, categories and missing values.
 
-The dissimilarity of two objects x and y is the mean of their differences over the columns that are observed in both.
-The difference in a numeric column k is |x_k - y_k| divided by the range of the column. The difference in a categorical
-column is 0 for equal and 1 for different categories. The dissimilarity is one minus the similarity of Gower (1971).
+The dissimilarity of two objects x and y is the mean of their differences over the columns that are
+observed in both. The difference in a numeric column k is |x_k - y_k| divided by the range of the
+column. The difference in a categorical column is 0 for equal and 1 for different categories. The
+dissimilarity is one minus the similarity of Gower (1971).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from dempster.dissimilarity.partial import are_rows_equal
 MISSING = -1  # code of a missing value
 UNSEEN = -2  # code of a category that did not occur in fit
 
-# Both compiled functions return the position of the first pair without a common observed column, or -1. The second
-# table of gower_block is transposed.
+# Both compiled functions return the position of the first pair without a common observed column, or
+# -1. The second table of gower_block is transposed.
 _block = kernel("""gower_block(
     numeric: float64[a, p], codes: int32[a, q], other_numeric: float64[p, b], other_codes: int32[q, b],
     out: float64[a, b] out) -> int""")
@@ -33,15 +34,17 @@ _pairs = kernel("""gower_pairs(
     other_codes: int32[b, q], second: int64[n] below b, out: float64[n] out) -> int""")
 
 
-# ---- encoded tables -------------------------------------------------------------------------------------------------
+# ---- encoded tables ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class GowerData:
     """Table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows."""
 
-    numeric: np.ndarray  # (n, p1), numeric columns minus their minimum, divided by their range; NaN for missing values
-    codes: np.ndarray  # (n, p2), indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
+    # (n, p1), numeric columns minus their minimum, divided by their range; NaN for missing values
+    numeric: np.ndarray
+    # (n, p2), indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
+    codes: np.ndarray
     positions: np.ndarray  # (n,), row numbers in the original table, used in error messages
 
     def __len__(self) -> int:
@@ -66,9 +69,10 @@ class GowerData:
 def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "raise") -> np.ndarray:
     """Return the dissimilarities in [0, 1] between a objects and b objects, shape (a, b).
 
-    The same `GowerEncoder` must have encoded both tables. The dissimilarity of two objects without a common observed
-    column is undefined. If ``incomparable`` is "raise", such a pair raises a ValueError; if it is "nan", the result is
-    NaN. The function releases the global interpreter lock, so several threads can compute blocks in parallel.
+    The same `GowerEncoder` must have encoded both tables. The dissimilarity of two objects without
+    a common observed column is undefined. If ``incomparable`` is "raise", such a pair raises a
+    ValueError; if it is "nan", the result is NaN. The function releases the global interpreter
+    lock, so several threads can compute blocks in parallel.
     """
     out = np.empty((len(rows), len(columns)))
     numeric, codes = columns._parts()
@@ -80,9 +84,15 @@ def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "rai
     return out
 
 
-def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: str = "raise") -> np.ndarray:
-    """Return the dissimilarities of the e pairs of rows (i[k], j[k]), shape (e,); see `gower_block`."""
-    first, second = np.ascontiguousarray(i, dtype=np.int64), np.ascontiguousarray(j, dtype=np.int64)
+def gower_pairs(
+    data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: str = "raise"
+) -> np.ndarray:
+    """Return the dissimilarities of the e pairs of rows (i[k], j[k]), shape (e,).
+
+    See `gower_block`.
+    """
+    first = np.ascontiguousarray(i, dtype=np.int64)
+    second = np.ascontiguousarray(j, dtype=np.int64)
     out = np.empty(len(first))
     apart = _pairs(*data._parts(), first, *data._parts(), second, out)
     if apart >= 0 and incomparable == "raise":
@@ -93,16 +103,18 @@ def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: 
 class GowerEncoder(BaseEstimator):
     """Encode DataFrames or arrays as numbers from which `gower_block` computes Gower's dissimilarities (1971).
 
-    Columns of numbers are numeric, also if the column has the type object. Columns of Booleans, text, categories or
-    other objects are categorical. None, NaN and null are missing values. Two objects may have no common observed column
-    (see `gower_block`). The difference of two values in a constant column is 0. Values of new objects may be outside
-    the range of the training objects, but differences are limited to 1. A category that did not occur in ``fit``
-    differs from all values, including itself.
+    Columns of numbers are numeric, also if the column has the type object. Columns of Booleans,
+    text, categories or other objects are categorical. None, NaN and null are missing values. Two
+    objects may have no common observed column (see `gower_block`). The difference of two values in
+    a constant column is 0. Values of new objects may be outside the range of the training objects,
+    but differences are limited to 1. A category that did not occur in ``fit`` differs from all
+    values, including itself.
 
     Parameters
     ----------
     categorical : sequence of columns, optional
-        Numeric columns to treat as categorical, by name for a DataFrame and by position for an array.
+        Numeric columns to treat as categorical, by name for a DataFrame and by position for an
+        array.
     """
 
     def __init__(self, *, categorical: Sequence[Hashable] | None = None):
@@ -114,7 +126,10 @@ class GowerEncoder(BaseEstimator):
         return self
 
     def transform(self, table: Any) -> GowerData:
-        """Encode a table that has the columns of `fit`; the columns of a DataFrame are matched by name."""
+        """Encode a table that has the columns of `fit`.
+
+        The columns of a DataFrame are matched by name.
+        """
         check_is_fitted(self)
         return self._encode(read_columns(table))
 
@@ -128,7 +143,10 @@ class GowerEncoder(BaseEstimator):
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
             raise InvalidParameterError("table", must="have at least one row and one column")
-        requested = set() if self.categorical is None else set(self.categorical)
+        if self.categorical is None:
+            requested = set()
+        else:
+            requested = set(self.categorical)
         unknown = requested - set(names)
         if unknown:
             must = f"contain columns of the table; unknown: {_join_names(unknown)}"
@@ -152,7 +170,10 @@ class GowerEncoder(BaseEstimator):
         codes = np.empty((n, len(self.categories_)), dtype=np.int32)
         for k, at in enumerate(np.flatnonzero(~kinds)):
             gap = ordered[at].numbers() - self.minimum_[k]
-            numeric[:, k] = gap / self.range_[k] if self.range_[k] > 0 else np.where(np.isnan(gap), np.nan, 0.0)
+            if self.range_[k] > 0:
+                numeric[:, k] = gap / self.range_[k]
+            else:
+                numeric[:, k] = np.where(np.isnan(gap), np.nan, 0.0)
         for k, at in enumerate(np.flatnonzero(kinds)):
             codes[:, k] = ordered[at].codes(self.categories_[k], missing=MISSING, unseen=UNSEEN)
         return GowerData(numeric, codes, np.arange(n))
@@ -161,24 +182,29 @@ class GowerEncoder(BaseEstimator):
         """Return the columns in the order of ``fit``, matched by name if both tables have column names."""
         if len(columns) != self.n_features_in_:
             raise InvalidParameterError(
-                "table", must=f"have {self.n_features_in_} columns like the table of fit, got {len(columns)}"
+                "table",
+                must=f"have {self.n_features_in_} columns like the table of fit, got {len(columns)}",
             )
         plain = list(range(len(columns)))
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
-                raise InvalidParameterError("table", must=f"have the columns of fit; missing: {_join_names(absent)}")
+                raise InvalidParameterError(
+                    "table", must=f"have the columns of fit; missing: {_join_names(absent)}"
+                )
             ordered = [columns[name] for name in self.column_names_]
         else:
             ordered = list(columns.values())
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
                 kind = column.series.dtype
-                raise InvalidInputError(f"column {column.name!r} must contain numbers as in fit, got the type {kind}")
+                raise InvalidInputError(
+                    f"column {column.name!r} must contain numbers as in fit, got the type {kind}"
+                )
         return ordered
 
 
-# ---- validation -----------------------------------------------------------------------------------------------------
+# ---- validation ----------------------------------------------------------------------------------
 
 
 def _incomparable_error(i: int, j: int) -> InvalidInputError:
@@ -200,7 +226,8 @@ def present_cells(data: GowerData) -> np.ndarray:
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
     """Return the dissimilarities, shape (a, b), with the differences ``usual`` where a value is missing."""
     D = gower_block(A, B, incomparable="nan")
-    here, there = present_cells(A), present_cells(B)
+    here = present_cells(A)
+    there = present_cells(B)
     if here.all() and there.all():
         return D
     lacking = ((1 - here) @ usual)[:, None]
@@ -213,8 +240,13 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
     return D
 
 
-def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """Return the dissimilarities, shape (e,), of the e pairs of rows (i[k], j[k]); see `partial_gower_block`."""
+def partial_gower_pairs(
+    data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray
+) -> np.ndarray:
+    """Return the dissimilarities, shape (e,), of the e pairs of rows (i[k], j[k]).
+
+    See `partial_gower_block`.
+    """
     d = gower_pairs(data, i, j, incomparable="nan")
     cells = present_cells(data)
     if cells.all():

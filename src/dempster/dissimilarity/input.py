@@ -50,7 +50,8 @@ METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(s
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
 _PROBES = 24  # number of objects on which a metric function is checked
-_SPARSE = ["csr", "csc", "coo"]  # formats that need no conversion, which would add up duplicate entries
+# formats that need no conversion, which would add up duplicate entries
+_SPARSE = ["csr", "csc", "coo"]
 
 
 class DissimilarityInput:
@@ -60,13 +61,19 @@ class DissimilarityInput:
         self,
         metric: Metric,
         *,
-        symmetrize: bool = False,  # whether the mean with its transpose replaces an asymmetric matrix
+        # whether the mean with its transpose replaces an asymmetric matrix
+        symmetrize: bool = False,
         sparse: bool = False,  # whether a matrix of dissimilarities may be sparse
-        centered: bool = False,  # whether to subtract the means, far from which Euclidean metrics are inaccurate
+        # whether to subtract the means, far from which Euclidean metrics are inaccurate
+        centered: bool = False,
         fewest: int = 1,  # smallest permitted number of training objects
-        remedy: str = "; set symmetrize=True to use the mean of the two",  # advice if the matrix is asymmetric
+        # advice if the matrix is asymmetric
+        remedy: str = "; set symmetrize=True to use the mean of the two",
     ):
-        self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
+        self.metric = metric
+        self.symmetrize = bool(symmetrize)
+        self.sparse = sparse
+        self.fewest = fewest
         self.is_precomputed = isinstance(metric, str) and metric == "precomputed"
         self.is_gower = isinstance(metric, str) and metric == "gower"
         self.centered = centered and metric in _FROM_SQUARES
@@ -74,15 +81,21 @@ class DissimilarityInput:
         self.origin: np.ndarray | None = None  # means that are subtracted from the attributes
         self.encoder: Any = None  # GowerEncoder of the table if ``metric="gower"``
 
-    def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
+    def training(
+        self, estimator: BaseEstimator, X: TableLike
+    ) -> DissimilaritySource | SparseSource:
         """Validate the training objects, store their number of columns and names, and return a dissimilarity source."""
         if self.is_gower:
             self.encoder = GowerEncoder()
             with naming_table("X"):
-                encoded = _check_nonempty_rows(estimator, self.encoder.fit_transform(to_supported_type(estimator, X)))
+                encoded = _check_nonempty_rows(
+                    estimator, self.encoder.fit_transform(to_supported_type(estimator, X))
+                )
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
             if len(encoded) < self.fewest:
-                raise InvalidParameterError("X", must=f"have at least {self.fewest} rows, got {len(encoded)}")
+                raise InvalidParameterError(
+                    "X", must=f"have at least {self.fewest} rows, got {len(encoded)}"
+                )
             return GowerSource(encoded)
         values = self._validated(estimator, X, reset=True)
         if not self.is_precomputed:
@@ -102,28 +115,44 @@ class DissimilarityInput:
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
     def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
-        """Validate new objects; return attributes, encoded rows or dissimilarities (to ``or_width`` references)."""
+        """Validate new objects.
+
+        Return attributes, encoded rows or dissimilarities (to ``or_width`` references).
+        """
         if self.is_gower:
             with naming_table("X"):
-                encoded = _check_nonempty_rows(estimator, self.encoder.transform(to_supported_type(estimator, X)))
+                encoded = _check_nonempty_rows(
+                    estimator, self.encoder.transform(to_supported_type(estimator, X))
+                )
             if len(encoded) == 0:
-                raise InvalidParameterError("X", message="X has 0 sample(s) while a minimum of 1 is required.")
+                raise InvalidParameterError(
+                    "X", message="X has 0 sample(s) while a minimum of 1 is required."
+                )
             return encoded
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
-        return values if self.origin is None else values - self.origin
+        if self.origin is None:
+            return values
+        return values - self.origin
 
     def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
         """Return the attributes of the training objects in the rows ``which`` of X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
 
-    def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
+    def _new_dissimilarities(
+        self, estimator: BaseEstimator, X: TableLike, or_width: int | None
+    ) -> Any:
         X = order_columns_as_in_fit(estimator, to_supported_type(estimator, X))
         with validating(X, "X"):
-            D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
+            D = check_array(
+                X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X"
+            )
         if D.shape[1] not in (estimator.n_features_in_, or_width):
-            also = "" if or_width is None else f", or to its {or_width} reference objects"
+            if or_width is None:
+                also = ""
+            else:
+                also = f", or to its {or_width} reference objects"
             raise InvalidParameterError(
                 "X",
                 message=f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -165,15 +194,17 @@ def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerD
     if getattr(estimator, "missing", "refuse") == "partial":
         empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(empty):
-            raise InvalidParameterError("X", message=f"Row {empty[0]} of X contains only missing values; remove it")
+            raise InvalidParameterError(
+                "X", message=f"Row {empty[0]} of X contains only missing values; remove it"
+            )
     return encoded
 
 
 def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
     """Return a dissimilarity matrix of the training objects with its columns in the order of its rows.
 
-    scikit-learn stores column names only if all of them are strings. Other names are stored in ``_object_names`` for
-    `order_columns_as_in_fit`.
+    scikit-learn stores column names only if all of them are strings. Other names are stored in
+    ``_object_names`` for `order_columns_as_in_fit`.
     """
     vars(estimator).pop("_object_names", None)
     X = with_columns_like_rows(X)
@@ -190,13 +221,17 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
     if names is None:
         return with_columns(X, getattr(estimator, "feature_names_in_", None))
     X = with_columns(X, names)
-    return X if column_index(X) is None else X.set_axis(range(X.shape[1]), axis=1)
+    if column_index(X) is None:
+        return X
+    return X.set_axis(range(X.shape[1]), axis=1)
 
 
 def with_columns_like_rows(X: TableLike) -> TableLike:
     """Return a dissimilarity matrix with its columns in the order of its rows if both have names."""
     rows = row_index(X)
-    return X if rows is None or column_index(X) is None else with_columns(X, rows)
+    if rows is None or column_index(X) is None:
+        return X
+    return with_columns(X, rows)
 
 
 def with_columns(X: TableLike, names: Any) -> TableLike:
@@ -205,18 +240,27 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     if names is None or columns is None or len(columns) != len(names):
         return X
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
-        columns, names = list(map(str, columns)), list(map(str, names))  # Names that were numbers are text in a file.
+        # Names that were numbers are text in a file.
+        columns = list(map(str, columns))
+        names = list(map(str, names))
     try:
         order = match_names(columns, names)
     except ValueError as error:
-        raise InvalidParameterError("X", must=f"have columns named after the objects: {error}") from error
+        raise InvalidParameterError(
+            "X", must=f"have columns named after the objects: {error}"
+        ) from error
     if order is None:
         return X
-    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, order]
+    return X[:, order.tolist()]
 
 
 def check_metric(source: AttributeSource) -> None:
-    """Raise an error if a metric function is asymmetric or nonzero for equal objects; 24 objects are checked."""
+    """Raise an error if a metric function is asymmetric or nonzero for equal objects.
+
+    24 objects are checked.
+    """
     which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
     D = source.block(which, which)
     smallest = rounding(source.dtype) * float(D.max())
@@ -229,7 +273,9 @@ def check_metric(source: AttributeSource) -> None:
         )
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
-        raise InvalidParameterError("metric", must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}")
+        raise InvalidParameterError(
+            "metric", must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}"
+        )
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:

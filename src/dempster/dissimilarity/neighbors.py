@@ -1,9 +1,10 @@
 """Exact or approximate search for nearest neighbors.
 
-`make_finder` selects the algorithm. `Neighbors.find_all` computes the neighbors of all training objects, and
-`ReferenceFinder` the neighbors of new objects. `PointTree` is a k-d tree for Minkowski metrics. `BlockFinder` compares
-every object with all others. It is used if the triangle inequality may be violated, which can happen for Gower's
-dissimilarity with missing values and for metric functions.
+`make_finder` selects the algorithm. `Neighbors.find_all` computes the neighbors of all training
+objects, and `ReferenceFinder` the neighbors of new objects. `PointTree` is a k-d tree for Minkowski
+metrics. `BlockFinder` compares every object with all others. It is used if the triangle inequality
+may be violated, which can happen for Gower's dissimilarity with missing values and for metric
+functions.
 """
 
 from __future__ import annotations
@@ -33,14 +34,18 @@ from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 _MAX_CELLS = 4_000_000  # maximum number of dissimilarities in memory per thread
 _LEAF_SIZE = 16
 _QUERIES = 256  # number of queries per call of the compiled function
-_MAX_TREE_DIMENSIONS = 10  # in higher dimensions a tree visits most leaves, and brute force is faster
-_MAX_CACHED_CELLS = 100_000  # size of a table that fits into the cache; a tree is then as fast as brute force
-_MIN_APPROXIMATE = 100_000, 6  # numbers of objects and attributes above which the approximate search is faster
-_GRAPH_NEIGHBORS = 30  # neighbors per object in the approximate index, which can be queried for more neighbors
+# in higher dimensions a tree visits most leaves, and brute force is faster
+_MAX_TREE_DIMENSIONS = 10
+# size of a table that fits into the cache; a tree is then as fast as brute force
+_MAX_CACHED_CELLS = 100_000
+# numbers of objects and attributes above which the approximate search is faster
+_MIN_APPROXIMATE = 100_000, 6
+# neighbors per object in the approximate index, which can be queried for more neighbors
+_GRAPH_NEIGHBORS = 30
 _QUERY_ROWS = 4096  # number of objects per query
 
 
-# ---- brute force ----------------------------------------------------------------------------------------------------
+# ---- brute force ---------------------------------------------------------------------------------
 
 
 def needs_blocks(source: DissimilaritySource) -> bool:
@@ -65,7 +70,9 @@ class BlockFinder:
         with block_map(self._n_jobs) as apply:
             blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
             parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
-        return np.concatenate([index for index, _ in parts]), np.concatenate([distance for _, distance in parts])
+        return np.concatenate([index for index, _ in parts]), np.concatenate(
+            [distance for _, distance in parts]
+        )
 
     def _nearest(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         return nearest_columns(self._source.block(rows, slice(None)), k)
@@ -79,7 +86,8 @@ def rows_at_once(n_columns: int) -> int:
 def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of the k smallest values of each row, sorted by value, and the values, shape (r, k)."""
     largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
-    nearer, tied = block < largest, block == largest
+    nearer = block < largest
+    tied = block == largest
     room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
     kept = nearer | (tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= room))
     index = np.nonzero(kept)[1].reshape(len(block), k)
@@ -89,7 +97,14 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 _METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
-_POWERS = {"euclidean": 2.0, "l2": 2.0, "cityblock": 1.0, "manhattan": 1.0, "l1": 1.0, "chebyshev": np.inf}
+_POWERS = {
+    "euclidean": 2.0,
+    "l2": 2.0,
+    "cityblock": 1.0,
+    "manhattan": 1.0,
+    "l1": 1.0,
+    "chebyshev": np.inf,
+}
 
 _build = kernel("""point_tree_build(
     X: float64[n, d], points: float64[leaves, d, 16] out, positions: int64[leaves, 16] out,
@@ -100,7 +115,7 @@ _query = kernel("""point_tree_query(
     start: int up to m, stop: int up to m, index: int64[m, k] out, distance: float64[m, k] out)""")
 
 
-# ---- k-d tree -------------------------------------------------------------------------------------------------------
+# ---- k-d tree ------------------------------------------------------------------------------------
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
@@ -108,21 +123,27 @@ def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> fl
     parameters = parameters or {}
     if metric == "minkowski" and set(parameters) <= {"p"}:
         power = float(parameters.get("p", 2.0))
-        return power if power >= 1 else None
-    return None if parameters or not isinstance(metric, str) else _POWERS.get(metric)
+        if power >= 1:
+            return power
+        return None
+    if parameters or not isinstance(metric, str):
+        return None
+    return _POWERS.get(metric)
 
 
 class PointTree:
     """K-d tree for nearest neighbors.
 
-    The result is exact; among equally near points, those with the lowest index are returned. The time of a query is
-    logarithmic in the number of points in low dimensions and linear in high dimensions. ``p`` is the power of the
-    Minkowski metric: 1 for the city block, 2 for the Euclidean, infinity for the Chebyshev metric.
+    The result is exact; among equally near points, those with the lowest index are returned. The
+    time of a query is logarithmic in the number of points in low dimensions and linear in high
+    dimensions. ``p`` is the power of the Minkowski metric: 1 for the city block, 2 for the
+    Euclidean, infinity for the Chebyshev metric.
     """
 
     def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
         self.points = np.ascontiguousarray(X, dtype=np.float64)
-        self.p, self.n_jobs = float(p), n_jobs
+        self.p = float(p)
+        self.n_jobs = n_jobs
         name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
         n, d = self.points.shape
         leaves = 1
@@ -146,13 +167,17 @@ class PointTree:
         positions = self._tree[1].ravel()
         return positions[positions < len(self)]
 
-    def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    def kneighbors(
+        self, X: np.ndarray | None = None, n_neighbors: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sorted distances and indices of the points nearest to the rows of X, or to the points themselves."""
         if X is None:
             return self.neighbors_of(np.arange(len(self)), n_neighbors)
         return self._nearest(X, None, n_neighbors, len(self))
 
-    def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+    def neighbors_of(
+        self, positions: np.ndarray, n_neighbors: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances and indices of the neighbors of the points at ``positions``, excluding each point."""
         return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
 
@@ -160,24 +185,30 @@ class PointTree:
         self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors > most:
-            raise InvalidParameterError("n_neighbors", f"at most the number of other objects, {most}", n_neighbors)
+            raise InvalidParameterError(
+                "n_neighbors", f"at most the number of other objects, {most}", n_neighbors
+            )
         queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
         starts = range(0, len(queries), _QUERIES)
         arguments = [
-            (*self._tree, queries, own, start, min(start + _QUERIES, len(queries)), index, distance) for start in starts
+            (*self._tree, queries, own, start, min(start + _QUERIES, len(queries)), index, distance)
+            for start in starts
         ]
         with block_map(self.n_jobs) as apply:
             apply(_query, arguments)
         return distance, index
 
 
-# ---- selection of the algorithm -------------------------------------------------------------------------------------
+# ---- selection of the algorithm ------------------------------------------------------------------
 
 
 class Finder(Protocol):
-    """Search for the training objects nearest to given training objects; each object is its own nearest neighbor."""
+    """Search for the training objects nearest to given training objects.
+
+    Each object is its own nearest neighbor.
+    """
 
     kind: str  # "exact" or "approximate"
 
@@ -187,21 +218,24 @@ class Finder(Protocol):
 
 
 def make_finder(
-    source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = -1
+    source: DissimilaritySource,
+    neighbors: str = "auto",
+    random_state: Seed = None,
+    n_jobs: int | None = -1,
 ) -> Finder:
     """Return a function that finds the nearest neighbors of training objects.
 
-    If ``neighbors`` is "approximate", the function uses nearest-neighbor descent (Dong, Charikar and Li, 2011), which
-    requires the extra ``dempster[neighbors]``, attributes, and a metric given by name. "auto" is "exact" unless there
-    are more than 100,000 objects with more than six attributes, the metric is Euclidean, and ``dempster[neighbors]`` is
-    installed.
+    If ``neighbors`` is "approximate", the function uses nearest-neighbor descent (Dong, Charikar
+    and Li, 2011), which requires the extra ``dempster[neighbors]``, attributes, and a metric given
+    by name. "auto" is "exact" unless there are more than 100,000 objects with more than six
+    attributes, the metric is Euclidean, and ``dempster[neighbors]`` is installed.
     """
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
-        return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
+        if needs_blocks(source):
+            return BlockFinder(source, n_jobs)
+        return ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        message = (
-            f"neighbors='approximate' requires attributes and a metric given by name, got {format_value(source.metric)}"
-        )
+        message = f"neighbors='approximate' requires attributes and a metric given by name, got {format_value(source.metric)}"
         raise InvalidParameterError("neighbors", message=message)
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
@@ -219,7 +253,10 @@ class ExactFinder:
     kind = "exact"
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = -1):
-        self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
+        if isinstance(source, MatrixSource):
+            self._table = source.matrix
+        else:
+            self._table = source.objects
         self._index = exact_index(source, n_jobs)
 
     @property
@@ -230,7 +267,9 @@ class ExactFinder:
     @property
     def order(self) -> np.ndarray:
         """Indices of the objects in the order in which queries are fastest."""
-        return self._index.order if self.has_tree else np.arange(len(self._table))
+        if self.has_tree:
+            return self._index.order
+        return np.arange(len(self._table))
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
@@ -243,16 +282,24 @@ class ExactFinder:
 
 
 class ApproximateFinder:
-    """Approximate search by nearest-neighbor descent; objects with too few neighbors are searched exactly."""
+    """Approximate search by nearest-neighbor descent.
+
+    Objects with too few neighbors are searched exactly.
+    """
 
     kind = "approximate"
 
-    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
+    def __init__(
+        self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None
+    ):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
-            raise MissingExtraError("neighbors='approximate'", "pynndescent", "neighbors") from error
-        self._source, self._n_jobs = source, n_jobs
+            raise MissingExtraError(
+                "neighbors='approximate'", "pynndescent", "neighbors"
+            ) from error
+        self._source = source
+        self._n_jobs = n_jobs
         self._index = NNDescent(
             source.objects,
             metric=source.metric,
@@ -282,7 +329,11 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
         return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
     assert isinstance(source, AttributeSource)
     power = minkowski_power(source.metric, source.parameters)
-    plain = power == 2 and source.objects.shape[1] > _MAX_TREE_DIMENSIONS and source.objects.size > _MAX_CACHED_CELLS
+    plain = (
+        power == 2
+        and source.objects.shape[1] > _MAX_TREE_DIMENSIONS
+        and source.objects.size > _MAX_CACHED_CELLS
+    )
     if power is not None and not plain:
         return PointTree(source.objects, power, n_jobs)
     with naming_metric(source.metric):
@@ -296,10 +347,12 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
     """Return the number of threads for scikit-learn, 1 for "mahalanobis" because its trees are not thread-safe."""
-    return 1 if metric == "mahalanobis" else n_jobs
+    if metric == "mahalanobis":
+        return 1
+    return n_jobs
 
 
-# ---- neighbors of all objects ---------------------------------------------------------------------------------------
+# ---- neighbors of all objects --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -313,7 +366,10 @@ class Neighbors:
     def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
         """Return the neighbors of all n training objects, excluding each object itself."""
         kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
-        order = find.order if isinstance(find, ExactFinder) else np.arange(n)
+        if isinstance(find, ExactFinder):
+            order = find.order
+        else:
+            order = np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
             rows = order[start:stop]
             if isinstance(find, ExactFinder) and find.has_tree:
@@ -323,7 +379,8 @@ class Neighbors:
                 index, distance = find(rows, n_neighbors + 1)
                 check_neighbors(index, distance, n)
                 index, distance = _remove_self(rows, index, distance)
-            kept.index[rows], kept.distance[rows] = index, distance
+            kept.index[rows] = index
+            kept.distance[rows] = distance
         return kept
 
     def quantile(self, q: float) -> np.ndarray:
@@ -331,21 +388,27 @@ class Neighbors:
         place = q * (self.distance.shape[1] - 1)
         below = int(place)
         above = min(below + 1, self.distance.shape[1] - 1)
-        return self.distance[:, below] + (place - below) * (self.distance[:, above] - self.distance[:, below])
+        return self.distance[:, below] + (place - below) * (
+            self.distance[:, above] - self.distance[:, below]
+        )
 
 
 def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
     """Raise an error if the indices of neighbors are not in the range from 0 to n - 1, or the distances are invalid.
 
-    A tree returns undefined indices if the metric returns NaN or violates the triangle inequality. With such indices,
-    compiled code would read beyond the end of an array.
+    A tree returns undefined indices if the metric returns NaN or violates the triangle inequality.
+    With such indices, compiled code would read beyond the end of an array.
     """
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise InvalidParameterError("metric", must="satisfy the triangle inequality; the search for neighbors failed")
+        raise InvalidParameterError(
+            "metric", must="satisfy the triangle inequality; the search for neighbors failed"
+        )
 
 
-def _remove_self(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _remove_self(
+    objects: np.ndarray, index: np.ndarray, distance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Remove each object from its K + 1 nearest neighbors, or the last neighbor if duplicates replaced the object."""
     kept = index != objects[:, None]
     kept[kept.all(axis=1), -1] = False
@@ -353,7 +416,7 @@ def _remove_self(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -
     return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
 
 
-# ---- neighbors of new objects ---------------------------------------------------------------------------------------
+# ---- neighbors of new objects --------------------------------------------------------------------
 
 
 class ReferenceFinder:
@@ -362,15 +425,28 @@ class ReferenceFinder:
     def __init__(self, references: References):
         self._references = references
         source = references.source
-        self._index = None if source is None or needs_blocks(source) else exact_index(source, 1)
+        if source is None or needs_blocks(source):
+            self._index = None
+        else:
+            self._index = exact_index(source, 1)
         # Metric functions and the trees of scikit-learn for "mahalanobis" may not be thread-safe.
-        self._in_threads = source is None or not (source.metric == "mahalanobis" or callable(source.metric))
+        self._in_threads = source is None or not (
+            source.metric == "mahalanobis" or callable(source.metric)
+        )
 
     def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices and distances of the k references nearest to each new object, both of shape (n, k)."""
-        rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
-        tasks = [(values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)]
-        parts = apply(self._nearest, tasks) if self._in_threads else [self._nearest(*task) for task in tasks]
+        if self._index is None:
+            rows = rows_at_once(len(self._references))
+        else:
+            rows = _QUERY_ROWS
+        tasks = [
+            (values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)
+        ]
+        if self._in_threads:
+            parts = apply(self._nearest, tasks)
+        else:
+            parts = [self._nearest(*task) for task in tasks]
         index, distance = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
         check_neighbors(index, distance, len(self._references))
         return index, distance

@@ -1,16 +1,17 @@
 """Distances between rows with missing values, and imputation for computations that need complete rows.
 
-A missing value contains no information about the cluster of an object. It therefore adds the same term to the squared
-distances of an object x to all cluster centers v. For attribute d this term is the expected squared difference, the
-variance s_d^2 within clusters,
+A missing value contains no information about the cluster of an object. It therefore adds the same
+term to the squared distances of an object x to all cluster centers v. For attribute d this term is
+the expected squared difference, the variance s_d^2 within clusters,
 
     |x - v|^2 = sum_{d observed} (x_d - v_d)^2 + sum_{d missing} s_d^2.
 
-The term in the squared distance between two objects is 2 s_d^2 if one of the objects lacks attribute d. On average,
-distances are neither too small nor too large. The distances of an incomplete object to different clusters become more
-similar, so its masses are less certain. The partial distances of Hathaway and Bezdek (2001) multiply the sum over the
-observed attributes by their inverse proportion. They give the same clusters, but the masses of incomplete objects are
-as certain as those of complete objects (``docs/missing.md``).
+The term in the squared distance between two objects is 2 s_d^2 if one of the objects lacks
+attribute d. On average, distances are neither too small nor too large. The distances of an
+incomplete object to different clusters become more similar, so its masses are less certain. The
+partial distances of Hathaway and Bezdek (2001) multiply the sum over the observed attributes by
+their inverse proportion. They give the same clusters, but the masses of incomplete objects are as
+certain as those of complete objects (``docs/missing.md``).
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ from dempster.optimize.blocks import row_blocks
 
 _MAX_DONORS = 1000  # maximum number of rows from which values are imputed
 _MAX_CELLS = 4_000_000  # maximum number of squared distances in memory
-_EQUAL_TOL = 1e-9  # two rows may be equal if their squared distance divided by the squared norm is at most this value
+# two rows may be equal if their squared distance divided by the squared norm is at most this value
+_EQUAL_TOL = 1e-9
 
 
-# ---- squared distances ----------------------------------------------------------------------------------------------
+# ---- squared distances ---------------------------------------------------------------------------
 
 
 def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the squared distances of n rows to k complete points over the observed attributes, shape (n, k)."""
     middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
-    Z, V = np.where(present, X - middle, 0.0), points - middle
+    Z = np.where(present, X - middle, 0.0)
+    V = points - middle
     squares = (-2 * Z) @ V.T
     squares += np.einsum("nd,nd->n", Z, Z)[:, None]
     squares += present.astype(float) @ np.square(V).T
@@ -42,8 +45,8 @@ def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray
 def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
     """Return the squared distances between the rows of A and the rows of B, shape (a, b).
 
-    If a value is missing in one of two rows, the attribute adds twice its variance ``within`` clusters. The distance of
-    equal rows with the same missing values is zero.
+    If a value is missing in one of two rows, the attribute adds twice its variance ``within``
+    clusters. The distance of equal rows with the same missing values is zero.
     """
     squares, here, there = _shared_squares(A, B)
     lacking = (1 - here) @ within
@@ -56,7 +59,10 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
 
 
 def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """Return the squared distances between row i of A and row i of B for all i, shape (n,); see `partial_squares`."""
+    """Return the squared distances between row i of A and row i of B for all i, shape (n,).
+
+    See `partial_squares`.
+    """
     gap = np.square(A - B, dtype=float)
     squares = np.where(np.isnan(gap), 2 * within, gap).sum(axis=1)
     squares[are_rows_equal(A, B)] = 0
@@ -70,26 +76,30 @@ def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return squared distances over the attributes observed in both rows, and indicators of the observed values."""
-    in_a, in_b = ~np.isnan(A), ~np.isnan(B)
+    in_a = ~np.isnan(A)
+    in_b = ~np.isnan(B)
     middle = _column_means(B)
-    Za, Zb = np.where(in_a, A - middle, 0.0), np.where(in_b, B - middle, 0.0)
-    here, there = in_a.astype(float), in_b.astype(float)
+    Za = np.where(in_a, A - middle, 0.0)
+    Zb = np.where(in_b, B - middle, 0.0)
+    here = in_a.astype(float)
+    there = in_b.astype(float)
     squares = (-2 * Za) @ Zb.T
     squares += np.square(Za) @ there.T
     squares += here @ np.square(Zb).T
     return np.maximum(squares, 0, out=squares), here, there
 
 
-# ---- imputation -----------------------------------------------------------------------------------------------------
+# ---- imputation ----------------------------------------------------------------------------------
 
 
 def impute_missing(X: np.ndarray) -> np.ndarray:
     """Replace each missing value by the mean of the column over the nearest rows in which it is observed.
 
-    Complete rows are needed for initial prototypes, for the selection of the number of clusters, and for plots. At most
-    1,000 distinct rows are candidates, and the number of nearest rows is the square root of the number of candidates.
-    If a column is missing in all candidates, its mean is used, and zero if it has no observed value. The result does
-    not depend on the order of the rows or on duplicate rows. If no value is missing, X is returned unchanged.
+    Complete rows are needed for initial prototypes, for the selection of the number of clusters,
+    and for plots. At most 1,000 distinct rows are candidates, and the number of nearest rows is the
+    square root of the number of candidates. If a column is missing in all candidates, its mean is
+    used, and zero if it has no observed value. The result does not depend on the order of the rows
+    or on duplicate rows. If no value is missing, X is returned unchanged.
     """
     if not has_missing(X):
         return X
@@ -103,7 +113,8 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
         rows = X[incomplete[start:stop]]
         squares = partial_squares(rows, donors, variances)
         for d in np.flatnonzero(np.isnan(rows).any(axis=0)):
-            missing, observed = np.flatnonzero(np.isnan(rows[:, d])), np.flatnonzero(~np.isnan(donors[:, d]))
+            missing = np.flatnonzero(np.isnan(rows[:, d]))
+            observed = np.flatnonzero(~np.isnan(donors[:, d]))
             values = donors[observed, d] - means[d]
             imputed = _mean_of_nearest(squares[np.ix_(missing, observed)], values, near)
             out[incomplete[start + missing], d] = means[d] + imputed
@@ -131,4 +142,6 @@ def _select_donors(X: np.ndarray) -> np.ndarray:
     """Return at most 1,000 distinct rows, which do not depend on the order of the rows of X."""
     ordered = X[np.lexsort(X.T)]
     different = ordered[np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])]
-    return different[np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))]
+    return different[
+        np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))
+    ]

@@ -1,12 +1,15 @@
 """Distances along paths through dense regions, for clusters of any shape.
 
-The path distance of two objects is the largest step on the best path between them, so that the two ends of a ring or of
-a crescent are close to each other. Three measures keep single objects from connecting two clusters:
+The path distance of two objects is the largest step on the best path between them, so that the two
+ends of a ring or of a crescent are close to each other. Three measures keep single objects from
+connecting two clusters:
 
-- Every object is first moved to the mean of its nearest neighbors, which reduces noise across a thin cluster.
-- A step to an object in a sparse region is long. It is at least the distance from that object to its fifth neighbor
-  (mutual reachability; Campello, Moulavi and Sander, 2013).
-- A cluster is separated from another one by its excess of mass, not by the length of a single step (`DensityTree`).
+- Every object is first moved to the mean of its nearest neighbors, which reduces noise across a
+  thin cluster.
+- A step to an object in a sparse region is long. It is at least the distance from that object to
+  its fifth neighbor (mutual reachability; Campello, Moulavi and Sander, 2013).
+- A cluster is separated from another one by its excess of mass, not by the length of a single step
+  (`DensityTree`).
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from scipy import sparse
 from scipy.spatial.distance import squareform
 
 _CORE_NEIGHBORS = 5  # neighbors that define the density around an object
-_MIN_AVERAGED, _MAX_AVERAGED = 5, 10  # neighbors whose mean replaces an object
+# neighbors whose mean replaces an object
+_MIN_AVERAGED = 5
+_MAX_AVERAGED = 10
 _OBJECTS_PER_AVERAGED = 50  # number of objects for each neighbor in the mean
 _MAX_LANDMARKS = 2000
 _MIN_CORE = 1e-3  # smallest core distance, relative to the median
@@ -38,7 +43,9 @@ class DensityTree:
         from scipy.cluster.hierarchy import linkage  # slow to import
 
         D = _average_neighbors(D)
-        cores = np.partition(D, min(_CORE_NEIGHBORS, len(D) - 1), axis=1)[:, min(_CORE_NEIGHBORS, len(D) - 1)]
+        cores = np.partition(D, min(_CORE_NEIGHBORS, len(D) - 1), axis=1)[
+            :, min(_CORE_NEIGHBORS, len(D) - 1)
+        ]
         reach = np.maximum(D, np.maximum(cores[:, None], cores))
         np.fill_diagonal(reach, 0)
         smallest = _MIN_CORE * float(np.median(cores)) or float(np.finfo(float).tiny)
@@ -54,24 +61,27 @@ class DensityTree:
     def prominences(self) -> np.ndarray:
         """Prominence of the smaller part at each merge, shape (n - 1,).
 
-        The prominence is the sum of log(height / core distance) over the objects of the part. It is large for a part
-        with many objects, most of which are much closer to their neighbors than to the other part.
+        The prominence is the sum of log(height / core distance) over the objects of the part. It is
+        large for a part with many objects, most of which are much closer to their neighbors than to
+        the other part.
         """
         n = len(self.cores)
-        sizes, logs = np.ones(2 * n - 1), np.zeros(2 * n - 1)
+        sizes = np.ones(2 * n - 1)
+        logs = np.zeros(2 * n - 1)
         logs[:n] = np.log(self.cores)
         out = np.empty(n - 1)
         for t, (a, b, height, size) in enumerate(self.merges):
             parts = [int(a), int(b)]
             out[t] = (sizes[parts] * np.log(max(height, self.cores.min())) - logs[parts]).min()
-            sizes[n + t], logs[n + t] = size, logs[parts].sum()
+            sizes[n + t] = size
+            logs[n + t] = logs[parts].sum()
         return out
 
     def support(self, n_clusters: int) -> tuple[float, float]:
         """Return how clearly the tree separates this number of clusters.
 
-        The first value is the prominence of the last separated cluster per object of an average cluster. The second
-        value is the ratio of this prominence to the next smaller one.
+        The first value is the prominence of the last separated cluster per object of an average
+        cluster. The second value is the ratio of this prominence to the next smaller one.
         """
         largest = -np.sort(-self.prominences)[[n_clusters - 2, n_clusters - 1]]
         return largest[0] * n_clusters / len(self.cores), largest[0] / max(largest[1], 1e-9)
@@ -86,7 +96,12 @@ class DensityTree:
         sizes = np.append(np.ones(n), self.merges[:, 3])
         edges = []
         for t, (a, b) in enumerate(self.merges[:, :2].astype(int)):
-            large, small = (a, b) if sizes[a] >= sizes[b] else (b, a)
+            if sizes[a] >= sizes[b]:
+                large = a
+                small = b
+            else:
+                large = b
+                small = a
             members[n + t] = members[large]
             if kept[t]:
                 edges.append((members[large], members[small]))
@@ -98,13 +113,15 @@ class DensityTree:
 def _average_neighbors(D: np.ndarray) -> np.ndarray:
     """Return the distances between the means of the nearest neighbors of the objects, shape (n, n).
 
-    The squared distance between the means of two groups is the mean squared distance between the groups minus half of
-    the mean squared distance within each group, so no coordinates are needed.
+    The squared distance between the means of two groups is the mean squared distance between the
+    groups minus half of the mean squared distance within each group, so no coordinates are needed.
     """
     n = len(D)
     k = min(int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n)
     nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
-    average = sparse.csr_matrix((np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k), shape=(n, n))
+    average = sparse.csr_matrix(
+        (np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k), shape=(n, n)
+    )
     squares = average @ (average @ np.square(D, dtype=float)).T
     within = np.diagonal(squares) / 2
     return np.sqrt(np.maximum((squares + squares.T) / 2 - within - within[:, None], 0))
@@ -114,8 +131,9 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
 class PathMetric:
     """Path distances between any objects, by way of landmarks (training objects, all of them up to 2,000).
 
-    An object is connected to its nearest landmark. The path distance of two objects is the largest of three steps, the
-    two steps to the landmarks and the path distance of the landmarks. It is at most their Euclidean distance.
+    An object is connected to its nearest landmark. The path distance of two objects is the largest
+    of three steps, the two steps to the landmarks and the path distance of the landmarks. It is at
+    most their Euclidean distance.
     """
 
     landmarks: np.ndarray
@@ -129,7 +147,10 @@ class PathMetric:
         X = np.unique(X, axis=0)
         if len(X) > _MAX_LANDMARKS:
             X = X[np.random.default_rng(0).choice(len(X), _MAX_LANDMARKS, replace=False)]
-        paths = DensityTree.from_dissimilarities(cdist(X, X)).path_distances() if len(X) > 1 else np.zeros((1, 1))
+        if len(X) > 1:
+            paths = DensityTree.from_dissimilarities(cdist(X, X)).path_distances()
+        else:
+            paths = np.zeros((1, 1))
         return cls(X, paths.astype(X.dtype))
 
     def block(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -18,30 +18,36 @@ from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_
 from dempster.dissimilarity.sources import check_square, check_values
 
 
-class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
+class DissimilarityPCA(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+):
     r"""Convert dissimilarities to attributes by principal component analysis.
 
-    The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its dissimilarities to all n
-    objects. The attributes of i are the first p principal components of the rows,
+    The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its
+    dissimilarities to all n objects. The attributes of i are the first p principal components of
+    the rows,
 
     .. math::
 
         x_i = (d_i - \bar d)\, U_p,
 
-    where :math:`\bar d` is the mean of the rows, and the columns of U_p are the first p principal directions. Unless
-    ``whiten=False``, each attribute is divided by its standard deviation over the n objects. The same formula gives the
-    attributes of a new object from its dissimilarities to the n objects. This is possible because, unlike in classical
-    scaling, the matrix is not double centered. The dissimilarities need not satisfy the axioms of a metric.
+    where :math:`\bar d` is the mean of the rows, and the columns of U_p are the first p principal
+    directions. Unless ``whiten=False``, each attribute is divided by its standard deviation over
+    the n objects. The same formula gives the attributes of a new object from its dissimilarities to
+    the n objects. This is possible because, unlike in classical scaling, the matrix is not double
+    centered. The dissimilarities need not satisfy the axioms of a metric.
 
     Parameters
     ----------
     n_components : int, default=3
-        Number p of attributes, at most the number of objects. Denoeux (2021) uses 3 to 20, more for more clusters.
+        Number p of attributes, at most the number of objects. Denoeux (2021) uses 3 to 20, more for
+        more clusters.
     whiten : bool, default=True
-        Whether to scale the attributes to unit variance, which is better for neural networks. Denoeux (2021) does not
-        scale them.
+        Whether to scale the attributes to unit variance, which is better for neural networks.
+        Denoeux (2021) does not scale them.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
+        an error.
     random_state : int, RandomState, Generator or None
         Seed of the randomized decomposition that is used for more than 500 objects.
 
@@ -52,16 +58,18 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
     mean_ : ndarray of shape (n_objects,)
         Mean dissimilarity to each object.
     scale_ : ndarray of shape (n_components,)
-        Numbers by which the projections are divided. With whitening these are the standard deviations (infinity if the
-        projection is constant), without whitening ones.
+        Numbers by which the projections are divided. With whitening these are the standard
+        deviations (infinity if the projection is constant), without whitening ones.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
-        Variance of each projection before scaling, in absolute terms and as a proportion of the total variance.
+        Variance of each projection before scaling, in absolute terms and as a proportion of the
+        total variance.
     n_features_in_ : int
         Number n of training objects.
 
     References
     ----------
-    T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information Sciences 572, section 4.2.
+    T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information Sciences
+    572, section 4.2.
 
     Examples
     --------
@@ -75,10 +83,20 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
     array([ True,  True])
     """
 
-    _rules = {"n_components": rule.integer(1), "whiten": rule.flag, "symmetrize": rule.flag, "random_state": rule.seed}
+    _rules = {
+        "n_components": rule.integer(1),
+        "whiten": rule.flag,
+        "symmetrize": rule.flag,
+        "random_state": rule.seed,
+    }
 
     def __init__(
-        self, n_components: int = 3, *, whiten: bool = True, symmetrize: bool = False, random_state: Any = None
+        self,
+        n_components: int = 3,
+        *,
+        whiten: bool = True,
+        symmetrize: bool = False,
+        random_state: Any = None,
     ):
         self.n_components = n_components
         self.whiten = whiten
@@ -151,18 +169,22 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
             raise InvalidParameterError(
-                "n_components", must=f"be at most the number of objects, {len(D)}, got {self.n_components}"
+                "n_components",
+                must=f"be at most the number of objects, {len(D)}, got {self.n_components}",
             )
-        with np.errstate(invalid="ignore"):  # The variance is zero if all dissimilarities are equal.
+        # The variance is zero if all dissimilarities are equal.
+        with np.errstate(invalid="ignore"):
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
-        self.components_, self.mean_ = pca.components_, pca.mean_
+        self.components_ = pca.components_
+        self.mean_ = pca.mean_
         self.explained_variance_ = pca.explained_variance_
         self.explained_variance_ratio_ = np.nan_to_num(pca.explained_variance_ratio_)
         self.scale_ = np.ones_like(pca.explained_variance_)
         if self.whiten:
             self.scale_ = np.sqrt(pca.explained_variance_)
             rounding = len(D) * np.finfo(D.dtype).eps * self.scale_[0]
-            self.scale_[self.scale_ <= rounding] = np.inf  # Rounding errors must not be scaled to unit variance.
+            # Rounding errors must not be scaled to unit variance.
+            self.scale_[self.scale_ <= rounding] = np.inf
         return D
 
     @property

@@ -1,8 +1,9 @@
 """Sources of dissimilarities, which compute them from attributes or take them from a matrix.
 
-A dissimilarity source returns the dissimilarities of all pairs in a block of rows and columns, or those of selected
-pairs. Clusterers are fitted to a source. For prediction, new objects are compared with training objects that are stored
-in `References`. X and the metric determine the type of the source (`dempster.dissimilarity.input`).
+A dissimilarity source returns the dissimilarities of all pairs in a block of rows and columns, or
+those of selected pairs. Clusterers are fitted to a source. For prediction, new objects are compared
+with training objects that are stored in `References`. X and the metric determine the type of the
+source (`dempster.dissimilarity.input`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from dempster._arrays import Array, precision_of, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, row_mean
-from dempster.dissimilarity.gower import GowerData, gower_block, gower_pairs, partial_gower_block, partial_gower_pairs
+from dempster.dissimilarity.gower import (
+    GowerData,
+    gower_block,
+    gower_pairs,
+    partial_gower_block,
+    partial_gower_pairs,
+)
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 from dempster.dissimilarity.paths import DensityTree, PathMetric
 
@@ -37,7 +44,8 @@ def naming_metric(metric: Metric) -> Iterator[None]:
         raise
     except (TypeError, ValueError) as error:
         message = f"metric={metric!r} cannot be computed for these objects: {error}"
-        if f"Got {metric!r} instead" in str(error):  # The message of scikit-learn only lists its own metrics.
+        # The message of scikit-learn only lists its own metrics.
+        if f"Got {metric!r} instead" in str(error):
             message = (
                 f"metric={metric!r} is not a metric of sklearn.metrics.pairwise_distances; "
                 "clusterers also accept 'path', 'gower' and 'precomputed'"
@@ -74,7 +82,10 @@ class DissimilaritySource(ABC):
         """Return a source of the dissimilarities between the objects at the positions ``which``."""
 
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
-        """Return the dissimilarities of A and B; ``exact`` avoids fast formulas, so that equal objects have zero."""
+        """Return the dissimilarities of A and B.
+
+        ``exact`` avoids fast formulas, so that equal objects have zero.
+        """
         raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
     def keys(self, A: Any) -> list[bytes]:
@@ -89,10 +100,11 @@ class DissimilaritySource(ABC):
 class AttributeSource(DissimilaritySource):
     """Dissimilarities between the rows of a table of attributes.
 
-    ``metric`` is a metric of scikit-learn, "path" (`PathMetric`), or a function of two rows. ``parameters`` are keyword
-    arguments of the metric. By default the variances for "seuclidean", the inverse covariance matrix for "mahalanobis"
-    and the landmarks for "path" are computed from X. ``within``, shape (p,), contains the variances of the attributes
-    within clusters, which are required if values are missing (`dempster.dissimilarity.partial`).
+    ``metric`` is a metric of scikit-learn, "path" (`PathMetric`), or a function of two rows.
+    ``parameters`` are keyword arguments of the metric. By default the variances for "seuclidean",
+    the inverse covariance matrix for "mahalanobis" and the landmarks for "path" are computed from
+    X. ``within``, shape (p,), contains the variances of the attributes within clusters, which are
+    required if values are missing (`dempster.dissimilarity.partial`).
     """
 
     objects: np.ndarray
@@ -113,7 +125,10 @@ class AttributeSource(DissimilaritySource):
                 parameters["VI"] = np.linalg.pinv(covariance, hermitian=True)
             elif metric == "path":
                 parameters = dict(vars(PathMetric.from_objects(X)))
-        self.objects, self.metric, self.within, self.parameters = X, metric, within, parameters
+        self.objects = X
+        self.metric = metric
+        self.within = within
+        self.parameters = parameters
         self.dtype = X.dtype
 
     @property
@@ -146,20 +161,30 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            center = row_mean(B, dtype=None)  # Sums of squares would be inaccurate far from the origin.
-            A, B = A - center, B - center
+            # Sums of squares would be inaccurate far from the origin.
+            center = row_mean(B, dtype=None)
+            A = A - center
+            B = B - center
         with naming_metric(self.metric):
-            return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+            return check_values(
+                pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric"
+            )
 
     def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
         """Return the dissimilarities if values are missing in A or B."""
         assert self.within is not None
-        whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
+        if has_missing(B):
+            whole = np.zeros(len(A), dtype=bool)
+        else:
+            whole = ~np.isnan(A).any(axis=1)
         out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
         if whole.any():
             out[whole] = self.between(A[whole], B, exact=exact)
         squares = partial_squares(A[~whole], B, self.within)
-        out[~whole] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+        if self.metric == "sqeuclidean":
+            out[~whole] = squares
+        else:
+            out[~whole] = np.sqrt(squares)
         return check_values(out, "metric")
 
     def keys(self, A: np.ndarray) -> list[bytes]:
@@ -170,17 +195,24 @@ class AttributeSource(DissimilaritySource):
         if self.lacks_cells or self.metric == "euclidean":
             for start in range(0, len(i), 65536):
                 some = slice(start, start + 65536)
-                A, B = self.rows(i[some]), self.rows(j[some])
+                A = self.rows(i[some])
+                B = self.rows(j[some])
                 if self.within is not None and self.lacks_cells:
                     squares = pair_squares(A, B, self.within)
                 else:
                     gap = A - B
                     squares = np.einsum("pd,pd->p", gap, gap)
-                out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+                if self.metric == "sqeuclidean":
+                    out[some] = squares
+                else:
+                    out[some] = np.sqrt(squares)
             return out
         if self.metric == "path":
-            return PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j)).astype(self.dtype)
-        # Other metrics can only be computed in blocks. Compute one block for each distinct element of i.
+            return (
+                PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j)).astype(self.dtype)
+            )
+        # Other metrics can only be computed in blocks. Compute one block for each distinct element
+        # of i.
         order = np.argsort(i, kind="stable")
         first, begin = np.unique(i[order], return_index=True)
         for k, start in enumerate(begin):
@@ -189,10 +221,14 @@ class AttributeSource(DissimilaritySource):
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(np.ascontiguousarray(self.rows(which)), self.metric, self.parameters, self.within)
+        return AttributeSource(
+            np.ascontiguousarray(self.rows(which)), self.metric, self.parameters, self.within
+        )
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
-        return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within)
+        return AttributeSource(
+            self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within
+        )
 
 
 class TensorSource(AttributeSource):
@@ -201,25 +237,33 @@ class TensorSource(AttributeSource):
     objects: Array
 
     def __init__(self, X: Array):
-        self.objects, self.metric, self.within, self.parameters = X, "euclidean", None, {}
+        self.objects = X
+        self.metric = "euclidean"
+        self.within = None
+        self.parameters = {}
         self.dtype = precision_of(X)
 
     def rows(self, which: Any) -> np.ndarray:
-        places = to_device_of(which, self.objects) if isinstance(which, np.ndarray) else which
+        if isinstance(which, np.ndarray):
+            places = to_device_of(which, self.objects)
+        else:
+            places = which
         return to_host(self.objects[places])
 
 
 class GowerSource(DissimilaritySource):
     """Gower's dissimilarities between the rows of a table with numbers, categories and missing values.
 
-    By default, two rows are compared on the columns that are observed in both. If ``usual`` contains the mean
-    difference within clusters of each column, this value replaces differences that are missing.
+    By default, two rows are compared on the columns that are observed in both. If ``usual``
+    contains the mean difference within clusters of each column, this value replaces differences
+    that are missing.
     """
 
     objects: GowerData
 
     def __init__(self, objects: GowerData, usual: np.ndarray | None = None):
-        self.objects, self.usual = objects, usual
+        self.objects = objects
+        self.usual = usual
         self.metric = "gower"
         self.dtype = np.dtype(float)
 
@@ -296,7 +340,9 @@ class PathSource(DissimilaritySource):
 
 
 class SparseSource:
-    """Sparse square matrix with the known dissimilarities between n objects; stored zeros are known dissimilarities.
+    """Sparse square matrix with the known dissimilarities between n objects.
+
+    Stored zeros are known dissimilarities.
 
     The matrix keeps its format (CSR, CSC or COO). In COO format a pair may be stored twice.
     """
@@ -311,11 +357,14 @@ class SparseSource:
         return self.stored.shape[0]
 
 
-# ---- validation -----------------------------------------------------------------------------------------------------
+# ---- validation ----------------------------------------------------------------------------------
 
 
 def _row_keys(*tables: np.ndarray) -> list[bytes]:
-    """Return the bytes of each row as a key; all NaN have the same bytes, and so do 0.0 and -0.0."""
+    """Return the bytes of each row as a key.
+
+    All NaN have the same bytes, and so do 0.0 and -0.0.
+    """
     parts = []
     for table in tables:
         values = np.ascontiguousarray(table) + table.dtype.type(0)
@@ -335,13 +384,15 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     """Return the dissimilarities, and raise an error unless they are finite, nonnegative and not too large."""
     if D.size == 0:
         return D
-    least, most = float(D.min()), float(D.max())
+    least = float(D.min())
+    most = float(D.max())
     if not np.isfinite(least + most):
         raise InvalidParameterError(name, must="give finite dissimilarities, got NaN or infinity")
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
-            return np.maximum(D, 0)  # These negative values are rounding errors, for example of cosine distances.
+            # These negative values are rounding errors, for example of cosine distances.
+            return np.maximum(D, 0)
         # The estimator checks of scikit-learn require the first words of this message.
         message = f"Negative values in data: {name} must give nonnegative dissimilarities, got {least:.6g}"
         raise InvalidParameterError(name, message=message)
@@ -349,16 +400,26 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_square(
-    D: np.ndarray, *, symmetrize: bool, remedy: str = "; set symmetrize=True to use the mean of the two"
+    D: np.ndarray,
+    *,
+    symmetrize: bool,
+    remedy: str = "; set symmetrize=True to use the mean of the two",
 ) -> np.ndarray:
     """Return a validated square symmetric matrix of dissimilarities with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise InvalidParameterError(
-            "X", must=f"be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}"
+            "X",
+            must=f"be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}",
         )
     D = check_values(D, "X")
-    asymmetry = float(np.abs(D - D.T).max()) if len(D) else 0.0
-    smallest = rounding(D.dtype) * float(D.max()) if len(D) else 0.0
+    if len(D):
+        asymmetry = float(np.abs(D - D.T).max())
+    else:
+        asymmetry = 0.0
+    if len(D):
+        smallest = rounding(D.dtype) * float(D.max())
+    else:
+        smallest = 0.0
     if asymmetry > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
@@ -370,15 +431,19 @@ def check_square(
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:
         raise InvalidParameterError(
-            "X", must=f"contain dissimilarities of at least {SMALLEST:g}, got at most {D.max():.6g}; scale X"
+            "X",
+            must=f"contain dissimilarities of at least {SMALLEST:g}, got at most {D.max():.6g}; scale X",
         )
-    worst = float(np.diagonal(D).max()) if len(D) else 0.0
+    if len(D):
+        worst = float(np.diagonal(D).max())
+    else:
+        worst = 0.0
     if worst > smallest:
         raise InvalidParameterError("X", must=f"have a zero diagonal, got up to {worst:.6g}")
     return D
 
 
-# ---- stored objects of a fit ----------------------------------------------------------------------------------------
+# ---- stored objects of a fit ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -387,18 +452,23 @@ class References:
 
     positions: np.ndarray  # (r,), indices of the reference objects in the training data
     n_training: int  # number of training objects
-    source: DissimilaritySource | None  # dissimilarities between the reference objects; None if precomputed
+    # dissimilarities between the reference objects; None if precomputed
+    source: DissimilaritySource | None
 
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
             raise InvalidParameterError(
-                "source", must=f"contain the {len(self.positions)} reference objects, got {len(self.source)} objects"
+                "source",
+                must=f"contain the {len(self.positions)} reference objects, got {len(self.source)} objects",
             )
 
     @classmethod
     def from_source(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
         """Return the objects of a source at the given positions as reference objects."""
-        kept = None if source.objects is None else source.subset(positions)
+        if source.objects is None:
+            kept = None
+        else:
+            kept = source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
 
     def __len__(self) -> int:
@@ -406,12 +476,17 @@ class References:
 
     def select(self, which: np.ndarray) -> References:
         """Return the reference objects at the positions ``which``."""
-        source = None if self.source is None else self.source.subset(which)
+        if self.source is None:
+            source = None
+        else:
+            source = self.source.subset(which)
         return References(self.positions[which], self.n_training, source)
 
     def astype(self, dtype: np.dtype) -> References:
         """Return the reference objects in the precision ``dtype``."""
-        return self if self.source is None else replace(self, source=self.source.astype(dtype))
+        if self.source is None:
+            return self
+        return replace(self, source=self.source.astype(dtype))
 
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
@@ -429,12 +504,20 @@ class References:
         return getattr(self.source, "within", None) is None or not has_missing(values)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
-        """Return the columns of D for the reference objects; D may also contain columns for all training objects."""
+        """Return the columns of D for the reference objects.
+
+        D may also contain columns for all training objects.
+        """
         if D.shape[1] == self.n_training:
-            return D if self._are_all else D[:, self.positions]
+            if self._are_all:
+                return D
+            return D[:, self.positions]
         if D.shape[1] == len(self):
             return D
-        also = f" or to the {len(self)} reference objects" if len(self) < self.n_training else ""
+        if len(self) < self.n_training:
+            also = f" or to the {len(self)} reference objects"
+        else:
+            also = ""
         raise InvalidParameterError(
             "X",
             must=f"contain dissimilarities to the {self.n_training} training objects{also}, got {D.shape[1]} columns",
@@ -448,10 +531,13 @@ class References:
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Return for each new object the first reference with equal attributes (in the lower precision), or -1."""
         if self.source is None:
-            raise InvalidInputError("objects with precomputed dissimilarities have no attributes to compare")
+            raise InvalidInputError(
+                "objects with precomputed dissimilarities have no attributes to compare"
+            )
         block = values[start : len(values) if stop is None else stop]
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
-            first, block = self._first_rounded, block.astype(np.float32, copy=False)
+            first = self._first_rounded
+            block = block.astype(np.float32, copy=False)
         else:
             first = self._first
         return np.array([first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp)
@@ -469,34 +555,48 @@ class References:
         return self.astype(np.dtype(np.float32))._first
 
 
-# ---- contributions of the attributes to a dissimilarity -------------------------------------------------------------
+# ---- contributions of the attributes to a dissimilarity ------------------------------------------
 
 
-# The contributions of the attributes to a dissimilarity sum to one. If the metric is a sum over attributes, or the root
-# of a sum, the contributions are proportional to the terms of the sum. The mixed terms of the Mahalanobis metric are
-# divided equally between the two attributes, so a contribution may be negative. For any other metric, the contribution
-# of an attribute is proportional to the decrease of the dissimilarity when both objects get the same value.
+# The contributions of the attributes to a dissimilarity sum to one. If the metric is a sum over
+# attributes, or the root of a sum, the contributions are proportional to the terms of the sum. The
+# mixed terms of the Mahalanobis metric are divided equally between the two attributes, so a
+# contribution may be negative. For any other metric, the contribution of an attribute is
+# proportional to the decrease of the dissimilarity when both objects get the same value.
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
-_SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
+_SUMS = (
+    *_OF_SQUARES,
+    *_OF_DIFFERENCES,
+    "seuclidean",
+    "mahalanobis",
+    "canberra",
+    "hamming",
+    "matching",
+)
 _BLOCK_PAIRS = 64  # number of pairs per call if the metric is not a sum
 
 
 def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
     """Return the contributions of the p attributes to the dissimilarities of one object to r others, shape (r, p).
 
-    The contributions to each dissimilarity sum to one. Missing values contribute zero. If two objects are equal in all
-    observed attributes, all observed attributes contribute equally. ``one`` (one row) and ``others`` have the format of
-    ``source.objects``. For a `GowerSource`, the numeric attributes come first in the result.
+    The contributions to each dissimilarity sum to one. Missing values contribute zero. If two
+    objects are equal in all observed attributes, all observed attributes contribute equally.
+    ``one`` (one row) and ``others`` have the format of ``source.objects``. For a `GowerSource`, the
+    numeric attributes come first in the result.
     """
     if isinstance(source, GowerSource):
         terms = _gower_terms(one, others)
     else:
         assert isinstance(source, AttributeSource)
-        x, Y = np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float)
+        x = np.asarray(one, dtype=float)[0]
+        Y = np.asarray(others, dtype=float)
         metric = source.metric
         known = isinstance(metric, str) and metric in _SUMS
-        terms = _terms_of(str(metric), source.parameters)(x, Y) if known else _losses(source, x, Y)
+        if known:
+            terms = _terms_of(str(metric), source.parameters)(x, Y)
+        else:
+            terms = _losses(source, x, Y)
     known = np.isfinite(terms)
     terms = np.where(known, terms, 0)
     total = terms.sum(axis=1, keepdims=True)
@@ -504,7 +604,9 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
     return np.where(total > 0, terms / np.where(total > 0, total, 1), equal)
 
 
-def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _terms_of(
+    metric: str, parameters: dict[str, np.ndarray]
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function that computes the term of each attribute in a metric that is a sum over attributes."""
     if metric in _OF_SQUARES:
         return lambda x, Y: (Y - x) ** 2
@@ -523,8 +625,12 @@ def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.nd
 def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Return for each attribute the decrease of the dissimilarity when both objects get the same value."""
     whole = source.between(x[None], Y)[0]
-    # Only the diagonal of each block is used, so the blocks are small, and single pairs for a metric function.
-    size = 1 if callable(source.metric) else _BLOCK_PAIRS
+    # Only the diagonal of each block is used, so the blocks are small, and single pairs for a
+    # metric function.
+    if callable(source.metric):
+        size = 1
+    else:
+        size = _BLOCK_PAIRS
     terms = np.empty(Y.shape)
     for d in range(Y.shape[1]):
         for start in range(0, len(Y), size):

@@ -27,7 +27,8 @@ def decay(d0: float) -> float:
 def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
     """Convert dissimilarities d to degrees of conflict 1 - exp(-gamma d^2).
 
-    The degree of conflict is 0 for d = 0 and 0.95 for d = d0, which determines gamma (Denoeux, 2021, equation 6).
+    The degree of conflict is 0 for d = 0 and 0.95 for d = d0, which determines gamma (Denoeux,
+    2021, equation 6).
 
     Parameters
     ----------
@@ -64,16 +65,18 @@ def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
     """Return the degrees of conflict 1 - exp(-gamma d^2) between n points at Euclidean distances d, shape (n, n).
 
-    The result is in single precision. The distances are computed by one matrix product, in double precision if single
-    precision would be inaccurate because of distant points.
+    The result is in single precision. The distances are computed by one matrix product, in double
+    precision if single precision would be inaccurate because of distant points.
     """
     scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
     half = 0.5 * np.einsum("id,id->i", scaled, scaled)
     if half.max() * np.finfo(np.float32).eps < _MAX_ERROR:
-        single, half = scaled.astype(np.float32), half.astype(np.float32)
+        single = scaled.astype(np.float32)
+        half = half.astype(np.float32)
         delta = single @ np.ascontiguousarray(single.T)  # NumPy is slower with a transposed view.
     else:
-        delta, half = (scaled @ scaled.T - half[:, None] - half).astype(np.float32), np.zeros(len(half), np.float32)
+        delta = (scaled @ scaled.T - half[:, None] - half).astype(np.float32)
+        half = np.zeros(len(half), np.float32)
     _conflicts(delta, half)
     np.fill_diagonal(delta, 0)
     return delta
@@ -82,18 +85,28 @@ def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
 def default_quantile(n_clusters: int) -> float:
     """Return the default level of the quantile of the dissimilarities that is used as d0.
 
-    The level is 0.8 for c <= 4 clusters and 2.5 / c for more. The proportion of pairs of objects within one cluster
-    decreases like 1 / c, and so do the levels in the literature (about 0.5, 0.2 and 0.1 for 7, 15 and 31 clusters). For
-    few clusters the literature uses 0.9. Smaller levels recover the classes of the published data sets better, but give
-    fewer ambiguous objects and more outliers. The value 0.8 is a compromise.
+    The level is 0.8 for c <= 4 clusters and 2.5 / c for more. The proportion of pairs of objects
+    within one cluster decreases like 1 / c, and so do the levels in the literature (about 0.5, 0.2
+    and 0.1 for 7, 15 and 31 clusters). For few clusters the literature uses 0.9. Smaller levels
+    recover the classes of the published data sets better, but give fewer ambiguous objects and more
+    outliers. The value 0.8 is a compromise.
     """
-    return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
+    if n_clusters <= 4:
+        return 0.8
+    return 2.5 / n_clusters
 
 
 def scale_at(
-    dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None, *, zero: bool = False
+    dissimilarities: np.ndarray,
+    quantile: float,
+    weights: np.ndarray | None = None,
+    *,
+    zero: bool = False,
 ) -> float:
-    """Return d0, the (weighted) quantile of the dissimilarities; raise if it is zero, unless ``zero`` is True."""
+    """Return d0, the (weighted) quantile of the dissimilarities.
+
+    Raise if it is zero, unless ``zero`` is True.
+    """
     if weights is None:
         d0 = float(np.quantile(dissimilarities, quantile))
     else:
@@ -111,15 +124,15 @@ def scale_at(
     return d0
 
 
-# ---- dimension ------------------------------------------------------------------------------------------------------
+# ---- dimension -----------------------------------------------------------------------------------
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
     """Estimate the intrinsic dimension of n objects from the (n, n) dissimilarities D between them.
 
-    For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension from the distances to
-    its nearest neighbors. The result is the harmonic mean of these estimates over the objects, as proposed by MacKay
-    and Ghahramani.
+    For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension
+    from the distances to its nearest neighbors. The result is the harmonic mean of these estimates
+    over the objects, as proposed by MacKay and Ghahramani.
     """
     k = min(_N_NEAREST, len(D) - 1)
     if k < 2:
@@ -132,15 +145,15 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     return float(1 / max(slopes.mean(), 1e-3))
 
 
-# ---- pairs of objects -----------------------------------------------------------------------------------------------
+# ---- pairs of objects ----------------------------------------------------------------------------
 
 
 def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw k random partners for each of n objects.
 
-    Return the p distinct pairs (i, j) with i < j, shape (p, 2), and how often each pair was drawn (once or twice). The
-    pairs contain a random cycle through all objects, so that their graph is connected. Otherwise the clusters of its
-    connected components would be numbered independently.
+    Return the p distinct pairs (i, j) with i < j, shape (p, 2), and how often each pair was drawn
+    (once or twice). The pairs contain a random cycle through all objects, so that their graph is
+    connected. Otherwise the clusters of its connected components would be numbered independently.
     """
     if k >= n - 1:
         return np.column_stack(np.triu_indices(n, 1)), np.full(n * (n - 1) // 2, 2.0)
@@ -151,19 +164,25 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     partner[:, 0] = follower
     for start in range(0, n, 4096):
         stop = min(start + 4096, n)
-        partner[start:stop, 1:] = _distinct_partners(n, np.arange(start, stop), follower[start:stop], k - 1, rng)
+        partner[start:stop, 1:] = _distinct_partners(
+            n, np.arange(start, stop), follower[start:stop], k - 1, rng
+        )
     pairs = np.sort(np.column_stack([np.repeat(np.arange(n), k), partner.ravel()]), axis=1)
     code, count = np.unique(pairs[:, 0] * n + pairs[:, 1], return_counts=True)
     return np.column_stack([code // n, code % n]), count.astype(float)
 
 
-def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _distinct_partners(
+    n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator
+) -> np.ndarray:
     """Draw k distinct partners for each of b objects, other than itself and its partner in ``taken``, shape (b, k)."""
     if 4 * k > n:
         keys = rng.random((len(objects), n))
         keys[np.arange(len(objects)), objects] = 2
         keys[np.arange(len(objects)), taken] = 2
-        return np.argpartition(keys, k - 1, axis=1)[:, :k] if k else np.empty((len(objects), 0), dtype=np.int64)
+        if k:
+            return np.argpartition(keys, k - 1, axis=1)[:, :k]
+        return np.empty((len(objects), 0), dtype=np.int64)
     chosen = rng.integers(0, n, (len(objects), k))
     while True:  # Draw again where a partner is repeated, is the object itself, or is in taken.
         everything = np.column_stack([objects, taken, chosen])
@@ -184,24 +203,32 @@ def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.nda
     return i, j + (j >= i)
 
 
-def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs_of_sparse(
+    D: sparse.spmatrix, *, symmetrize: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the pairs (i, j) with i < j in a sparse matrix, their numbers of entries, and their dissimilarities.
 
-    A pair may be stored above the diagonal, below it, or both. Two entries of a pair must be equal; if ``symmetrize``
-    is True, their mean is used instead. Stored zeros are dissimilarities of 0.
+    A pair may be stored above the diagonal, below it, or both. Two entries of a pair must be equal;
+    if ``symmetrize`` is True, their mean is used instead. Stored zeros are dissimilarities of 0.
     """
     coo = D.tocoo()
-    i, j, d = coo.row.astype(np.int64), coo.col.astype(np.int64), np.asarray(coo.data, dtype=float)
+    i = coo.row.astype(np.int64)
+    j = coo.col.astype(np.int64)
+    d = np.asarray(coo.data, dtype=float)
     off = i != j
     if np.any(d[~off] != 0):
         raise InvalidParameterError("X", must="have a zero diagonal")
-    i, j, d = i[off], j[off], d[off]
+    i = i[off]
+    j = j[off]
+    d = d[off]
     n = D.shape[0]
     code = np.minimum(i, j) * n + np.maximum(i, j)
     order = np.argsort(code, kind="stable")
-    code, d = code[order], d[order]
+    code = code[order]
+    d = d[order]
     unique, first, count = np.unique(code, return_index=True, return_counts=True)
-    low, high = np.minimum.reduceat(d, first), np.maximum.reduceat(d, first)
+    low = np.minimum.reduceat(d, first)
+    high = np.maximum.reduceat(d, first)
     if not symmetrize and np.any(high - low > rounding(D.dtype) * high):
         worst = int((high - low).argmax())
         a, b = divmod(int(unique[worst]), n)
@@ -211,9 +238,15 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
             "symmetrize=True to use the mean of the two",
             settings={"symmetrize": True},
         )
-    return np.column_stack([unique // n, unique % n]), count.astype(float), np.add.reduceat(d, first) / count
+    return (
+        np.column_stack([unique // n, unique % n]),
+        count.astype(float),
+        np.add.reduceat(d, first) / count,
+    )
 
 
 def choose_landmarks(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     """Draw p distinct objects at random and return their sorted indices."""
-    return np.arange(n) if p >= n else np.sort(rng.choice(n, p, replace=False))
+    if p >= n:
+        return np.arange(n)
+    return np.sort(rng.choice(n, p, replace=False))

@@ -1,7 +1,8 @@
 """Multi-view data, which consist of several tables or dissimilarity matrices of the same objects.
 
-X is a dictionary of tables, or a list of tables with the names "view 0", "view 1", ... The rows of all tables are the
-same objects. They are matched by name if the tables have row names; otherwise they must be in the same order.
+X is a dictionary of tables, or a list of tables with the names "view 0", "view 1", ... The rows of
+all tables are the same objects. They are matched by name if the tables have row names; otherwise
+they must be in the same order.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
     """Return the names and the tables of the views, or None if X is a single table."""
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # The sparse DOK matrices of SciPy are also mappings.
+    # The sparse DOK matrices of SciPy are also mappings.
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
         return [printable(name) for name in X], list(X.values())
     if isinstance(X, list | tuple) and any(map(_is_table, X)):
         return [f"view {v}" for v in range(len(X))], list(X)
@@ -39,7 +41,11 @@ def _is_table(value: Any) -> bool:
     shape = getattr(value, "shape", None)
     if shape is not None:
         return len(shape) >= 2
-    return isinstance(value, list | tuple) and len(value) > 0 and isinstance(value[0], list | tuple | np.ndarray)
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and isinstance(value[0], list | tuple | np.ndarray)
+    )
 
 
 def index_of_views(tables: Sequence[TableLike]) -> Index:
@@ -48,11 +54,16 @@ def index_of_views(tables: Sequence[TableLike]) -> Index:
 
 
 def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
-    """Return multi-view data as one table, or one matrix if ``metric="precomputed"``; return other X unchanged."""
+    """Return multi-view data as one table, or one matrix if ``metric="precomputed"``.
+
+    Return other X unchanged.
+    """
     views = Views.from_input(X)
     if views is None:
         return X
-    return views.dissimilarities() if isinstance(metric, str) and metric == "precomputed" else views.table()
+    if isinstance(metric, str) and metric == "precomputed":
+        return views.dissimilarities()
+    return views.table()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +84,26 @@ class Views:
         if not tables:
             raise InvalidParameterError("X", must="contain at least one table")
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise InvalidParameterError("X", must=f"have a different name for each view, got {twice[0]!r} twice")
+            raise InvalidParameterError(
+                "X", must=f"have a different name for each view, got {twice[0]!r} twice"
+            )
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
             except ValueError as error:
-                raise InvalidInputError(f"{name!r} in X must be a table, got rows of different lengths") from error
+                raise InvalidInputError(
+                    f"{name!r} in X must be a table, got rows of different lengths"
+                ) from error
             if len(shape) != 2 or 0 in shape:
-                raise InvalidInputError(f"{name!r} in X must be a nonempty table, got shape {tuple(shape)}")
+                raise InvalidInputError(
+                    f"{name!r} in X must be a nonempty table, got shape {tuple(shape)}"
+                )
         lengths = [np.shape(table)[0] for table in tables]
         if len(set(lengths)) > 1:
             listing = ", ".join(f"{n} in {name!r}" for name, n in zip(names, lengths, strict=True))
-            raise InvalidParameterError("X", must=f"have the same number of rows in all views, got {listing}")
+            raise InvalidParameterError(
+                "X", must=f"have the same number of rows in all views, got {listing}"
+            )
         return cls(names, tables, isinstance(X, Mapping))
 
     def __len__(self) -> int:
@@ -98,7 +117,8 @@ class Views:
     @cached_property
     def _places(self) -> list[np.ndarray]:
         """Row number of each object in each table, matched by name if the tables have row names."""
-        everyone, places = np.arange(len(self)), []
+        everyone = np.arange(len(self))
+        places = []
         for name, table in zip(self.names, self.tables, strict=True):
             try:
                 order = match_names(row_index(table), self.index)
@@ -108,19 +128,27 @@ class Views:
         return places
 
     def in_order(self, names: Sequence[str]) -> Views:
-        """Return the views in the order of ``names`` if X was a dictionary; otherwise return them unchanged."""
+        """Return the views in the order of ``names`` if X was a dictionary.
+
+        Otherwise return them unchanged.
+        """
         if not self.is_named or sorted(names) != sorted(self.names):
             return self
         return Views(list(names), [self.tables[self.names.index(name)] for name in names], True)
 
     def like_input(self, tables: Sequence[TableLike]) -> Any:
         """Return ``tables``, one for each view, in the container type of X (dictionary or list)."""
-        return dict(zip(self.names, tables, strict=True)) if self.is_named else list(tables)
+        if self.is_named:
+            return dict(zip(self.names, tables, strict=True))
+        return list(tables)
 
     def rows(self, which: np.ndarray) -> Any:
         """Return the objects at the positions ``which`` from all views, in the container type of X."""
         return self.like_input(
-            [_rows(table, place[which]) for table, place in zip(self.tables, self._places, strict=True)]
+            [
+                _rows(table, place[which])
+                for table, place in zip(self.tables, self._places, strict=True)
+            ]
         )
 
     def square_parts(self, which: np.ndarray) -> Any:
@@ -128,18 +156,21 @@ class Views:
         pairs = zip(self.tables, self._places, strict=True)
         return self.like_input([square_part(table, place[which]) for table, place in pairs])
 
-    # ---- joined views ---------------------------------------------------------------------------------------------
+    # ---- joined views ----------------------------------------------------------------------------
 
     def table(self) -> pd.DataFrame:
         """Return the unscaled attributes of all views in one table.
 
-        If X was a list and all column names are different, the columns keep their names. Otherwise the names are
-        "view: column".
+        If X was a list and all column names are different, the columns keep their names. Otherwise
+        the names are "view: column".
         """
         import pandas as pd
 
         everyone = np.arange(len(self))
-        parts = [_frame(_rows(table, place[everyone])) for table, place in zip(self.tables, self._places, strict=True)]
+        parts = [
+            _frame(_rows(table, place[everyone]))
+            for table, place in zip(self.tables, self._places, strict=True)
+        ]
         joined = pd.concat(parts, axis=1)
         joined.columns = pd.Index(self._column_names())
         if self.index is not None:
@@ -153,7 +184,11 @@ class Views:
             return own
         out = []
         for view, table, names in zip(self.names, self.tables, columns, strict=True):
-            shown = default_feature_names(np.shape(table)[1]) if names is None else map(printable, names)
+            shown = (
+                default_feature_names(np.shape(table)[1])
+                if names is None
+                else map(printable, names)
+            )
             out += [f"{view}: {name}" for name in shown]
         return out
 
@@ -162,9 +197,9 @@ class Views:
         total = np.zeros((len(self), len(self)))
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):
             try:
-                source = DissimilarityInput("precomputed", remedy="; use the mean of the two, (X + X.T) / 2").training(
-                    BaseEstimator(), table
-                )
+                source = DissimilarityInput(
+                    "precomputed", remedy="; use the mean of the two, (X + X.T) / 2"
+                ).training(BaseEstimator(), table)
             except (ValueError, TypeError) as error:
                 raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
             assert isinstance(source, MatrixSource)
@@ -177,15 +212,21 @@ class Views:
         return pd.DataFrame(total, index=self.index, columns=self.index)
 
     def row(self, i: Any) -> Any:
-        """Return the attributes of a new object from all views as one row; return other input unchanged."""
+        """Return the attributes of a new object from all views as one row.
+
+        Return other input unchanged.
+        """
         rows = self._split(i)
         if rows is None:
             return i
         cells: list[Any] = []
         for name, table, row in zip(self.names, self.tables, rows, strict=True):
-            found, width = _cells(row, table), np.shape(table)[1]
+            found = _cells(row, table)
+            width = np.shape(table)[1]
             if len(found) != width:
-                raise InvalidParameterError("i", must=f"have {width} attributes in {name!r}, got {len(found)}")
+                raise InvalidParameterError(
+                    "i", must=f"have {width} attributes in {name!r}, got {len(found)}"
+                )
             cells += found
         return cells
 
@@ -202,7 +243,8 @@ class Views:
         for name, table, row in zip(self.names, self.tables, found, strict=True):
             if len(row) != np.shape(table)[1]:
                 raise InvalidParameterError(
-                    "i", must=f"have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}"
+                    "i",
+                    must=f"have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}",
                 )
         return np.array(found)
 
@@ -210,13 +252,19 @@ class Views:
         """Return the row of a new object in each view, or None if ``i`` does not contain one row for each view."""
         if isinstance(i, Mapping):
             named = {printable(name): row for name, row in i.items()}
-            return [named[name] for name in self.names] if set(named) == set(self.names) else None
+            if set(named) == set(self.names):
+                return [named[name] for name in self.names]
+            return None
         several = isinstance(i, list | tuple | np.ndarray) and len(i) == len(self.names)
-        return list(i) if several and all(_is_row(row) for row in i) else None
+        if several and all(_is_row(row) for row in i):
+            return list(i)
+        return None
 
 
 def _is_row(value: Any) -> bool:
-    return not isinstance(value, str) and (hasattr(value, "__len__") or getattr(value, "ndim", 0) > 0)
+    return not isinstance(value, str) and (
+        hasattr(value, "__len__") or getattr(value, "ndim", 0) > 0
+    )
 
 
 def _rows(table: TableLike, which: np.ndarray) -> TableLike:
@@ -240,7 +288,9 @@ def _frame(table: Any) -> pd.DataFrame:
     from scipy import sparse
 
     if sparse.issparse(table):
-        raise InvalidParameterError("X", must="contain dense tables, got a sparse matrix; use X.toarray()")
+        raise InvalidParameterError(
+            "X", must="contain dense tables, got a sparse matrix; use X.toarray()"
+        )
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True)
     if hasattr(table, "columns"):
@@ -259,7 +309,10 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
-            wanted = "as a sequence (X has no column names)" if names is None else ", ".join(map(str, names))
+            if names is None:
+                wanted = "as a sequence (X has no column names)"
+            else:
+                wanted = ", ".join(map(str, names))
             raise InvalidParameterError(
                 "i", must=f"have the attributes {wanted}, got {', '.join(map(str, row.keys()))}"
             )

@@ -6,7 +6,14 @@ from dempster.explain.objects import explain_object
 from dempster.explain.profiles import Profile, profile
 from dempster.explain.quality_table import Quality, quality
 from dempster.explain.resamples import Stability, stability
-from dempster.explain.scores import RetentionCurve, SetScore, SetScores, doubt_scores, retention_curve, set_scores
+from dempster.explain.scores import (
+    RetentionCurve,
+    SetScore,
+    SetScores,
+    doubt_scores,
+    retention_curve,
+    set_scores,
+)
 from dempster.explain.silhouette import CredalSilhouette, credal_silhouette
 
 __all__ = [

@@ -27,27 +27,32 @@ from dempster.dissimilarity.columns import Column
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
-MAX_BINS = 512  # maximum number of bins of a column; columns with more distinct values are binned by quantiles
+# maximum number of bins of a column; columns with more distinct values are binned by quantiles
+MAX_BINS = 512
 MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a node
 ROWS_PER_BLOCK = 100_000
-MIN_RELATIVE_GAIN = 1e-10  # minimum gain of a split per unit of weight; smaller gains are rounding errors
+# minimum gain of a split per unit of weight; smaller gains are rounding errors
+MIN_RELATIVE_GAIN = 1e-10
 MIN_RELATIVE_IMPROVEMENT = 1e-9  # minimum decrease of the cost, relative to the cost of the root
 N_SPARE_LEAVES = 8  # before pruning, the tree has up to 4 * max_leaves + 8 leaves
-NEGLIGIBLE_VARIANCE = 1e-3  # share of the variance of the masses that is ignored while the tree grows
-TIE_TOLERANCE = 1e-9  # two predicted sets are tied if their mistakes per object differ by less than this value
-MAX_PAIRED_CLUSTERS = 100  # with more clusters, a leaf predicts a pair of clusters only if it is a focal set
+# share of the variance of the masses that is ignored while the tree grows
+NEGLIGIBLE_VARIANCE = 1e-3
+# two predicted sets are tied if their mistakes per object differ by less than this value
+TIE_TOLERANCE = 1e-9
+# with more clusters, a leaf predicts a pair of clusters only if it is a focal set
+MAX_PAIRED_CLUSTERS = 100
 MIN_CAUTION = 1e-3  # with a caution of 0 or 1, a set could have the same mistake as its subset
 
 
-# ---- columns and splits ---------------------------------------------------------------------------------------------
+# ---- columns and splits --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SplitColumn:
     """A numeric column, or the indicator of one category of a categorical column.
 
-    Floating-point numbers cannot represent all integers beyond 2^53. If a column contains larger integers, thresholds
-    are relative to ``origin``, the smallest integer of the column.
+    Floating-point numbers cannot represent all integers beyond 2^53. If a column contains larger
+    integers, thresholds are relative to ``origin``, the smallest integer of the column.
     """
 
     name: str
@@ -65,13 +70,17 @@ class SplitColumn:
 
     def format_threshold(self, threshold: float) -> str:
         """Format a threshold in the units of the column."""
-        return str(self.origin + math.floor(threshold)) if self.origin else exact_text(threshold)
+        if self.origin:
+            return str(self.origin + math.floor(threshold))
+        return exact_text(threshold)
 
 
 def exact_text(number: float) -> str:
     """Format a number with as few digits as possible without changing its value."""
     short = f"{number + 0.0:.12g}"
-    return short if float(short) == number else repr(float(number))
+    if float(short) == number:
+        return short
+    return repr(float(number))
 
 
 def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColumn]:
@@ -87,7 +96,11 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
         categories = column.categories()
         codes = column.codes(categories, missing=-1, unseen=-1)
         counts = np.bincount(codes[codes >= 0], minlength=len(categories))
-        frequent = [c for c, n in zip(categories, counts, strict=True) if min_objects <= n <= len(codes) - min_objects]
+        frequent = [
+            c
+            for c, n in zip(categories, counts, strict=True)
+            if min_objects <= n <= len(codes) - min_objects
+        ]
         if len(categories) == 2:  # The indicators of two categories give the same splits.
             frequent = frequent[-1:]
         columns += [SplitColumn(name, source, True, category) for category in frequent]
@@ -95,7 +108,10 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
 
 
 def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray:
-    """Return the values of the split columns, shape (n_objects, n_columns); missing values are NaN."""
+    """Return the values of the split columns, shape (n_objects, n_columns).
+
+    Missing values are NaN.
+    """
     values = np.empty((len(table[0]), len(columns)))
     for j, column in enumerate(columns):
         source = table[column.source]
@@ -111,7 +127,8 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
 
 def round_between(low: float, high: float) -> float:
     """Return the number with the fewest digits in the middle half of the interval between two numbers."""
-    middle, width = low / 2 + high / 2, high / 2 - low / 2
+    middle = low / 2 + high / 2
+    width = high / 2 - low / 2
     if not (width > 0 and np.isfinite(width)):
         return low
     first = -int(np.floor(np.log10(width))) - 1
@@ -121,10 +138,12 @@ def round_between(low: float, high: float) -> float:
         candidate = float(round(middle, digits))
         if low <= middle - width / 2 <= candidate <= middle + width / 2 < high:
             return candidate
-    return middle if low <= middle < high else low
+    if low <= middle < high:
+        return middle
+    return low
 
 
-# ---- nodes and rules ------------------------------------------------------------------------------------------------
+# ---- nodes and rules -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +154,16 @@ class TreeNode:
     depth: int
     children: tuple[int, ...]  # left child, for objects that satisfy the condition, and right child
     column: SplitColumn | None
-    threshold: float  # largest value that satisfies the condition, relative to the origin of the column
+    # largest value that satisfies the condition, relative to the origin of the column
+    threshold: float
     missing_left: bool  # whether missing values belong to the left child
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
     share: float  # weighted share of all training objects in this node
     mass: np.ndarray  # mean mass of each focal set over the objects in this node
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
-    set_shares: np.ndarray  # for each focal set, the share of the objects in this node whose largest mass is on it
+    # for each focal set, the share of the objects in this node whose largest mass is on it
+    set_shares: np.ndarray
     fidelity: float  # mean overlap of the predicted set with the sets of the objects in this node
 
     def __post_init__(self) -> None:
@@ -158,7 +179,9 @@ class TreeNode:
         if self.column is None:
             raise InvalidInputError(f"node {self.number} is a leaf and has no condition")
         text = self.column.condition(self.threshold, left)
-        return f"{text} or missing" if self.saw_missing and left == self.missing_left else text
+        if self.saw_missing and left == self.missing_left:
+            return f"{text} or missing"
+        return text
 
 
 def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
@@ -177,7 +200,10 @@ def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
 
 
 def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
-    """Format the conditions on the path from the root to a node; merge conditions on the same column."""
+    """Format the conditions on the path from the root to a node.
+
+    Merge conditions on the same column.
+    """
     path = []
     while number:
         parent = next(node for node in nodes if number in node.children)
@@ -187,7 +213,10 @@ def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
     for node, left in reversed(path):
         if node.column is not None:
             by_column.setdefault(node.column, []).append((node, left))
-    return " and ".join(_format_interval(column, steps) for column, steps in by_column.items()) or "always"
+    return (
+        " and ".join(_format_interval(column, steps) for column, steps in by_column.items())
+        or "always"
+    )
 
 
 def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]) -> str:
@@ -196,17 +225,21 @@ def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
     if column.is_category or not (lows and highs):
         text = column.condition(min(highs) if highs else max(lows), bool(highs))
     else:
-        low, high = column.format_threshold(max(lows)), column.format_threshold(min(highs))
+        low = column.format_threshold(max(lows))
+        high = column.format_threshold(min(highs))
         text = f"{low} < {printable(column.name)} <= {high}"
     with_missing = all(node.saw_missing and left == node.missing_left for node, left in steps)
-    return f"{text} or missing" if with_missing else text
+    if with_missing:
+        return f"{text} or missing"
+    return text
 
 
-# ---- growth ---------------------------------------------------------------------------------------------------------
+# ---- growth --------------------------------------------------------------------------------------
 #
-# The impurity of a leaf is sum_i w_i |z_i - mean|^2 over its objects i with targets z_i and weights w_i. A split into L
-# and R decreases it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, where S is the sum of the weighted targets and W is
-# the sum of the weights. Therefore the sums over the bins of each column are sufficient to find the best split.
+# The impurity of a leaf is sum_i w_i |z_i - mean|^2 over its objects i with targets z_i and weights
+# w_i. A split into L and R decreases it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, where S is
+# the sum of the weighted targets and W is the sum of the weights. Therefore the sums over the bins
+# of each column are sufficient to find the best split.
 
 
 @dataclass
@@ -224,7 +257,10 @@ class Node:
 
 
 class Bins:
-    """Numeric columns binned by thresholds; the last bin of a column contains the missing values."""
+    """Numeric columns binned by thresholds.
+
+    The last bin of a column contains the missing values.
+    """
 
     def __init__(self, values: np.ndarray, n_targets: int):
         n, q = values.shape
@@ -235,7 +271,9 @@ class Bins:
         self.codes = np.empty((n, q), dtype=np.int32)
         for j, (column, thresholds) in enumerate(zip(values.T, self.thresholds, strict=True)):
             code = np.searchsorted(thresholds, column, side="left")
-            self.codes[:, j] = self.starts[j] + np.where(np.isnan(column), len(thresholds) + 1, code)
+            self.codes[:, j] = self.starts[j] + np.where(
+                np.isnan(column), len(thresholds) + 1, code
+            )
 
     def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return the sum of the targets of the given rows in each bin, shape (n_bins, n_targets)."""
@@ -243,8 +281,14 @@ class Bins:
         total = np.zeros((int(self.starts[-1]), targets.shape[1]))
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = rows[start : start + ROWS_PER_BLOCK]
-            ends = np.arange(0, len(part) * q + 1, max(q, 1)) if q else np.zeros(len(part) + 1, dtype=int)
-            one_hot = csr_array((np.ones(len(part) * q), self.codes[part].ravel(), ends), shape=(len(part), len(total)))
+            if q:
+                ends = np.arange(0, len(part) * q + 1, max(q, 1))
+            else:
+                ends = np.zeros(len(part) + 1, dtype=int)
+            one_hot = csr_array(
+                (np.ones(len(part) * q), self.codes[part].ravel(), ends),
+                shape=(len(part), len(total)),
+            )
             total += one_hot.T @ targets[part]
         return total
 
@@ -254,19 +298,33 @@ def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return np.empty(0)
-    low, high = values[:-1], values[1:]
+    low = values[:-1]
+    high = values[1:]
     if len(low) > max_bins:
-        ranks = np.unique(np.searchsorted(values, np.nanquantile(column, np.linspace(0, 1, max_bins + 1)[1:-1])))
+        ranks = np.unique(
+            np.searchsorted(values, np.nanquantile(column, np.linspace(0, 1, max_bins + 1)[1:-1]))
+        )
         ranks = ranks[ranks < len(low)]
-        low, high = low[ranks], high[ranks]
+        low = low[ranks]
+        high = high[ranks]
     middle = low / 2 + high / 2
-    return np.where((middle >= low) & (middle < high), middle, low)  # adjacent floats have no midpoint
+    # adjacent floats have no midpoint
+    return np.where((middle >= low) & (middle < high), middle, low)
 
 
 def grow(
-    values: np.ndarray, targets: np.ndarray, weights: np.ndarray, *, max_leaves: int, min_objects: int, max_depth: int
+    values: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    max_leaves: int,
+    min_objects: int,
+    max_depth: int,
 ) -> Node:
-    """Grow a tree by best-first search; splits on columns of ``values`` minimize the variance of ``targets``."""
+    """Grow a tree by best-first search.
+
+    Splits on columns of ``values`` minimize the variance of ``targets``.
+    """
     summed = np.column_stack([np.ones(len(values)), weights, targets * weights[:, None]])
     bins = Bins(values, summed.shape[1])
     root = Node(np.arange(len(values)))
@@ -286,7 +344,12 @@ def grow(
             break
         _, _, node, sums = heapq.heappop(queue)
         left, right = _split(node, values)
-        small, large = (left, right) if len(left.rows) <= len(right.rows) else (right, left)
+        if len(left.rows) <= len(right.rows):
+            small = left
+            large = right
+        else:
+            small = right
+            large = left
         small_sums = bins.sums(small.rows, summed)
         add_to_queue(small, small_sums)
         add_to_queue(large, sums - small_sums)
@@ -301,7 +364,8 @@ def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.nd
 def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
     column = values[node.rows, node.column]
     left = goes_left(column, node.threshold, node.missing_left)
-    low, high = column[column <= node.threshold].max(), column[column > node.threshold].min()
+    low = column[column <= node.threshold].max()
+    high = column[column > node.threshold].min()
     node.threshold = round_between(float(low), float(high))
     first, second = (Node(node.rows[side], node.depth + 1) for side in (left, ~left))
     node.children = first, second
@@ -309,17 +373,24 @@ def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
 
 
 def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> None:
-    """Find the split of a node that decreases the impurity most; on ties, use the first column and lowest threshold."""
+    """Find the split of a node that decreases the impurity most.
+
+    On ties, use the first column and lowest threshold.
+    """
     total = sums[: bins.starts[1]].sum(axis=0)
     whole = _concentration(total[None])[0]
     for j, thresholds in enumerate(bins.thresholds):
         if not len(thresholds):
             continue
         block = sums[bins.starts[j] : bins.starts[j + 1]]
-        present, missing = np.cumsum(block[:-2], axis=0), block[-1]
+        present = np.cumsum(block[:-2], axis=0)
+        missing = block[-1]
         has_missing = missing[0] > 0.5  # Entry 0 of the sums is the number of objects.
         for missing_left in (True, False) if has_missing else (False,):
-            left = present + missing if missing_left else present
+            if missing_left:
+                left = present + missing
+            else:
+                left = present
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
             n_below = present[:, 0]  # Each side of the threshold must contain at least one value.
@@ -327,25 +398,35 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
             gain[(n_below < 0.5) | (n_below > total[0] - missing[0] - 0.5)] = -np.inf
             best = int(gain.argmax())
             if gain[best] > node.gain * (1 + 1e-12):
-                node.gain, node.column, node.threshold = float(gain[best]), j, float(thresholds[best])
+                node.gain = float(gain[best])
+                node.column = j
+                node.threshold = float(thresholds[best])
                 node.saw_missing = bool(has_missing)
-                node.missing_left = missing_left if has_missing else bool(left[best, 0] >= right[best, 0])
+                if has_missing:
+                    node.missing_left = missing_left
+                else:
+                    node.missing_left = bool(left[best, 0] >= right[best, 0])
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
     """Return |S|^2 / W for each row of ``sums``, which contains the number of objects, W, and S (see above)."""
-    weights, targets = sums[:, 1], sums[:, 2:]
+    weights = sums[:, 1]
+    targets = sums[:, 2:]
     squares = np.einsum("sk,sk->s", targets, targets)
     return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)
 
 
-# ---- answers and pruning --------------------------------------------------------------------------------------------
+# ---- answers and pruning -------------------------------------------------------------------------
 
 
 def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndarray:
-    """Return the mistake (see `CautiousTree`) of each predicted set for each true set; sets are Boolean rows."""
+    """Return the mistake (see `CautiousTree`) of each predicted set for each true set.
+
+    Sets are Boolean rows.
+    """
     common = answers.astype(float) @ truths.T.astype(float)
-    sizes, others = answers.sum(axis=1)[:, None], truths.sum(axis=1)[None, :]
+    sizes = answers.sum(axis=1)[:, None]
+    others = truths.sum(axis=1)[None, :]
     neither = (sizes == 0) & (others == 0)
     kept = np.where(neither, 1.0, common / np.maximum(others, 1))
     exact = np.where(neither, 1.0, common / np.maximum(sizes, 1))
@@ -355,7 +436,8 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
     """Return the overlap (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2 of the sets A and B in each row of two Boolean arrays."""
     common = (answers & truths).sum(axis=1)
-    sizes, others = answers.sum(axis=1), truths.sum(axis=1)
+    sizes = answers.sum(axis=1)
+    others = truths.sum(axis=1)
     both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
     return np.where((sizes == 0) & (others == 0), 1.0, both / 2)
 
@@ -367,14 +449,19 @@ def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict
     for node in reversed(list(_depth_first(root))):  # children come before their parent
         own = [cost[id(node)]]
         if node.children:
-            for best in _add_costs(*(table[id(child)] for child in node.children))[: max_leaves - 1].tolist():
+            for best in _add_costs(*(table[id(child)] for child in node.children))[
+                : max_leaves - 1
+            ].tolist():
                 own.append(best if best < own[-1] - min_improvement else own[-1])
         table[id(node)] = np.array(own)
     return table
 
 
 def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the smallest costs of a tree with 2, 3, ... leaves, given the costs of its left and right subtree."""
+    """Return the smallest costs of a tree with 2, 3, ...
+
+    Leaves, given the costs of its left and right subtree.
+    """
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
     for k, cost in enumerate(few.tolist()):
@@ -384,14 +471,18 @@ def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
-    """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves; on ties, to the smallest subtree."""
+    """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves.
+
+    On ties, to the smallest subtree.
+    """
     stack = [(root, leaves)]
     while stack:
         node, leaves = stack.pop()
         own = table[id(node)][:leaves]
         leaves = int(np.flatnonzero(own == own[-1])[0]) + 1
         if leaves == 1 or not node.children:
-            node.children, node.column = (), -1
+            node.children = ()
+            node.column = -1
             continue
         left, right = (table[id(child)] for child in node.children)
         shares = np.arange(max(1, leaves - len(right)), min(len(left), leaves - 1) + 1)
@@ -399,53 +490,59 @@ def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
         stack += [(node.children[0], share), (node.children[1], leaves - share)]
 
 
-# ---- estimator ------------------------------------------------------------------------------------------------------
+# ---- estimator -----------------------------------------------------------------------------------
 
 
 class CautiousTree(DocumentedEstimator, BaseEstimator):
     r"""Decision tree that describes a credal partition by a few rules.
 
-    A leaf predicts one cluster if its objects are certain, several clusters if they are ambiguous or mixed, and the
-    empty set for outliers. The mistake of predicting the set A for an object with the set B is
+    A leaf predicts one cluster if its objects are certain, several clusters if they are ambiguous
+    or mixed, and the empty set for outliers. The mistake of predicting the set A for an object with
+    the set B is
 
     .. math::
 
         \mathrm{caution} \frac{|B \setminus A|}{|B|} + (1 - \mathrm{caution}) \frac{|A \setminus B|}{|A|},
 
-    and a leaf predicts the set (a focal set, a pair of clusters or all clusters) with the smallest expected mistake
-    under the masses of its objects. The tree is grown best first by splits that minimize the variance of the masses
-    (in the Jousselme metric) in the leaves, to more than ``max_leaves`` leaves. Then it is pruned to the subtree of at
-    most ``max_leaves`` leaves with the fewest mistakes, by dynamic programming.
+    and a leaf predicts the set (a focal set, a pair of clusters or all clusters) with the smallest
+    expected mistake under the masses of its objects. The tree is grown best first by splits that
+    minimize the variance of the masses (in the Jousselme metric) in the leaves, to more than
+    ``max_leaves`` leaves. Then it is pruned to the subtree of at most ``max_leaves`` leaves with
+    the fewest mistakes, by dynamic programming.
 
     Parameters
     ----------
     max_leaves : int or "auto", default="auto"
-        Maximum number of leaves. The tree has fewer leaves if more leaves would not decrease the mistakes. "auto" is
-        the number of sets with enough objects for a leaf.
+        Maximum number of leaves. The tree has fewer leaves if more leaves would not decrease the
+        mistakes. "auto" is the number of sets with enough objects for a leaf.
     caution : float in [0, 1], default=0.5
-        Preference for sets of several clusters. With 0 a leaf predicts one cluster unless its objects are ambiguous;
-        with 1 it predicts every possible cluster. (The formula uses 0.001 instead of 0, and 0.999 instead of 1, to
-        distinguish a pair from its clusters.)
+        Preference for sets of several clusters. With 0 a leaf predicts one cluster unless its
+        objects are ambiguous; with 1 it predicts every possible cluster. (The formula uses 0.001
+        instead of 0, and 0.999 instead of 1, to distinguish a pair from its clusters.)
     max_depth : int or None, default=None
         Maximum number of conditions in a rule.
     min_samples_leaf : int, or float in (0, 0.5], default=0.01
-        Minimum number of objects in a leaf (int), or minimum share of all objects in a leaf (float).
+        Minimum number of objects in a leaf (int), or minimum share of all objects in a leaf
+        (float).
 
     Attributes
     ----------
     fidelity_ : float
-        Mean over the objects of (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2, where A is the set that the leaf predicts and B is
-        the set with the largest mass. The value is 1 if the sets are equal, 3/4 if one is a cluster and the other is a
-        pair that contains it, and 0 if they are disjoint. It does not depend on ``caution``.
+        Mean over the objects of (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2, where A is the set that the
+        leaf predicts and B is the set with the largest mass. The value is 1 if the sets are equal,
+        3/4 if one is a cluster and the other is a pair that contains it, and 0 if they are
+        disjoint. It does not depend on ``caution``.
     scores_ : dict of str to float
-        Agreement of the tree with the partition. "same_set" is the share of the objects with equal sets. "compatible"
-        is the share of the objects whose sets have a common cluster or are both empty. "same_label" is the share with
-        the same most plausible cluster. "distance" is the mean Jousselme distance of the masses.
+        Agreement of the tree with the partition. "same_set" is the share of the objects with equal
+        sets. "compatible" is the share of the objects whose sets have a common cluster or are both
+        empty. "same_label" is the share with the same most plausible cluster. "distance" is the
+        mean Jousselme distance of the masses.
     mistakes_by_leaves_ : array of shape (min(max_leaves, n_samples),)
         Smallest mean mistake with at most 1, 2, ... leaves.
     nodes_ : tuple of nodes
-        Nodes in depth-first order from the root, with ``number``, ``depth``, ``children``, ``condition(left)``,
-        ``n_objects``, ``share``, ``mass``, ``answer`` (the predicted set of a leaf), ``set_shares`` and ``fidelity``.
+        Nodes in depth-first order from the root, with ``number``, ``depth``, ``children``,
+        ``condition(left)``, ``n_objects``, ``share``, ``mass``, ``answer`` (the predicted set of a
+        leaf), ``set_shares`` and ``fidelity``.
     focal_sets_ : FocalSets
         Focal sets of the partition.
     frame_ : tuple
@@ -457,18 +554,19 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     Notes
     -----
-    Columns may contain numbers, Booleans or categories, and missing values. Each split assigns missing values to the
-    child for which the variance decreases more, or to the larger child if no value was missing in `fit`. A category
-    that was not in `fit` satisfies no condition on a category. If a column has more than about 500 distinct values,
-    only quantiles are tried as thresholds. Thresholds are rounded to few digits without changing the split.
+    Columns may contain numbers, Booleans or categories, and missing values. Each split assigns
+    missing values to the child for which the variance decreases more, or to the larger child if no
+    value was missing in `fit`. A category that was not in `fit` satisfies no condition on a
+    category. If a column has more than about 500 distinct values, only quantiles are tried as
+    thresholds. Thresholds are rounded to few digits without changing the split.
 
     References
     ----------
-    V. F. Lopes de Souza, K. Bakhti, S. Ramdani, D. Mottet and A. Imoussaten (2025). Explainable evidential clustering.
-    arXiv:2507.12192. (Growth and pruning are different here.)
+    V. F. Lopes de Souza, K. Bakhti, S. Ramdani, D. Mottet and A. Imoussaten (2025). Explainable
+    evidential clustering. arXiv:2507.12192. (Growth and pruning are different here.)
 
-    A.-L. Jousselme, D. Grenier and E. Bosse (2001). A new distance between two bodies of evidence. Information
-    Fusion 2.
+    A.-L. Jousselme, D. Grenier and E. Bosse (2001). A new distance between two bodies of evidence.
+    Information Fusion 2.
 
     Examples
     --------
@@ -502,7 +600,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
 
-    # ---- fitting --------------------------------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def fit(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> Self:
         """Fit the tree to a partition.
@@ -510,10 +608,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Attributes of the objects. They need not be the attributes that were clustered. A list or dictionary of
-            tables is joined to one table with columns "view: column".
+            Attributes of the objects. They need not be the attributes that were clustered. A list
+            or dictionary of tables is joined to one table with columns "view: column".
         y : CredalPartition, estimator that has one, MassFunctions, or labels
-            The partition to describe. Objects are matched with the rows of X by name if both have names.
+            The partition to describe. Objects are matched with the rows of X by name if both have
+            names.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the objects.
 
@@ -531,17 +630,27 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(joined)
         n = len(table[0])
         if y is None:
-            raise InvalidInputError("CautiousTree requires y to be passed, but the target y is None; pass a partition")
+            raise InvalidInputError(
+                "CautiousTree requires y to be passed, but the target y is None; pass a partition"
+            )
         resolved = resolve_input(y, "y")
         resolved.reject_dissimilarities(X)
         credal = resolved.align_partition(joined, n)
         weights = validate_weights(reorder_like(sample_weight, row_index(joined)), n)
         validate_data(self, joined, skip_check_array=True)
         self.n_features_in_ = len(table)
-        self.focal_sets_, self.frame_, self.n_clusters_ = credal.focal_sets, credal.frame, credal.n_clusters
+        self.focal_sets_ = credal.focal_sets
+        self.frame_ = credal.frame
+        self.n_clusters_ = credal.n_clusters
         least = self.min_samples_leaf
-        min_objects = int(least) if least >= 1 else max(1, int(n * least))
-        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
+        if least >= 1:
+            min_objects = int(least)
+        else:
+            min_objects = max(1, int(n * least))
+        if weights is None:
+            kept = np.arange(n)
+        else:
+            kept = np.flatnonzero(weights)
         counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))
         max_leaves = self.max_leaves
         if max_leaves == "auto":
@@ -549,7 +658,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         max_leaves = min(int(max_leaves), max(1, len(kept)))
         self._columns = list_split_columns(table, min_objects)
         values = column_values(table, self._columns)
-        weight = np.ones(n) if weights is None else weights
+        if weights is None:
+            weight = np.ones(n)
+        else:
+            weight = weights
         masses = np.asarray(credal.masses, dtype=float)[kept]
         root = grow(
             values[kept],
@@ -563,27 +675,44 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self._set_nodes(root, answers, credal, kept, weight)
         self._set_scores(credal, values, weights)
 
-    def _prune(self, root: Node, weighted: np.ndarray, max_leaves: int) -> dict[int, tuple[int, ...]]:
-        """Prune the tree; return the set of clusters with the fewest mistakes for each node, by the id of the node."""
+    def _prune(
+        self, root: Node, weighted: np.ndarray, max_leaves: int
+    ) -> dict[int, tuple[int, ...]]:
+        """Prune the tree.
+
+        Return the set of clusters with the fewest mistakes for each node, by the id of the node.
+        """
         family = self.focal_sets_
         candidates = family.sorted()  # On ties, the smaller set is selected.
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
             candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)).sorted()
         caution = float(np.clip(self.caution, MIN_CAUTION, 1 - MIN_CAUTION))
         loss = mistakes(candidates.membership, family.membership, caution)
-        sets, answers, cost = list(candidates), {}, {}
+        sets = list(candidates)
+        answers = {}
+        cost = {}
         for node in _depth_first(root):
             expected = loss @ weighted[node.rows].sum(axis=0)
-            best = int(np.flatnonzero(expected <= expected.min() + TIE_TOLERANCE * len(node.rows))[0])
-            answers[id(node)], cost[id(node)] = sets[best], float(expected[best])
+            best = int(
+                np.flatnonzero(expected <= expected.min() + TIE_TOLERANCE * len(node.rows))[0]
+            )
+            answers[id(node)] = sets[best]
+            cost[id(node)] = float(expected[best])
         table = costs_by_leaves(root, cost, max_leaves)
         smallest = table[id(root)]
-        self.mistakes_by_leaves_ = np.pad(smallest, (0, max_leaves - len(smallest)), mode="edge") / weighted.sum()
+        self.mistakes_by_leaves_ = (
+            np.pad(smallest, (0, max_leaves - len(smallest)), mode="edge") / weighted.sum()
+        )
         prune(root, table, max_leaves)
         return answers
 
     def _set_nodes(
-        self, root: Node, answers: dict[int, tuple[int, ...]], credal: CredalPartition, kept: np.ndarray, weight: Any
+        self,
+        root: Node,
+        answers: dict[int, tuple[int, ...]],
+        credal: CredalPartition,
+        kept: np.ndarray,
+        weight: Any,
     ) -> None:
         order = list(_depth_first(root))
         number = {id(node): k for k, node in enumerate(order)}
@@ -591,8 +720,12 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         nodes = []
         for node in order:
             rows = kept[node.rows]
-            shares = np.bincount(credal.best_set[rows], weights=weight[rows], minlength=len(self.focal_sets_))
-            mean = np.average(np.asarray(credal.masses[rows], dtype=float), axis=0, weights=weight[rows])
+            shares = np.bincount(
+                credal.best_set[rows], weights=weight[rows], minlength=len(self.focal_sets_)
+            )
+            mean = np.average(
+                np.asarray(credal.masses[rows], dtype=float), axis=0, weights=weight[rows]
+            )
             answer = np.zeros((1, self.n_clusters_), dtype=bool)
             answer[0, list(answers[id(node)])] = True
             nodes.append(
@@ -614,11 +747,16 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             )
         self.nodes_ = tuple(nodes)
 
-    def _set_scores(self, credal: CredalPartition, values: np.ndarray, weights: np.ndarray | None) -> None:
+    def _set_scores(
+        self, credal: CredalPartition, values: np.ndarray, weights: np.ndarray | None
+    ) -> None:
         leaf = self._find_leaves(values)
-        answer, own = self._answers()[leaf], credal.assignment()
+        answer = self._answers()[leaf]
+        own = credal.assignment()
         difference = np.asarray(credal.masses, dtype=float) - self._masses()[leaf]
-        squares = np.einsum("if,if->i", difference @ np.asarray(self.focal_sets_.jaccard), difference) / 2
+        squares = (
+            np.einsum("if,if->i", difference @ np.asarray(self.focal_sets_.jaccard), difference) / 2
+        )
         measures = {
             "same_set": (answer == own).all(axis=1),
             "compatible": (answer & own).any(axis=1) | ~(answer.any(axis=1) | own.any(axis=1)),
@@ -626,9 +764,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             "distance": np.sqrt(np.maximum(squares, 0)),
         }
         self.fidelity_ = float(np.average(overlaps(answer, own), weights=weights))
-        self.scores_ = {name: float(np.average(value, weights=weights)) for name, value in measures.items()}
+        self.scores_ = {
+            name: float(np.average(value, weights=weights)) for name, value in measures.items()
+        }
 
-    # ---- objects --------------------------------------------------------------------------------------------------
+    # ---- objects ---------------------------------------------------------------------------------
 
     def apply(self, X: TableLike) -> np.ndarray:
         """Return the position in `nodes_` of the leaf of each object.
@@ -646,7 +786,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return self._find_leaves(self._values(join_attributes(X)))
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Return the predicted credal partition; the masses of an object are the mean masses of its leaf.
+        """Return the predicted credal partition.
+
+        The masses of an object are the mean masses of its leaf.
 
         Parameters
         ----------
@@ -659,7 +801,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         """
         X = join_attributes(X)
         leaf = self.apply(X)
-        return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_)
+        return CredalPartition.unchecked(
+            self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_
+        )
 
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Return the predicted set of clusters of each object.
@@ -711,7 +855,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         answer = self.predict_set(X)
         credal = resolve_input(y, "y").align_partition(X, len(answer))
         if credal.frame != self.frame_:
-            raise InvalidParameterError("y", must=f"have the clusters {self.frame_}, got {credal.frame}")
+            raise InvalidParameterError(
+                "y", must=f"have the clusters {self.frame_}, got {credal.frame}"
+            )
         weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(answer))
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
@@ -719,9 +865,13 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(table) != self.n_features_in_:
-            raise InvalidParameterError("X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}")
+            raise InvalidParameterError(
+                "X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}"
+            )
         for column in self._columns:
-            if not column.is_category and not (table[column.source].is_numeric or table[column.source].is_empty):
+            if not column.is_category and not (
+                table[column.source].is_numeric or table[column.source].is_empty
+            ):
                 raise InvalidInputError(f"column {column.name!r} must contain numbers, as in fit")
         return column_values(table, self._columns)
 
@@ -748,7 +898,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     def _labels(self) -> np.ndarray:
         return CredalPartition.unchecked(self._masses(), self.focal_sets_).labels
 
-    # ---- export ---------------------------------------------------------------------------------------------------
+    # ---- export ----------------------------------------------------------------------------------
 
     @property
     def leaves_(self) -> tuple[TreeNode, ...]:
@@ -763,7 +913,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         -------
         str
         """
-        leaves, scores = self.leaves_, self.scores_
+        leaves = self.leaves_
+        scores = self.scores_
         head = (
             f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, fidelity {self.fidelity_:.2f} (same set "
             f"{scores['same_set']:.0%}, same cluster {scores['same_label']:.0%})"
@@ -787,7 +938,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             }
             for leaf in self.leaves_
         ]
-        return pd.DataFrame(rows, index=pd.Index([leaf.number for leaf in self.leaves_], name="leaf"))
+        return pd.DataFrame(
+            rows, index=pd.Index([leaf.number for leaf in self.leaves_], name="leaf")
+        )
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Plot the tree (see `dempster.plot.CautiousTreeDisplay`).
@@ -803,7 +956,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         -------
         CautiousTreeDisplay
         """
-        from dempster.plot.explanation import CautiousTreeDisplay  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.explanation import CautiousTreeDisplay
 
         return CautiousTreeDisplay.from_estimator(self, ax=ax, **options)
 
@@ -819,8 +973,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:
     """Return a point for each object, such that Euclidean distances are the Jousselme distances of the masses.
 
-    The squared distance is d(m, m')^2 = (m - m') D (m - m')' / 2, where D contains the Jaccard indices of the focal
-    sets. Directions with negligible variance are dropped.
+    The squared distance is d(m, m')^2 = (m - m') D (m - m')' / 2, where D contains the Jaccard
+    indices of the focal sets. Directions with negligible variance are dropped.
     """
     size, axes = np.linalg.eigh(np.asarray(family.jaccard) / 2)
     points = masses @ (axes * np.sqrt(np.maximum(size, 0)))

@@ -1,7 +1,8 @@
 """Compare groups of objects with the remaining objects by means, effect sizes and tests of each attribute.
 
-Most statistics are products of a matrix, which contains the weights of the objects in each group, and functions of a
-column. The tests are the Mann-Whitney, Kruskal-Wallis and chi-square tests, and Fisher's exact test.
+Most statistics are products of a matrix, which contains the weights of the objects in each group,
+and functions of a column. The tests are the Mann-Whitney, Kruskal-Wallis and chi-square tests, and
+Fisher's exact test.
 """
 
 from __future__ import annotations
@@ -11,14 +12,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, chi2_contingency, false_discovery_control, fisher_exact, mannwhitneyu, norm
+from scipy.stats import (
+    chi2,
+    chi2_contingency,
+    false_discovery_control,
+    fisher_exact,
+    mannwhitneyu,
+    norm,
+)
 from scipy.stats.contingency import crosstab
 
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
-MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # maximum sizes (smaller group, all objects) for exact p-values
-MIN_EXPECTED_COUNT = 5  # with smaller expected counts, Fisher's exact test replaces the chi-square test
+# maximum sizes (smaller group, all objects) for exact p-values
+MAX_EXACT_SMALLER = 8
+MAX_EXACT_OBJECTS = 100
+# with smaller expected counts, Fisher's exact test replaces the chi-square test
+MIN_EXPECTED_COUNT = 5
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -28,7 +39,8 @@ class Attribute:
 
     name: str
     kind: str  # "number", "date", "boolean" or "category"
-    values: np.ndarray  # for each object a number, days since 1970, or a position in categories; NaN if missing
+    # for each object a number, days since 1970, or a position in categories; NaN if missing
+    values: np.ndarray
     categories: list[str] = field(default_factory=list)
     clustered: bool | None = None  # whether the column was used for clustering, None if unknown
 
@@ -46,7 +58,9 @@ class Attribute:
             return "-"
         if self.kind == "date":
             return str(self.to_date(value).astype("datetime64[D]"))
-        return format_number(value) if self.kind == "number" else f"{value:.0%}"
+        if self.kind == "number":
+            return format_number(value)
+        return f"{value:.0%}"
 
     def to_date(self, value: float) -> np.datetime64:
         """Convert a number of days since 1970-01-01 to a date."""
@@ -71,7 +85,10 @@ class Feature:
 
     @property
     def values(self) -> np.ndarray:
-        """Numbers, or indicators (0 or 1) of the category, one for each object; missing values are NaN."""
+        """Numbers, or indicators (0 or 1) of the category, one for each object.
+
+        Missing values are NaN.
+        """
         attribute = self.attribute
         if attribute.is_number:
             return attribute.values
@@ -92,14 +109,22 @@ def list_features(attributes: list[Attribute]) -> list[Feature]:
 
 
 def encode_column(column: Column, max_categories: int) -> Attribute:
-    """Encode a column as numbers; if it has more than ``max_categories`` categories, merge the rarest into "other"."""
+    """Encode a column as numbers.
+
+    If it has more than ``max_categories`` categories, merge the rarest into "other".
+    """
     name = str(column.name)
     if column.is_empty:
         return Attribute(name, "number", np.full(len(column), np.nan))
     if column.is_numeric or column.is_date:
         return Attribute(name, "date" if column.is_date else "number", column.numbers())
     if column.is_boolean:
-        return Attribute(name, "boolean", _encode(column, np.array([False, True], dtype=object)), ["False", "True"])
+        return Attribute(
+            name,
+            "boolean",
+            _encode(column, np.array([False, True], dtype=object)),
+            ["False", "True"],
+        )
     categories = column.categories()
     values = _encode(column, categories)
     names = [printable(category) for category in categories]
@@ -127,7 +152,9 @@ class Ranked:
         self.n_objects = len(values)
         self.rows = present[np.argsort(values[present], kind="stable")]
         self.values = values[self.rows]
-        starts = np.flatnonzero(np.concatenate([[True], self.values[1:] != self.values[:-1]])[: len(self.values)])
+        starts = np.flatnonzero(
+            np.concatenate([[True], self.values[1:] != self.values[:-1]])[: len(self.values)]
+        )
         self.ties = np.diff(np.append(starts, len(self.values))).astype(float)
         self.ranks = np.repeat(starts + (self.ties + 1) / 2, self.ties.astype(int))
 
@@ -141,7 +168,8 @@ class Ranked:
         place[self.rows] = np.arange(len(self.rows))
         for g in range(weights.shape[0]):
             members = slice(weights.indptr[g], weights.indptr[g + 1])
-            places, weight = place[weights.indices[members]], weights.data[members]
+            places = place[weights.indices[members]]
+            weight = weights.data[members]
             if len(places) * 4 > self.n_objects:  # For large groups, this is faster than sorting.
                 spread = np.zeros(len(self.rows) + 1)
                 spread[places] = weight
@@ -150,28 +178,37 @@ class Ranked:
             else:
                 order = np.argsort(places)
                 order = order[places[order] >= 0]
-                places, weight = places[order], weight[order]
+                places = places[order]
+                weight = weight[order]
             if len(places):
-                out[g] = np.interp(levels, (np.cumsum(weight) - weight / 2) / weight.sum(), self.values[places])
+                out[g] = np.interp(
+                    levels, (np.cumsum(weight) - weight / 2) / weight.sum(), self.values[places]
+                )
         return out
 
 
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
     """Return statistics that compare each group with the remaining objects.
 
-    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group. For a
-    category, the mean is a share, and delta is the difference of the shares.
+    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in
+    each group. For a category, the mean is a share, and delta is the difference of the shares.
     """
-    values, is_number = feature.values, feature.attribute.is_number
+    values = feature.values
+    is_number = feature.attribute.is_number
     present = ~np.isnan(values)
     # Without centering and scaling, the squares of large numbers would lose digits.
-    center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
+    if is_number and len(ranked):
+        center = float(ranked.values.mean())
+    else:
+        center = 0.0
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
     scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
     sums = weights @ np.column_stack([present, scaled, scaled**2])
     all_sums = np.array([present.sum(), scaled.sum(), (scaled**2).sum()])
-    group, rest = _moments(sums), _moments(all_sums - sums)
-    n_group, n_rest = sums[:, 0], all_sums[0] - sums[:, 0]
+    group = _moments(sums)
+    rest = _moments(all_sums - sums)
+    n_group = sums[:, 0]
+    n_rest = all_sums[0] - sums[:, 0]
     undefined = np.full(len(sums), np.nan)
     quartiles = ranked.quantiles(weights, _QUARTILES).T if is_number else [undefined] * 3
     return {
@@ -188,7 +225,10 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and variances of groups, given the sums of weights, values and squares; NaN for empty groups."""
+    """Return the means and variances of groups, given the sums of weights, values and squares.
+
+    NaN for empty groups.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
         mean = sums[:, 1] / weight
@@ -198,21 +238,30 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
-    """Return Cohen's d, the difference of the means divided by the pooled standard deviation; 0 if both are 0."""
-    squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
+    """Return Cohen's d, the difference of the means divided by the pooled standard deviation.
+
+    0 if both are 0.
+    """
+    squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(
+        rest[1]
+    ) * np.maximum(n_rest - 1, 0)
     difference = group[0] - rest[0]
     freedom = n_group + n_rest - 2
     with np.errstate(invalid="ignore", divide="ignore"):
         d = difference / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
-    return np.where((squares == 0) & (np.abs(difference) < 1e-12), np.where(np.isnan(difference), np.nan, 0.0), d)
+    return np.where(
+        (squares == 0) & (np.abs(difference) < 1e-12),
+        np.where(np.isnan(difference), np.nan, 0.0),
+        d,
+    )
 
 
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
     """Return Cliff's delta of each group, P(group > rest) - P(group < rest) (Cliff, 1993), computed from ranks.
 
-    Let r_i be the midrank of object i and w_i its weight in the group. Then sum_i w_i (r_i - 1/2) counts the pairs in
-    which an object of the group has a larger value than another object. By symmetry, the pairs within the group
-    contribute (sum_i w_i)^2 / 2.
+    Let r_i be the midrank of object i and w_i its weight in the group. Then sum_i w_i (r_i - 1/2)
+    counts the pairs in which an object of the group has a larger value than another object. By
+    symmetry, the pairs within the group contribute (sum_i w_i)^2 / 2.
     """
     ranks = np.zeros(ranked.n_objects)
     ranks[ranked.rows] = ranked.ranks - 0.5
@@ -221,17 +270,19 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
     return np.divide(2 * below, pairs, out=np.full(len(pairs), np.nan), where=pairs > 1e-9) - 1
 
 
-# ---- tests ----------------------------------------------------------------------------------------------------------
+# ---- tests ---------------------------------------------------------------------------------------
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Return the p-value of the Mann-Whitney test of each group against all other objects, shape (n_groups,).
 
-    ``codes`` contains the number of the group of each object. The results are equal to `scipy.stats.mannwhitneyu`, but
-    ranks are computed once for all groups. p-values are exact for few objects without ties. Otherwise the normal
-    approximation is used, with corrections for ties and continuity.
+    ``codes`` contains the number of the group of each object. The results are equal to
+    `scipy.stats.mannwhitneyu`, but ranks are computed once for all groups. p-values are exact for
+    few objects without ties. Otherwise the normal approximation is used, with corrections for ties
+    and continuity.
     """
-    codes, n = codes[ranked.rows], len(ranked)
+    codes = codes[ranked.rows]
+    n = len(ranked)
     sizes = np.bincount(codes, minlength=n_groups).astype(float)
     out = np.full(n_groups, np.nan)
     if n < 2:
@@ -254,42 +305,63 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Return the p-values of tests whether the share of ones in each group differs from that in all other groups."""
     present = ~np.isnan(values)
-    ones, codes = values[present] > 0.5, codes[present]
-    sizes, hits = np.bincount(codes, minlength=n_groups), np.bincount(codes, weights=ones, minlength=n_groups)
-    n, total = len(ones), int(ones.sum())
+    ones = values[present] > 0.5
+    codes = codes[present]
+    sizes = np.bincount(codes, minlength=n_groups)
+    hits = np.bincount(codes, weights=ones, minlength=n_groups)
+    n = len(ones)
+    total = int(ones.sum())
     out = np.full(n_groups, np.nan)
     for g in np.flatnonzero((sizes > 0) & (sizes < n)):
-        inside, own = int(hits[g]), int(sizes[g])
+        inside = int(hits[g])
+        own = int(sizes[g])
         table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
         if total in (0, n):
             out[g] = 1.0
             continue
         test = chi2_contingency(table, correction=False)
-        out[g] = test.pvalue if test.expected_freq.min() >= MIN_EXPECTED_COUNT else fisher_exact(table).pvalue
+        if test.expected_freq.min() >= MIN_EXPECTED_COUNT:
+            out[g] = test.pvalue
+        else:
+            out[g] = fisher_exact(table).pvalue
     return out
 
 
-def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
-    """Test whether an attribute differs between groups; return the name and p-value of the test, and an effect size.
+def compare_groups(
+    attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None
+) -> tuple[str, float, float]:
+    """Test whether an attribute differs between groups.
 
-    The effect size is in [0, 1]. For numbers, use the Kruskal-Wallis test with the statistic H and the effect size
-    sqrt(H / (n - 1)) for n objects. For categories, use the chi-square test and Cramer's V.
+    Return the name and p-value of the test, and an effect size.
+
+    The effect size is in [0, 1]. For numbers, use the Kruskal-Wallis test with the statistic H and
+    the effect size sqrt(H / (n - 1)) for n objects. For categories, use the chi-square test and
+    Cramer's V.
     """
     if attribute.is_number:
-        ranked = Ranked(attribute.values) if ranked is None else ranked
+        if ranked is None:
+            ranked = Ranked(attribute.values)
         return "Kruskal-Wallis", *_kruskal_wallis(ranked, codes[ranked.rows])
-    values, codes = attribute.values[attribute.present], codes[attribute.present]
-    name, n, k = "chi-square", len(values), len(np.unique(codes))
+    values = attribute.values[attribute.present]
+    codes = codes[attribute.present]
+    name = "chi-square"
+    n = len(values)
+    k = len(np.unique(codes))
     if k < 2 or len(np.unique(values)) < 2:
         return name, np.nan, 0.0 if k > 1 else np.nan
     table = crosstab(codes, values).count
     test = chi2_contingency(table, correction=False)
-    return name, float(test.pvalue), float(np.sqrt(min(test.statistic / (n * (min(table.shape) - 1)), 1)))
+    return (
+        name,
+        float(test.pvalue),
+        float(np.sqrt(min(test.statistic / (n * (min(table.shape) - 1)), 1))),
+    )
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     """Return the p-value and the effect size (see `compare_groups`) of the Kruskal-Wallis test."""
-    n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
+    n = len(ranked)
+    sizes = np.bincount(codes, minlength=1).astype(float)
     k = int((sizes > 0).sum())
     if k < 2 or len(ranked.ties) < 2:
         return np.nan, 0.0 if k > 1 else np.nan

@@ -1,7 +1,7 @@
 """Validate and convert the input of explanations: a clustering result and a table of objects.
 
-The clustering result is an estimator, a partition or labels. If the table and the partition both have object names,
-the rows are matched by name. The applications accept the same input.
+The clustering result is an estimator, a partition or labels. If the table and the partition both
+have object names, the rows are matched by name. The applications accept the same input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dempster.dissimilarity.views import Views, joined_views, split_views
 from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
-# ---- estimator, partition or labels ---------------------------------------------------------------------------------
+# ---- estimator, partition or labels --------------------------------------------------------------
 
 _ACCEPTED = "a CredalPartition, a fitted estimator that has one, or a sequence of labels"
 
@@ -48,9 +48,13 @@ class ExplainedInput:
         """Return the partition in the order of the rows of X."""
         self._check_rows(n_rows, "X")
         order = rule.match_names(self.partition.index, row_names(X))
-        return self.partition if order is None else self.partition[order]
+        if order is None:
+            return self.partition
+        return self.partition[order]
 
-    def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
+    def align_table(
+        self, table: TableLike, name: str = "table", *, of_fit: bool = True
+    ) -> TableLike:
         """Return a table (that of `fit` if ``of_fit``) with its rows in the order of the objects of the partition."""
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
@@ -63,15 +67,24 @@ class ExplainedInput:
         if of_fit and self.image_shape is not None:
             return table
         if views is None and len(table.shape) != 2:
-            raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}")
+            raise InvalidParameterError(
+                name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}"
+            )
         self._check_rows(int(table.shape[0]) if views is None else len(views), name)
         order = rule.match_names(row_names(table), self.partition.index)
         if views is not None:
-            rows = np.arange(len(self.partition)) if order is None else order
-            return views.square_parts(rows) if is_pairwise else views.rows(rows)
+            if order is None:
+                rows = np.arange(len(self.partition))
+            else:
+                rows = order
+            if is_pairwise:
+                return views.square_parts(rows)
+            return views.rows(rows)
         if order is None:
             return table
-        return table.iloc[order, order] if is_pairwise else table.iloc[order]
+        if is_pairwise:
+            return table.iloc[order, order]
+        return table.iloc[order]
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
@@ -81,19 +94,31 @@ class ExplainedInput:
 
     def reject_dissimilarities(self, X: TableLike) -> None:
         """Raise an error if X contains dissimilarities, to which the model was fitted, instead of attributes."""
-        n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
-        if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
+        n = len(self.partition)
+        tables = (split_views(X) or ([], [X]))[1]
+        if (
+            self.estimator is not None
+            and self.is_pairwise
+            and all(np.shape(table) == (n, n) for table in tables)
+        ):
             method = type(self.estimator).__name__
-            raise InvalidParameterError("X", must=f"contain attributes, got the training dissimilarities of {method}")
+            raise InvalidParameterError(
+                "X", must=f"contain attributes, got the training dissimilarities of {method}"
+            )
 
 
 def resolve_input(
-    subject: Any, name: str = "partition", *, metric: str | None = None, needs_partition: bool = True
+    subject: Any,
+    name: str = "partition",
+    *,
+    metric: str | None = None,
+    needs_partition: bool = True,
 ) -> ExplainedInput:
     """Convert an estimator, a partition or labels to an `ExplainedInput`.
 
-    With ``metric="precomputed"``, a partition or labels belong to a table of dissimilarities. If ``needs_partition`` is
-    False, a fitted classifier is also accepted, and the ``partition`` of the result is None.
+    With ``metric="precomputed"``, a partition or labels belong to a table of dissimilarities. If
+    ``needs_partition`` is False, a fitted classifier is also accepted, and the ``partition`` of the
+    result is None.
     """
     rule.check(metric, "metric", rule.choice(None) | rule.choice("precomputed"))
     estimator = model = None
@@ -113,7 +138,9 @@ def resolve_input(
         result = _read_labels(subject, name)
     is_pairwise = metric == "precomputed"
     if estimator is not None:
-        is_pairwise = hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.pairwise)
+        is_pairwise = hasattr(estimator, "__sklearn_tags__") and bool(
+            get_tags(estimator).input_tags.pairwise
+        )
     is_blockwise = isinstance(result, LazyCredalPartition)
     if is_blockwise:
         result = result.compute()
@@ -128,17 +155,29 @@ def _read_labels(values: Any, name: str) -> Any:
         got = f"{type(values).__name__} of shape {labels.shape}"
         advice = "construct a partition from masses by CredalPartition(masses, focal_sets)"
         raise InvalidParameterError(name, must=f"be {_ACCEPTED}, got {got}; {advice}")
-    return values if hasattr(values, "iloc") else labels  # a pandas Series keeps its index
+    # a pandas Series keeps its index
+    if hasattr(values, "iloc"):
+        return values
+    return labels
 
 
-# ---- rows -----------------------------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 def row_names(*tables: TableLike) -> Index:
-    """Return the row names of the first table (or list of views) that has row names; None if no table has names."""
+    """Return the row names of the first table (or list of views) that has row names.
+
+    None if no table has names.
+    """
     for table in tables:
-        views = None if table is None else Views.from_input(table)
-        index = rule.row_index(table) if views is None else views.index
+        if table is None:
+            views = None
+        else:
+            views = Views.from_input(table)
+        if views is None:
+            index = rule.row_index(table)
+        else:
+            index = views.index
         if index is not None:
             return index
     return None
@@ -161,30 +200,46 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
-    """Return the position of the object with the position, name or pixel ``i``; -1 if ``i`` contains attributes."""
+    """Return the position of the object with the position, name or pixel ``i``.
+
+    -1 if ``i`` contains attributes.
+    """
     if isinstance(i, bool | np.bool_) or i is None:
-        raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
-    labels = [] if names is None else list(names)
+        raise InvalidParameterError(
+            "i", "the position or name of an object, or a row of attributes", i
+        )
+    if names is None:
+        labels = []
+    else:
+        labels = list(names)
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
-            raise InvalidParameterError("i", must=f"be a position, because {labels.count(i)} objects are called {i!r}")
+            raise InvalidParameterError(
+                "i", must=f"be a position, because {labels.count(i)} objects are called {i!r}"
+            )
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
-        if len(i) != len(image_shape) or not all(0 <= k < size for k, size in zip(i, image_shape, strict=True)):
+        if len(i) != len(image_shape) or not all(
+            0 <= k < size for k, size in zip(i, image_shape, strict=True)
+        ):
             raise InvalidParameterError("i", f"a pixel of an image of shape {image_shape}", i)
         return int(np.ravel_multi_index(i, image_shape))
     if rule.is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
-            raise InvalidParameterError("i", "the name of an object, because some names are numbers", i)
+            raise InvalidParameterError(
+                "i", "the name of an object, because some names are numbers", i
+            )
         if not 0 <= i < n:
             raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
-        raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
+        raise InvalidParameterError(
+            "i", "the position or name of an object, or a row of attributes", i
+        )
     return -1
 
 
-# ---- attributes -----------------------------------------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------------------
 
 
 def join_attributes(X: TableLike) -> Any:
@@ -195,7 +250,9 @@ def join_attributes(X: TableLike) -> Any:
 def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> list[Column]:
     """Return the columns of a table of any type; dates are accepted if ``dates`` is True."""
     if hasattr(X, "tocsr"):
-        raise InvalidParameterError(name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()")
+        raise InvalidParameterError(
+            name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()"
+        )
     with rule.validating_table(X, name):
         if hasattr(X, "collect"):
             X = X.collect()  # polars LazyFrame
@@ -205,25 +262,34 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
             names = [str(label) for label in X.columns]
             if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
                 repeated = ", ".join(map(repr, twice))
-                raise InvalidParameterError(name, must=f"have unique column names, got {repeated} more than once")
+                raise InvalidParameterError(
+                    name, must=f"have unique column names, got {repeated} more than once"
+                )
         else:
-            X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
+            if not isinstance(X, list | tuple):
+                X = np.asarray(to_host(X))
             shape = np.shape(X)
             if len(shape) != 2:
                 advice = f"Reshape your data: {name}.reshape(-1, 1) is one attribute"
-                raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {shape}. {advice}")
+                raise InvalidParameterError(
+                    name, must=f"be a table with two dimensions, got shape {shape}. {advice}"
+                )
             if np.iscomplexobj(X):
-                raise InvalidInputError(f"Complex data not supported: {name} must contain numbers, text or categories")
+                raise InvalidInputError(
+                    f"Complex data not supported: {name} must contain numbers, text or categories"
+                )
             names = rule.default_feature_names(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
                 shape = tuple(np.shape(X))
-                raise InvalidInputError(f"{name} has 0 {what} (shape={shape}) while a minimum of 1 is required.")
+                raise InvalidInputError(
+                    f"{name} has 0 {what} (shape={shape}) while a minimum of 1 is required."
+                )
         columns = read_columns(X, dates=dates).values()
         return [Column(label, column.series) for label, column in zip(names, columns, strict=True)]
 
 
-# ---- cells ----------------------------------------------------------------------------------------------------------
+# ---- cells ---------------------------------------------------------------------------------------
 
 Cells = list[np.ndarray]
 """List with an array of values for each attribute; the values are numbers (NaN if missing) or Python objects."""
@@ -232,9 +298,10 @@ Cells = list[np.ndarray]
 class ObjectTable:
     """The p attributes of n objects, stored by column.
 
-    X is a pandas or polars DataFrame, or an array-like of shape (n, p) or, for images and tensors, (n, ...). ``names``
-    replaces the column names. If ``categorical`` is True, numbers are treated as categories. If ``numeric`` is True,
-    text is parsed as numbers where possible, because some models read all columns as numbers.
+    X is a pandas or polars DataFrame, or an array-like of shape (n, p) or, for images and tensors,
+    (n, ...). ``names`` replaces the column names. If ``categorical`` is True, numbers are treated
+    as categories. If ``numeric`` is True, text is parsed as numbers where possible, because some
+    models read all columns as numbers.
     """
 
     def __init__(
@@ -247,15 +314,20 @@ class ObjectTable:
         argument: str = "X",
     ):
         with rule.validating_table(X, argument):
-            X = X.collect() if hasattr(X, "collect") else X  # polars LazyFrame
+            # polars LazyFrame
+            if hasattr(X, "collect"):
+                X = X.collect()
         self._frame_type: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
         self.index: Index = rule.row_index(X)
         if self._frame_type is None:
             X = to_array(X, argument)
             if X.ndim < 2 or X.size == 0:
-                raise InvalidParameterError(argument, must=f"contain objects in rows, got shape {X.shape}")
-            self._dtype, self._shape = X.dtype, X.shape[1:]
+                raise InvalidParameterError(
+                    argument, must=f"contain objects in rows, got shape {X.shape}"
+                )
+            self._dtype = X.dtype
+            self._shape = X.shape[1:]
             X = X.reshape(len(X), -1)
         columns = read_attributes(X, argument, dates=True)
         self.columns: Cells = [_read_cells(column, categorical, numeric) for column in columns]
@@ -264,7 +336,9 @@ class ObjectTable:
         if names is not None:
             self.names = rule.as_texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
-            raise InvalidParameterError("feature_names", must=f"contain {len(columns)} names, got {len(self.names)}")
+            raise InvalidParameterError(
+                "feature_names", must=f"contain {len(columns)} names, got {len(self.names)}"
+            )
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -284,59 +358,91 @@ class ObjectTable:
         out = np.zeros(len(self.columns))
         for d in np.flatnonzero(self.is_number).tolist():
             present = self.present(d)
-            deviation = float(present.std()) if len(present) else 0.0
+            if len(present):
+                deviation = float(present.std())
+            else:
+                deviation = 0.0
             # The standard deviation of a constant column may differ from 0 by rounding.
-            out[d] = deviation if deviation > 1e-12 * float(np.abs(present).max(initial=0.0)) else 0.0
+            if deviation > 1e-12 * float(np.abs(present).max(initial=0.0)):
+                out[d] = deviation
+            else:
+                out[d] = 0.0
         return out
 
     def present(self, d: int, rows: Any = slice(None)) -> Any:
         """Return the values of attribute ``d`` that are not missing, as an array of numbers or a list of categories."""
         cells = self.columns[d][rows]
-        return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not rule.is_missing(cell)]
+        if self.is_number[d]:
+            return cells[~np.isnan(cells)]
+        return [cell for cell in cells if not rule.is_missing(cell)]
 
     def row(self, i: int) -> Cells:
         return [column[i : i + 1] for column in self.columns]
 
     def parse_row(self, row: Any) -> Cells:
-        """Validate a new object (a sequence, mapping, series or table with one row); return its values in order."""
+        """Validate a new object (a sequence, mapping, series or table with one row).
+
+        Return its values in order.
+        """
         p = len(self.columns)
         if hasattr(row, "columns"):
             if len(row) != 1:
-                raise InvalidParameterError("i", must=f"be one row with the columns of X, got shape {row.shape}")
+                raise InvalidParameterError(
+                    "i", must=f"be one row with the columns of X, got shape {row.shape}"
+                )
             row = {label: row[label].to_numpy()[0] for label in row.columns}
-            row = row if self._labels else list(row.values())
+            if not self._labels:
+                row = list(row.values())
         if isinstance(row, Mapping) or (self._labels and rule.row_index(row) is not None):
-            by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
-            names = labels if set(by_name) == set(labels) else self.names
+            by_name = {str(name): cell for name, cell in row.items()}
+            labels = list(map(str, self._labels))
+            if set(by_name) == set(labels):
+                names = labels
+            else:
+                names = self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
                 got = ", ".join(by_name)
-                raise InvalidParameterError("i", must=f"give the attributes {', '.join(self.names)}, got {got}")
+                raise InvalidParameterError(
+                    "i", must=f"give the attributes {', '.join(self.names)}, got {got}"
+                )
             cells = [by_name[name] for name in names]
         else:
             cells = list(to_array(row, "i").reshape(-1))
         if len(cells) != p:
-            raise InvalidParameterError("i", must=f"be a position, a name, or {p} attributes, got {len(cells)}")
+            raise InvalidParameterError(
+                "i", must=f"be a position, a name, or {p} attributes, got {len(cells)}"
+            )
         return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:
         out = np.empty(1, dtype=float if self.is_number[d] else object)
         try:
-            out[0] = np.nan if self.is_number[d] and rule.is_missing(cell) else cell
+            if self.is_number[d] and rule.is_missing(cell):
+                out[0] = np.nan
+            else:
+                out[0] = cell
         except (TypeError, ValueError) as error:
-            raise InvalidParameterError("i", f"a row with a number as {self.names[d]}", cell) from error
+            raise InvalidParameterError(
+                "i", f"a row with a number as {self.names[d]}", cell
+            ) from error
         if self.is_number[d] and np.isinf(out[0]):
             raise InvalidParameterError("i", f"a row with a finite number as {self.names[d]}", cell)
         return out
 
     def find(self, cells: Cells) -> int:
-        """Return the position of the first object with the attribute values ``cells``; -1 if there is none."""
+        """Return the position of the first object with the attribute values ``cells``.
+
+        -1 if there is none.
+        """
         same = np.ones(len(self), dtype=bool)
         for column, cell in zip(self.columns, cells, strict=True):
             equal = column == cell[0]
             if column.dtype == float and np.isnan(cell[0]):
                 equal = np.isnan(column)
             same &= np.asarray(equal, dtype=bool)
-        return int(same.argmax()) if same.any() else -1
+        if same.any():
+            return int(same.argmax())
+        return -1
 
     def to_table(self, cells: Cells) -> Any:
         """Return the attribute values ``cells`` as a table of the same type as X."""
@@ -347,18 +453,28 @@ class ObjectTable:
             out = np.empty((len(cells[0]), len(cells)), dtype=object)
             for d, column in enumerate(cells):
                 out[:, d] = column
-            return out.astype(self._dtype) if self._dtype.kind in "biufUS" else out
+            if self._dtype.kind in "biufUS":
+                return out.astype(self._dtype)
+            return out
         numbers = np.column_stack(cells)
-        dtype = self._dtype if self._dtype == np.float32 else np.dtype(float)
+        if self._dtype == np.float32:
+            dtype = self._dtype
+        else:
+            dtype = np.dtype(float)
         return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype=dtype)
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
-    """Convert array-like data to an array; numbers in a list that also contains text remain numbers."""
+    """Convert array-like data to an array.
+
+    Numbers in a list that also contains text remain numbers.
+    """
     with rule.validating_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
-        return np.asarray(X, dtype=object) if is_mixed else array
+        if is_mixed:
+            return np.asarray(X, dtype=object)
+        return array
 
 
 def _read_cells(column: Column, categorical: bool, numeric: bool) -> np.ndarray:

@@ -12,13 +12,21 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidParameterError
-from dempster._text import format_cell, format_cluster, format_clusters, html_table, join_words, printable
+from dempster._text import (
+    format_cell,
+    format_cluster,
+    format_clusters,
+    html_table,
+    join_words,
+    printable,
+)
 from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
 MAX_HTML_ROWS = 20
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
-MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence from a named object, relative to the strongest evidence
+# minimum evidence from a named object, relative to the strongest evidence
+MIN_RELATIVE_STRENGTH = 0.25
 MIN_SHARE = 0.08  # attributes with a smaller share of the evidence are not named
 
 
@@ -47,9 +55,12 @@ class Change:
     attributes: tuple[str, ...]  # attributes that change
     before: tuple[Any, ...]  # old values of these attributes
     after: tuple[Any, ...]  # new values of these attributes
-    size: float  # length of the change, in standard deviations of numbers; each changed category adds 1
-    towards: Hashable | None = None  # object towards which all attributes move, None if a single attribute changes
-    share: float | None = None  # length of the move, relative to the distance from the object ``towards``
+    # length of the change, in standard deviations of numbers; each changed category adds 1
+    size: float
+    # object towards which all attributes move, None if a single attribute changes
+    towards: Hashable | None = None
+    # length of the move, relative to the distance from the object ``towards``
+    share: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,13 +76,16 @@ class ObjectExplanation:
     clusters : tuple
         Names of the candidate clusters, the most plausible first.
     attributes : tuple of str
-        Names of the p attributes or, if there are no attributes, of the p objects that are compared with this object.
+        Names of the p attributes or, if there are no attributes, of the p objects that are compared
+        with this object.
     by : {"attributes", "objects"}
         Whether the evidence is divided among attributes or among compared objects.
     parts : array of shape (p, q)
-        Contribution of each attribute (or compared object) to the evidence for each of the q candidates.
+        Contribution of each attribute (or compared object) to the evidence for each of the q
+        candidates.
     evidence : array of shape (q,)
-        Evidence for each candidate. It is the sum of the parts and of a term that does not depend on the attributes.
+        Evidence for each candidate. It is the sum of the parts and of a term that does not depend
+        on the attributes.
     quantity : str
         Name of the quantity that measures the evidence, for example "plausibility".
     values : tuple or None
@@ -81,8 +95,8 @@ class ObjectExplanation:
     exemplars : tuple of Exemplar
         For each candidate cluster, the certain objects that are nearest to the explained object.
     compared : tuple of ComparedObject
-        Objects that the method compares with the explained object, sorted by decreasing weight; empty if the method
-        uses centers.
+        Objects that the method compares with the explained object, sorted by decreasing weight;
+        empty if the method uses centers.
     changes : tuple of Change
         Changes that would make the object certain, sorted by size.
     movable : bool
@@ -124,8 +138,8 @@ class ObjectExplanation:
     def contributions(self) -> np.ndarray:
         """Contributions of the attributes to the evidence for each candidate, minus the mean over the candidates.
 
-        The array has the same shape as `parts`, and its columns add up to `explained`. With a single candidate, it is
-        equal to `parts`.
+        The array has the same shape as `parts`, and its columns add up to `explained`. With a
+        single candidate, it is equal to `parts`.
         """
         return self._center(self.parts) + 0.0  # turns -0 into 0
 
@@ -138,11 +152,12 @@ class ObjectExplanation:
     def base(self) -> np.ndarray:
         """Evidence for each candidate that does not depend on the attributes, minus the mean over the candidates.
 
-        Depending on the method, it comes from the weights of the mixture components, the numbers of neighbors, or the
-        plausibilities at the midpoint of the clusters.
+        Depending on the method, it comes from the weights of the mixture components, the numbers of
+        neighbors, or the plausibilities at the midpoint of the clusters.
         """
         rest = self.evidence - self.parts.sum(axis=0)
-        rest = np.where(np.abs(rest) <= 1e-9 * np.abs(self.parts).sum(axis=0), 0, rest)  # rounding error
+        # rounding error
+        rest = np.where(np.abs(rest) <= 1e-9 * np.abs(self.parts).sum(axis=0), 0, rest)
         return self._center(rest)
 
     def _center(self, values: np.ndarray) -> np.ndarray:
@@ -165,7 +180,8 @@ class ObjectExplanation:
         Returns
         -------
         array of shape (p,)
-            Negative values favor the cluster ``first`` and positive values favor the cluster ``second``.
+            Negative values favor the cluster ``first`` and positive values favor the cluster
+            ``second``.
         """
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
         a = self._candidate(names[0] if first is None else first, "first")
@@ -176,7 +192,9 @@ class ObjectExplanation:
         for k, name in enumerate(self.clusters):
             if hashable.test(cluster) and are_labels_equal(name, cluster):
                 return k
-        raise InvalidParameterError(argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster)
+        raise InvalidParameterError(
+            argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster
+        )
 
     def to_text(self) -> str:
         """Return a few sentences that explain the masses of the object.
@@ -185,15 +203,20 @@ class ObjectExplanation:
         -------
         str
         """
-        sentences = [_answer_sentence(self), _evidence_sentence(self), _base_sentence(self), _exemplar_sentence(self)]
+        sentences = [
+            _answer_sentence(self),
+            _evidence_sentence(self),
+            _base_sentence(self),
+            _exemplar_sentence(self),
+        ]
         sentences += _change_sentences(self)
         return "\n".join(sentence for sentence in sentences if sentence)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each attribute.
 
-        The columns contain the value of the attribute, its typical value in each candidate ("usual in"), and its
-        contribution to the evidence for each candidate ("towards").
+        The columns contain the value of the attribute, its typical value in each candidate ("usual
+        in"), and its contribution to the evidence for each candidate ("towards").
 
         Returns
         -------
@@ -203,9 +226,18 @@ class ObjectExplanation:
         if self.values is not None:
             columns["value"] = list(self.values)
         if self.typical is not None:
-            columns |= {f"usual in {k}": list(cells) for k, cells in zip(self.clusters, self.typical, strict=True)}
-        columns |= {f"towards {k}": column for k, column in zip(self.clusters, self.contributions.T, strict=True)}
-        heading = "attribute" if self.by == "attributes" else "object"
+            columns |= {
+                f"usual in {k}": list(cells)
+                for k, cells in zip(self.clusters, self.typical, strict=True)
+            }
+        columns |= {
+            f"towards {k}": column
+            for k, column in zip(self.clusters, self.contributions.T, strict=True)
+        }
+        if self.by == "attributes":
+            heading = "attribute"
+        else:
+            heading = "object"
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
     def to_html(self) -> str:
@@ -220,12 +252,16 @@ class ObjectExplanation:
         strongest = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_ROWS])
         frame = self.to_frame().iloc[strongest]
         rows = [
-            f"<th>{escape(printable(name))}</th>" + "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
+            f"<th>{escape(printable(name))}</th>"
+            + "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
             for name, row in zip(frame.index, frame.to_numpy(), strict=True)
         ]
         table = html_table([str(frame.index.name), *frame.columns], rows)
         more = len(strength) - len(strongest)
-        note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>" if more else ""
+        if more:
+            note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>"
+        else:
+            note = ""
         return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'
 
     _repr_html_ = to_html
@@ -238,37 +274,51 @@ class ObjectExplanation:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``most``, ``sort``, ``colors`` and ``title``.
+            Further options of the method ``plot`` of the display: ``most``, ``sort``, ``colors``
+            and ``title``.
 
         Returns
         -------
         ObjectExplanationDisplay
         """
-        from dempster.plot.explanation import ObjectExplanationDisplay  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.explanation import ObjectExplanationDisplay
 
         return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)
 
     __repr__ = to_text
 
 
-# ---- sentences ------------------------------------------------------------------------------------------------------
+# ---- sentences -----------------------------------------------------------------------------------
 
 
 def _answer_sentence(e: ObjectExplanation) -> str:
-    subject = "The object" if e.name is None else f"Object {printable(e.name)}"
+    if e.name is None:
+        subject = "The object"
+    else:
+        subject = f"Object {printable(e.name)}"
     mass = float(e.masses.masses[0, e.masses.best_set[0]])
     size = len(e.best_set)
     if size == 0:
         return f"{subject} is an outlier (mass {mass:.2f} on the empty set)."
     if size == 1:
         return f"{subject} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
-    clusters = f"all {size} clusters" if size == e.masses.n_clusters > 3 else format_clusters(e.best_set)
-    together = "them together" if size > 2 else "the two together"
+    if size == e.masses.n_clusters > 3:
+        clusters = f"all {size} clusters"
+    else:
+        clusters = format_clusters(e.best_set)
+    if size > 2:
+        together = "them together"
+    else:
+        together = "the two together"
     return f"{subject} is ambiguous between {clusters} (mass {mass:.2f} on {together})."
 
 
 def _evidence_sentence(e: ObjectExplanation) -> str:
-    distance = _distance_sentence(e) if len(e.best_set) == 0 else ""
+    if len(e.best_set) == 0:
+        distance = _distance_sentence(e)
+    else:
+        distance = ""
     if len(e.clusters) == 1:
         return distance
     first, second = e.clusters[:2]
@@ -281,11 +331,17 @@ def _evidence_sentence(e: ObjectExplanation) -> str:
     order = np.argsort(-np.abs(difference), kind="stable")
     strong = [d for d in order if abs(difference[d]) >= MIN_SHARE * size] or [int(order[0])]
     parts = []
-    for cluster in (first, second) if difference[order[0]] < 0 else (second, first):  # the strongest evidence first
-        sign = -1 if cluster == first else 1
+    # the strongest evidence first
+    for cluster in (first, second) if difference[order[0]] < 0 else (second, first):
+        if cluster == first:
+            sign = -1
+        else:
+            sign = 1
         attributes = [d for d in strong if np.sign(difference[d]) == sign][:MAX_NAMED]
         if attributes:
-            parts.append(f"for {format_cluster(cluster)}: {join_words([_attribute_text(e, d) for d in attributes])}")
+            parts.append(
+                f"for {format_cluster(cluster)}: {join_words([_attribute_text(e, d) for d in attributes])}"
+            )
     return f"{distance} Evidence {'; '.join(parts)}.".strip()
 
 
@@ -296,15 +352,24 @@ def _neighbor_sentences(e: ObjectExplanation) -> str:
     for k, cluster in enumerate(e.clusters[:2]):
         for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
             strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])
-            strongest = [j for j in np.argsort(-strength, kind="stable")[:MAX_NAMED] if strength[j] > threshold]
+            strongest = [
+                j
+                for j in np.argsort(-strength, kind="stable")[:MAX_NAMED]
+                if strength[j] > threshold
+            ]
             if strongest:
                 names = join_words([printable(e.attributes[j]) for j in strongest])
-                sentences.append(f"It is {where} {names}, which is evidence {verdict} {format_cluster(cluster)}.")
+                sentences.append(
+                    f"It is {where} {names}, which is evidence {verdict} {format_cluster(cluster)}."
+                )
     return " ".join(sentences)
 
 
 def _attribute_text(e: ObjectExplanation, d: int) -> str:
-    value = "" if e.values is None else f" ({format_cell(e.values[d])})"
+    if e.values is None:
+        value = ""
+    else:
+        value = f" ({format_cell(e.values[d])})"
     return f"{printable(e.attributes[d])}{value}"
 
 
@@ -314,7 +379,9 @@ def _distance_sentence(e: ObjectExplanation) -> str:
     if e.by != "attributes" or not (nearest < 0).any():
         return ""
     order = np.argsort(nearest, kind="stable")
-    far = [d for d in order if nearest[d] <= 2 * MIN_SHARE * nearest[nearest < 0].sum()][:MAX_NAMED] or [order[0]]
+    far = [d for d in order if nearest[d] <= 2 * MIN_SHARE * nearest[nearest < 0].sum()][
+        :MAX_NAMED
+    ] or [order[0]]
     return f"It is far even from the nearest cluster, mainly in {join_words([_attribute_text(e, d) for d in far])}."
 
 
@@ -331,7 +398,9 @@ def _exemplar_sentence(e: ObjectExplanation) -> str:
     nearest: dict[Any, Any] = {}
     for exemplar in e.exemplars:
         nearest.setdefault(exemplar.cluster, exemplar.name)
-    parts = [f"of {format_cluster(k)} is {printable(nearest[k])}" for k in e.clusters[:3] if k in nearest]
+    parts = [
+        f"of {format_cluster(k)} is {printable(nearest[k])}" for k in e.clusters[:3] if k in nearest
+    ]
     if not parts:
         return "These clusters have no other certain object."
     return f"The nearest certain object {join_words(parts)}."
@@ -345,15 +414,26 @@ def _change_sentences(e: ObjectExplanation) -> list[str]:
         if e.best_set == (cluster,):
             continue
         single, joint = (
-            next((c for c in e.changes if c.cluster == cluster and (c.towards is None) == is_single), None)
+            next(
+                (c for c in e.changes if c.cluster == cluster and (c.towards is None) == is_single),
+                None,
+            )
             for is_single in (True, False)
         )
-        # Prefer a change of one attribute, which is easier to understand, unless a change of all is much smaller.
-        change = joint if single is None or (joint is not None and joint.size < single.size / 2) else single
-        if change is None:
-            sentences.append(f"No change was found that makes it a certain object of {format_cluster(cluster)}.")
+        # Prefer a change of one attribute, which is easier to understand, unless a change of all is
+        # much smaller.
+        if single is None or (joint is not None and joint.size < single.size / 2):
+            change = joint
         else:
-            sentences.append(f"It would be a certain object of {format_cluster(cluster)} if {_condition_text(change)}.")
+            change = single
+        if change is None:
+            sentences.append(
+                f"No change was found that makes it a certain object of {format_cluster(cluster)}."
+            )
+        else:
+            sentences.append(
+                f"It would be a certain object of {format_cluster(cluster)} if {_condition_text(change)}."
+            )
     return sentences
 
 

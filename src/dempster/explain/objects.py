@@ -11,7 +11,15 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
-from dempster._validation import as_list, as_reals, check, check_flags, integer, is_missing, reorder_like
+from dempster._validation import (
+    as_list,
+    as_reals,
+    check,
+    check_flags,
+    integer,
+    is_missing,
+    reorder_like,
+)
 from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
@@ -42,21 +50,25 @@ def explain_object(
 ) -> ObjectExplanation:
     """Explain the mass function of one object.
 
-    The explanation consists of the evidence for each candidate cluster, the contribution of each attribute to this
-    evidence, the nearest certain objects, and the smallest changes that would make the object certain. The evidence is
-    a sum of contributions of the attributes. Its definition depends on the method:
+    The explanation consists of the evidence for each candidate cluster, the contribution of each
+    attribute to this evidence, the nearest certain objects, and the smallest changes that would
+    make the object certain. The evidence is a sum of contributions of the attributes. Its
+    definition depends on the method:
 
     ===================================  =============================================================================
     ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, divided among the attributes; with
-                                         an adaptive metric, half of a product of two attributes goes to each of them
+                                         an adaptive metric, half of a product of two attributes
+                                         goes to each of them
     CatECM                               minus the number of attributes that differ from the center
     WMVEC                                minus the squared distance to the center, divided among the attributes and
-                                         weighted by view; for dissimilarities, the distance to the medoids of a view
+                                         weighted by view; for dissimilarities, the distance to the
+                                         medoids of a view
     MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided among the attributes
     EGMM, BootClus                       logarithm of weight times density, averaged over bootstrap fits for BootClus
     EVCLUS                               logarithm of the weighted mean similarity to the members of the cluster; if
-                                         masses depend on conflicts alone, minus the misfit that the conflicts would
-                                         have if the object were a certain member of the cluster
+                                         masses depend on conflicts alone, minus the misfit that the
+                                         conflicts would have if the object were a certain member of
+                                         the cluster
     EKNNClus                             logarithm of the weight of evidence of the neighbors in the cluster
     NNEVCLUS, all others                 change of the plausibility on the line from the midpoint of the two clusters
                                          to the object (integrated gradients)
@@ -66,24 +78,26 @@ def explain_object(
     Parameters
     ----------
     estimator : fitted clusterer, CredalPartition, or array-like of labels
-        Any estimator with ``predict_mass``, ``credal_partition_`` or ``labels_``. Explanations of a partition or of
-        labels use only the members of the clusters.
+        Any estimator with ``predict_mass``, ``credal_partition_`` or ``labels_``. Explanations of a
+        partition or of labels use only the members of the clusters.
     X : array-like or table
-        The objects that were clustered, as passed to `fit`, or other objects with the same attributes. With
-        ``metric="precomputed"``, X contains dissimilarities. For `WMVEC` or a partition, X may be a list or dictionary
-        of several tables or matrices, with attributes called "view: column".
+        The objects that were clustered, as passed to `fit`, or other objects with the same
+        attributes. With ``metric="precomputed"``, X contains dissimilarities. For `WMVEC` or a
+        partition, X may be a list or dictionary of several tables or matrices, with attributes
+        called "view: column".
     i : int, name, or array-like of shape (n_features,)
-        Position of the object in X, its name if X has an index, or a new object. A new object is a row, a series or
-        mapping with attribute names as keys, or a table with one row. For several views, it is a list or dictionary of
-        rows.
-        For an image, ``i`` may be a tuple with the coordinates of a pixel. Missing attributes (NaN) do not contribute.
+        Position of the object in X, its name if X has an index, or a new object. A new object is a
+        row, a series or mapping with attribute names as keys, or a table with one row. For several
+        views, it is a list or dictionary of rows. For an image, ``i`` may be a tuple with the
+        coordinates of a pixel. Missing attributes (NaN) do not contribute.
     clusters : sequence of names of clusters, optional
-        The candidate clusters. The default is the clusters between which the object is ambiguous, or the two most
-        plausible clusters if the object is not ambiguous.
+        The candidate clusters. The default is the clusters between which the object is ambiguous,
+        or the two most plausible clusters if the object is not ambiguous.
     attributes : table of n objects, optional
-        Attributes of the objects if X contains dissimilarities. The evidence from each compared object is divided among
-        the attributes in proportion to the squared standardized differences. Without attributes, the explanation
-        contains the contributions of the compared objects.
+        Attributes of the objects if X contains dissimilarities. The evidence from each compared
+        object is divided among the attributes in proportion to the squared standardized
+        differences. Without attributes, the explanation contains the contributions of the compared
+        objects.
     feature_names : sequence of str, optional
         Names of the attributes; by default the column names.
     metric : {"precomputed"} or None
@@ -91,8 +105,9 @@ def explain_object(
     n_exemplars : int, default=1
         Number of certain objects to return for each candidate.
     changes : bool, default=True
-        Whether to search for the smallest change that would make the object certain according to ``predict_mass``. A
-        change is a new value of one attribute within its range, or a move of all attributes towards a certain object.
+        Whether to search for the smallest change that would make the object certain according to
+        ``predict_mass``. A change is a new value of one attribute within its range, or a move of
+        all attributes towards a certain object.
 
     Returns
     -------
@@ -100,8 +115,8 @@ def explain_object(
 
     Notes
     -----
-    A training object is not compared with itself. An object is certain if its largest mass is on a single cluster (see
-    `CredalPartition.lower`).
+    A training object is not compared with itself. An object is certain if its largest mass is on a
+    single cluster (see `CredalPartition.lower`).
 
     Examples
     --------
@@ -126,16 +141,26 @@ def explain_object(
     decomposed, names, by = _decompose(obj, evidence, candidates)
     assert decomposed.parts is not None
     frame = obj.partition.frame
-    exemplars = tuple(exemplar for k in candidates for exemplar in _find_exemplars(obj, k, n_exemplars))
+    exemplars = tuple(
+        exemplar for k in candidates for exemplar in _find_exemplars(obj, k, n_exemplars)
+    )
     searched = bool(changes and obj.can_predict)
     smallest: list = []
     if searched:
-        targets, strengths = _select_targets(obj, exemplars, candidates), np.ptp(decomposed.parts, axis=1)
-        smallest = find_smallest_changes(obj.table, obj.cells, targets, strengths, obj.certain_clusters)
-    values, typical = None, None
+        targets = _select_targets(obj, exemplars, candidates)
+        strengths = np.ptp(decomposed.parts, axis=1)
+        smallest = find_smallest_changes(
+            obj.table, obj.cells, targets, strengths, obj.certain_clusters
+        )
+    values = None
+    typical = None
     if by == "attributes":
-        values = tuple(cell[0].item() if isinstance(cell[0], np.generic) else cell[0] for cell in obj.cells)
-        typical = tuple(tuple(typical_cells(obj.partition, obj.table, k, obj.own_position)) for k in candidates)
+        values = tuple(
+            cell[0].item() if isinstance(cell[0], np.generic) else cell[0] for cell in obj.cells
+        )
+        typical = tuple(
+            tuple(typical_cells(obj.partition, obj.table, k, obj.own_position)) for k in candidates
+        )
     return ObjectExplanation(
         name=None if obj.is_new else obj.object_name(obj.position),
         masses=obj.masses,
@@ -159,37 +184,58 @@ def _select_candidates(
 ) -> list[int]:
     """Return the positions of the candidate clusters, the most plausible first."""
     plausible = np.asarray(obj.masses.contour[0], dtype=float)
-    total = plausible if evidence is None else evidence.total
+    if evidence is None:
+        total = plausible
+    else:
+        total = evidence.total
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if clusters is not None:
         clusters = as_list(clusters, "clusters", "names of clusters")
         try:
-            selected = obj.partition.membership_rows([(name,) for name in clusters])[0].argmax(axis=1).tolist()
+            selected = (
+                obj.partition.membership_rows([(name,) for name in clusters])[0]
+                .argmax(axis=1)
+                .tolist()
+            )
         except ValueError as error:
             names = ", ".join(map(str, obj.partition.frame))
-            raise InvalidParameterError("clusters", f"names of clusters ({names})", clusters) from error
+            raise InvalidParameterError(
+                "clusters", f"names of clusters ({names})", clusters
+            ) from error
         if len(selected) == 0 or len(set(selected)) < len(selected):
-            raise InvalidParameterError("clusters", must=f"name at least one cluster, each once, got {list(clusters)}")
+            raise InvalidParameterError(
+                "clusters", must=f"name at least one cluster, each once, got {list(clusters)}"
+            )
         if empty := [obj.partition.frame[k] for k in selected if k not in order]:
-            raise InvalidParameterError("clusters", must=f"have objects to compare with; {empty[0]!r} has none")
+            raise InvalidParameterError(
+                "clusters", must=f"have objects to compare with; {empty[0]!r} has none"
+            )
         return [int(k) for k in order if k in selected]
     if len(order) == 0:
-        raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
+        raise InvalidInputError(
+            "no cluster has an object to compare with: all objects are outliers"
+        )
     in_best_set = obj.masses.focal_sets.membership[obj.masses.best_set[0]]
     number = max(2, int(in_best_set[order].sum()))
-    ranked = sorted(order, key=lambda k: not in_best_set[k])  # The stable sort puts the clusters of the set first.
+    # The stable sort puts the clusters of the set first.
+    ranked = sorted(order, key=lambda k: not in_best_set[k])
     return [int(k) for k in ranked[:number]]
 
 
 def _decompose(
     obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]
 ) -> tuple[ClusterEvidence, list[str], str]:
-    """Divide the evidence among attributes or, without them, compared objects; return it, their names and the kind."""
+    """Divide the evidence among attributes or, without them, compared objects.
+
+    Return it, their names and the kind.
+    """
     if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
         evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
     if evidence.parts is not None and obj.has_attributes:
-        decomposed = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
+        decomposed = replace(
+            evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates]
+        )
         return decomposed, obj.table.names, "attributes"
     # Medoids of clusters that are not candidates do not contribute.
     counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))
@@ -207,23 +253,34 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
     if len(certain) == 0:
         return []
     distance = obj.distances(certain)
-    nearest = np.argsort(distance, kind="stable")[:number]  # unknown distances (NaN) are sorted last
+    # unknown distances (NaN) are sorted last
+    nearest = np.argsort(distance, kind="stable")[:number]
     nearest = nearest[np.isfinite(distance[nearest])]
-    return [Exemplar(name, obj.object_name(int(certain[j])), int(certain[j]), float(distance[j])) for j in nearest]
+    return [
+        Exemplar(name, obj.object_name(int(certain[j])), int(certain[j]), float(distance[j]))
+        for j in nearest
+    ]
 
 
-def _select_targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
+def _select_targets(
+    obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]
+) -> list[Target]:
     """Return, for each candidate that is not certain, the nearest certain object and the member of largest belief."""
     frame = obj.partition.frame
     targets = []
     for k in candidates:
         if len(obj.masses.lower(frame[k])):
             continue
-        positions = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]][:1]
+        positions = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]][
+            :1
+        ]
         members = find_members(obj.partition, k, obj.own_position)
         if len(members):
             positions.append(int(members[np.argmax(obj.partition.singleton_belief[members, k])]))
-        targets += [Target(k, frame[k], obj.object_name(j), obj.table.row(j)) for j in dict.fromkeys(positions)]
+        targets += [
+            Target(k, frame[k], obj.object_name(j), obj.table.row(j))
+            for j in dict.fromkeys(positions)
+        ]
     return targets
 
 
@@ -235,12 +292,16 @@ def _list_compared(
     largest = weights.max(axis=1, initial=0)
     order = np.argsort(-largest, kind="stable")[:MAX_COMPARED_OBJECTS]
     return tuple(
-        ComparedObject(obj.compared_name(evidence, int(j)), int(evidence.positions[j]), tuple(weights[j].tolist()))
+        ComparedObject(
+            obj.compared_name(evidence, int(j)),
+            int(evidence.positions[j]),
+            tuple(weights[j].tolist()),
+        )
         for j in order[largest[order] > 0]
     )
 
 
-# ---- the object -----------------------------------------------------------------------------------------------------
+# ---- the object ----------------------------------------------------------------------------------
 
 
 class ExplainedObject:
@@ -249,15 +310,20 @@ class ExplainedObject:
     partition: CredalPartition  # partition of the objects of X
     masses: CredalPartition  # masses of the explained object
     position: int = -1  # position of the object in X, -1 for a new object
-    itself: int = -1  # position of the same or an equal object in the training data, -1 if there is none
+    # position of the same or an equal object in the training data, -1 if there is none
+    itself: int = -1
     among_fit: bool = True  # whether X contains the training objects
     table: ObjectTable  # attribute values of all objects, not set if there are only dissimilarities
-    cells: Cells  # attribute values of the explained object, not set if there are only dissimilarities
+    # attribute values of the explained object, not set if there are only dissimilarities
+    cells: Cells
     row: np.ndarray | None = None  # dissimilarity to each object of X; NaN if unknown
     reader: ObjectReader | None = None
 
     def __init__(self, resolved: ExplainedInput, names: Index, *, is_new: bool):
-        self.model, self.fitted, self.names, self.is_new = resolved.model, resolved.partition, names, is_new
+        self.model = resolved.model
+        self.fitted = resolved.partition
+        self.names = names
+        self.is_new = is_new
 
     @property
     def has_attributes(self) -> bool:
@@ -265,11 +331,18 @@ class ExplainedObject:
 
     @property
     def own_position(self) -> int:
-        """Position of the explained object, or of an equal object, in X; -1 if X does not contain it."""
-        return self.position if self.position >= 0 or not self.among_fit else self.itself
+        """Position of the explained object, or of an equal object, in X.
+
+        -1 if X does not contain it.
+        """
+        if self.position >= 0 or not self.among_fit:
+            return self.position
+        return self.itself
 
     def object_name(self, position: int) -> Hashable:
-        return position if self.names is None else self.names[position]
+        if self.names is None:
+            return position
+        return self.names[position]
 
     def compared_name(self, evidence: ClusterEvidence, which: int) -> Hashable:
         """Return the name of a compared object, and its view if the model has several views."""
@@ -277,12 +350,17 @@ class ExplainedObject:
         if self.among_fit:
             name = self.object_name(position)
         else:
-            index = None if self.fitted is None else self.fitted.index
+            if self.fitted is None:
+                index = None
+            else:
+                index = self.fitted.index
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.model, "view_names_", [])
-        return name if evidence.views is None or len(views) < 2 else f"{name} in {views[evidence.views[which]]}"
+        if evidence.views is None or len(views) < 2:
+            return name
+        return f"{name} in {views[evidence.views[which]]}"
 
-    # ---- evidence -------------------------------------------------------------------------------------------------
+    # ---- evidence --------------------------------------------------------------------------------
 
     def evidence(self) -> ClusterEvidence | None:
         """Return the evidence for each cluster; None if `evidence_along_path` must be used."""
@@ -303,13 +381,16 @@ class ExplainedObject:
             members = find_members(self.partition, k, self.own_position)
             if len(members):
                 centers.append(_column_means(self.table.numbers[members]))
-        middle = np.mean(centers, axis=0) if centers else _column_means(self.table.numbers)
+        if centers:
+            middle = np.mean(centers, axis=0)
+        else:
+            middle = _column_means(self.table.numbers)
         point = np.array([cell[0] for cell in self.cells])
         return evidence_along_path(
             lambda rows: np.asarray(self.predict(list(rows.T)).contour, dtype=float), middle, point
         )
 
-    # ---- masses with other attributes -----------------------------------------------------------------------------
+    # ---- masses with other attributes ------------------------------------------------------------
 
     @property
     def can_predict(self) -> bool:
@@ -324,27 +405,43 @@ class ExplainedObject:
         return CredalPartition(self.model.predict_mass(rows))
 
     def certain_clusters(self, cells: Cells) -> np.ndarray:
-        """Return the cluster to which each object with the attributes ``cells`` certainly belongs; -1 if uncertain.
+        """Return the cluster to which each object with the attributes ``cells`` certainly belongs.
 
-        Some models compare a new object with all training objects. A changed copy of a training object is then compared
-        with its original, although a training object is never compared with itself. Therefore a copy counts as certain
-        only if the prediction is the same with and without the original among the training objects.
+        -1 if uncertain.
+
+        Some models compare a new object with all training objects. A changed copy of a training
+        object is then compared with its original, although a training object is never compared with
+        itself. Therefore a copy counts as certain only if the prediction is the same with and
+        without the original among the training objects.
         """
         clusters = _certain_clusters(self.predict(cells))
-        moved = None if self.reader is None else self.reader.predict_moved(self._build_table(cells), self.itself)
-        return clusters if moved is None else np.where(clusters == _certain_clusters(moved), clusters, -1)
+        if self.reader is None:
+            moved = None
+        else:
+            moved = self.reader.predict_moved(self._build_table(cells), self.itself)
+        if moved is None:
+            return clusters
+        return np.where(clusters == _certain_clusters(moved), clusters, -1)
 
     def _build_table(self, cells: Cells) -> Any:
         return self.table.to_table([np.ascontiguousarray(column) for column in cells])
 
-    # ---- comparing ------------------------------------------------------------------------------------------------
+    # ---- comparing -------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
         """Return the distances (metric of the model, or standardized Euclidean) to the objects at ``positions``."""
         if self.row is not None:
             return self.row[positions]
-        point = np.array([cell[0] for cell in self.cells]) if self.table.is_numeric else None
-        if point is None or self.reader is None or np.isnan(point).any() or np.isnan(self.table.numbers).any():
+        if self.table.is_numeric:
+            point = np.array([cell[0] for cell in self.cells])
+        else:
+            point = None
+        if (
+            point is None
+            or self.reader is None
+            or np.isnan(point).any()
+            or np.isnan(self.table.numbers).any()
+        ):
             squares = squared_differences(self.table, self.cells, positions)
             n_present = np.maximum((~np.isnan(squares)).sum(axis=1), 1)
             return np.sqrt(np.nansum(squares, axis=1) * squares.shape[1] / n_present)
@@ -352,7 +449,8 @@ class ExplainedObject:
         # These values of the parameter are not metrics that compare two rows of numbers.
         if isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed"):
             metric = "euclidean"
-        numbers, point = self.reader.coordinates(self.table.numbers[positions]), self.reader.coordinates(point[None])
+        numbers = self.reader.coordinates(self.table.numbers[positions])
+        point = self.reader.coordinates(point[None])
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
@@ -361,11 +459,16 @@ class ExplainedObject:
         present = ~np.isnan(squares)
         total = np.where(present, squares, 0).sum(axis=1, keepdims=True)
         equal = present / np.maximum(present.sum(axis=1, keepdims=True), 1)
-        return np.where(total > 0, np.where(present, squares, 0) / np.where(total > 0, total, 1), equal)
+        return np.where(
+            total > 0, np.where(present, squares, 0) / np.where(total > 0, total, 1), equal
+        )
 
 
 def _column_means(numbers: np.ndarray) -> np.ndarray:
-    """Return the mean of the values of each column that are not missing; 0 for a column without values."""
+    """Return the mean of the values of each column that are not missing.
+
+    0 for a column without values.
+    """
     present = ~np.isnan(numbers)
     return np.where(present, numbers, 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
 
@@ -376,28 +479,39 @@ def _certain_clusters(partition: CredalPartition) -> np.ndarray:
 
 
 def _resolve_object(
-    estimator: Any, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None, metric: str | None
+    estimator: Any,
+    X: TableLike,
+    i: Any,
+    attributes: TableLike,
+    feature_names: Sequence[str] | None,
+    metric: str | None,
 ) -> ExplainedObject:
     """Return the object to explain, which is object ``i`` of X or a new object with the attributes ``i``."""
     if hasattr(estimator, "steps"):
-        advice = "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        advice = (
+            "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        )
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
-        raise InvalidInputError("Complex data not supported: i must be a position, a name, or contain real numbers")
+        raise InvalidInputError(
+            "Complex data not supported: i must be a position, a name, or contain real numbers"
+        )
     resolved = inputs.resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
     X, i = _resolve_views(resolved, X, i)
     if resolved.is_pairwise:
         return _resolve_among_dissimilarities(resolved, X, i, attributes, feature_names)
     if attributes is not None:
-        raise InvalidParameterError("attributes", must="be None if X contains attributes; they are for dissimilarities")
+        raise InvalidParameterError(
+            "attributes", must="be None if X contains attributes; they are for dissimilarities"
+        )
     return _resolve_among_attributes(resolved, X, i, feature_names)
 
 
 def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[TableLike, Any]:
     """Return X and i in the form that the model or partition needs if X consists of several tables.
 
-    For a multi-view model, X remains a list or dictionary of tables, and the attributes of a new object are joined to
-    one row. For a partition, the tables are joined.
+    For a multi-view model, X remains a list or dictionary of tables, and the attributes of a new
+    object are joined to one row. For a partition, the tables are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
         return (inputs.to_array(X) if isinstance(X, list | tuple) else X), i
@@ -414,26 +528,38 @@ def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[Tabl
     return views.dissimilarities(), np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
 
 
-# ---- attributes -----------------------------------------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------------------
 
 
 def _resolve_among_attributes(
     resolved: ExplainedInput, X: TableLike, i: Any, feature_names: Sequence[str] | None
 ) -> ExplainedObject:
-    model, partition, image = resolved.model, resolved.partition, resolved.image_shape
+    model = resolved.model
+    partition = resolved.partition
+    image = resolved.image_shape
     is_evidential = hasattr(model, "credal_partition_") and hasattr(model, "predict_mass")
     names = feature_names
     if names is None and not hasattr(X, "columns"):
         names = getattr(model, "feature_names_in_", None)
     categorical = hasattr(model, "categories_")
     numeric = is_evidential and not categorical and getattr(model, "metric", None) != "gower"
-    attributes = row_attributes(model, X) if is_evidential else X
+    if is_evidential:
+        attributes = row_attributes(model, X)
+    else:
+        attributes = X
     table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
-    index = table.index if table.index is not None or partition is None else partition.index
+    if table.index is not None or partition is None:
+        index = table.index
+    else:
+        index = partition.index
     position = inputs.find_object(i, index, len(table), image)
     obj = ExplainedObject(resolved, index, is_new=position < 0)
-    obj.table, obj.position = table, position
-    obj.cells = table.parse_row(i) if position < 0 else table.row(position)
+    obj.table = table
+    obj.position = position
+    if position < 0:
+        obj.cells = table.parse_row(i)
+    else:
+        obj.cells = table.row(position)
     if is_evidential:
         if position < 0:
             obj.reader = read_object(model, table.to_table(obj.cells), None)
@@ -448,45 +574,71 @@ def _resolve_among_attributes(
     elif not is_evidential:
         partition = resolved.align_partition(attributes, len(table))
     obj.partition = partition
-    equal_object = position if position >= 0 else table.find(obj.cells)
+    if position >= 0:
+        equal_object = position
+    else:
+        equal_object = table.find(obj.cells)
     obj.masses = _compute_masses(obj, equal_object)
-    obj.itself = equal_object if obj.among_fit else _find_in_fit(obj, table.index)
+    if obj.among_fit:
+        obj.itself = equal_object
+    else:
+        obj.itself = _find_in_fit(obj, table.index)
     return obj
 
 
 def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
-    """Return the position of the training object with the same unique name and the same masses; -1 if there is none."""
+    """Return the position of the training object with the same unique name and the same masses.
+
+    -1 if there is none.
+    """
     fitted = obj.fitted
     if names is None or obj.position < 0 or fitted is None or fitted.index is None:
         return -1
     positions = [k for k, name in enumerate(fitted.index) if name == names[obj.position]]
-    if len(positions) != 1 or np.abs(obj.masses.masses - fitted.masses[positions]).max() > MASS_TOLERANCE:
+    if (
+        len(positions) != 1
+        or np.abs(obj.masses.masses - fitted.masses[positions]).max() > MASS_TOLERANCE
+    ):
         return -1
     return positions[0]
 
 
 def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
-    """Return the masses of the object at a position in the partition; predict the masses if the position is -1."""
+    """Return the masses of the object at a position in the partition.
+
+    Predict the masses if the position is -1.
+    """
     if position >= 0:
         return obj.partition[[position]]
     if obj.reader is not None:
         return obj.reader.masses()
     if obj.can_predict:
         return CredalPartition(obj.model.predict_mass(obj.table.to_table(obj.cells)))
-    # A partition cannot predict masses, so all mass is assigned to the cluster with the largest evidence.
-    partition, evidence = obj.partition, obj.evidence()
+    # A partition cannot predict masses, so all mass is assigned to the cluster with the largest
+    # evidence.
+    partition = obj.partition
+    evidence = obj.evidence()
     if evidence is None or not np.isfinite(evidence.total).any():
-        raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
+        raise InvalidInputError(
+            "no cluster has an object to compare with: all objects are outliers"
+        )
     masses = np.zeros((1, len(partition.focal_sets)))
     singleton = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
     if singleton < 0:
-        raise InvalidParameterError("i", must="be an object of the partition, because no focal set is a single cluster")
+        raise InvalidParameterError(
+            "i", must="be an object of the partition, because no focal set is a single cluster"
+        )
     masses[0, singleton] = 1
     return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
 
 
-def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Return whether X contains the training objects; compare the number of objects and the masses of a few of them."""
+def _is_data_of_fit(
+    model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int
+) -> bool:
+    """Return whether X contains the training objects.
+
+    Compare the number of objects and the masses of a few of them.
+    """
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -498,23 +650,40 @@ def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition
     return bool(np.abs(masses - partition.masses[probes]).max(initial=0) <= MASS_TOLERANCE)
 
 
-# ---- dissimilarities ------------------------------------------------------------------------------------------------
+# ---- dissimilarities -----------------------------------------------------------------------------
 
 
 def _resolve_among_dissimilarities(
-    resolved: ExplainedInput, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None
+    resolved: ExplainedInput,
+    X: TableLike,
+    i: Any,
+    attributes: TableLike,
+    feature_names: Sequence[str] | None,
 ) -> ExplainedObject:
-    model, partition = resolved.model, resolved.partition
+    model = resolved.model
+    partition = resolved.partition
     views = Views.from_input(X)
     if views is None and not hasattr(X, "tocsr"):
         values = as_reals(X, "X")
         if values.ndim != 2:
-            raise InvalidParameterError("X", must=f"contain dissimilarities in rows, got shape {values.shape}")
+            raise InvalidParameterError(
+                "X", must=f"contain dissimilarities in rows, got shape {values.shape}"
+            )
         check_values(values, "X")
-        X = X if hasattr(X, "iloc") else values
-    n, n_rows = len(partition), X.shape[0] if views is None else len(views)
+        if not hasattr(X, "iloc"):
+            X = values
+    n = len(partition)
+    if views is None:
+        n_rows = X.shape[0]
+    else:
+        n_rows = len(views)
     index = inputs.row_names(X)
-    names = index if index is not None else partition.index if n_rows == n else None
+    if index is not None:
+        names = index
+    elif n_rows == n:
+        names = partition.index
+    else:
+        names = None
     position = inputs.find_object(i, names, n_rows)
     if views is None:
         rows = reorder_like(X, partition.index)
@@ -523,7 +692,8 @@ def _resolve_among_dissimilarities(
         X = rows
         if partition.index is not None or n_rows == n:
             X = with_columns(X, index if partition.index is None else partition.index)
-    names = names if partition.index is None else partition.index
+    if partition.index is not None:
+        names = partition.index
     can_predict = hasattr(model, "predict_mass")
     if position >= 0:
         row = inputs.select_rows(X, [position])
@@ -531,8 +701,11 @@ def _resolve_among_dissimilarities(
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.like_input(list(views.row_of_dissimilarities(i)[:, None]))
-    is_of_fit = n_rows == n and (not can_predict or _is_data_of_fit(model, X, n, partition, position))
-    position = position if is_of_fit else -1
+    is_of_fit = n_rows == n and (
+        not can_predict or _is_data_of_fit(model, X, n, partition, position)
+    )
+    if not is_of_fit:
+        position = -1
     obj = ExplainedObject(resolved, names, is_new=position < 0)
     obj.partition = partition
     obj.position = obj.itself = position
@@ -543,32 +716,46 @@ def _resolve_among_dissimilarities(
     else:
         obj.row = obj.reader.dissimilarities()
     if attributes is not None:
-        obj.table = ObjectTable(reorder_like(attributes, names), names=feature_names, argument="attributes")
+        obj.table = ObjectTable(
+            reorder_like(attributes, names), names=feature_names, argument="attributes"
+        )
         if len(obj.table) != n:
-            raise InvalidParameterError("attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}")
+            raise InvalidParameterError(
+                "attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}"
+            )
         if position < 0:
-            raise InvalidParameterError("attributes", must="be None for a new object, which has no row in the table")
+            raise InvalidParameterError(
+                "attributes", must="be None for a new object, which has no row in the table"
+            )
         obj.cells = obj.table.row(position)
     obj.masses = _compute_masses(obj, position)
     return obj
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
-    """Return the dissimilarities of the object to all n training objects; unknown dissimilarities are NaN."""
+    """Return the dissimilarities of the object to all n training objects.
+
+    Unknown dissimilarities are NaN.
+    """
     out = np.full(n, np.nan)
     if hasattr(row, "tocsr"):
         stored = row.tocsr()
         out[stored.indices] = stored.data
         return out
     values = np.asarray(row, dtype=float).reshape(-1)
-    positions = np.arange(n) if len(values) == n else getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
+    if len(values) == n:
+        positions = np.arange(n)
+    else:
+        positions = getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
     if len(values) != len(positions):
-        raise InvalidParameterError("i", must=f"be a position, a name, or {n} dissimilarities, got {len(values)}")
+        raise InvalidParameterError(
+            "i", must=f"be a position, a name, or {n} dissimilarities, got {len(values)}"
+        )
     out[positions] = values
     return out
 
 
-# ---- evidence from members ------------------------------------------------------------------------------------------
+# ---- evidence from members -----------------------------------------------------------------------
 
 
 def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
@@ -585,8 +772,9 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
 def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
     """Return the squared difference of each attribute between the explained object and the objects at ``positions``.
 
-    The array has the shape (n_positions, n_attributes). Differences of numbers are in standard deviations. Differences
-    of categories are 0 or 1. For missing values and constant attributes the difference is NaN.
+    The array has the shape (n_positions, n_attributes). Differences of numbers are in standard
+    deviations. Differences of categories are 0 or 1. For missing values and constant attributes the
+    difference is NaN.
     """
     out = np.full((len(positions), len(cells)), np.nan)
     for d, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
@@ -595,11 +783,15 @@ def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray)
                 out[:, d] = ((column[positions] - cell[0]) / table.deviations[d]) ** 2
         elif not is_missing(cell[0]):
             present = [not is_missing(other) for other in column[positions]]
-            out[:, d] = np.where(present, np.asarray(column[positions] != cell[0], dtype=float), np.nan)
+            out[:, d] = np.where(
+                present, np.asarray(column[positions] != cell[0], dtype=float), np.nan
+            )
     return out
 
 
-def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int) -> ClusterEvidence:
+def evidence_from_members(
+    partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int
+) -> ClusterEvidence:
     """Return as evidence for each cluster minus the squared standardized distance to the mean of its members.
 
     A categorical attribute contributes minus the share of the members with a different category.
@@ -623,10 +815,14 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
     return replace(ClusterEvidence.from_attributes(quantity, parts), total=total)
 
 
-def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, itself: int) -> ClusterEvidence:
+def evidence_from_dissimilarities(
+    partition: CredalPartition, row: np.ndarray, itself: int
+) -> ClusterEvidence:
     """Return as evidence for each cluster minus the mean dissimilarity (entries of ``row``) to its members."""
-    n, c = len(row), partition.n_clusters
-    weights, total = np.zeros((n, c)), np.full(c, -np.inf)
+    n = len(row)
+    c = partition.n_clusters
+    weights = np.zeros((n, c))
+    total = np.full(c, -np.inf)
     for k in range(c):
         members = find_members(partition, k, itself)
         members = members[~np.isnan(row[members])]
@@ -634,11 +830,18 @@ def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, i
             weights[members, k] = 1 / len(members)
             total[k] = -float(row[members].mean())
     used = np.flatnonzero(weights.any(axis=1))
-    return ClusterEvidence("minus the mean dissimilarity to its members", total, None, used, weights[used], row[used])
+    return ClusterEvidence(
+        "minus the mean dissimilarity to its members", total, None, used, weights[used], row[used]
+    )
 
 
-def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, itself: int) -> list:
-    """Return the mean or the most frequent category of each attribute in a cluster; None if all values are missing."""
+def typical_cells(
+    partition: CredalPartition, table: ObjectTable, cluster: int, itself: int
+) -> list:
+    """Return the mean or the most frequent category of each attribute in a cluster.
+
+    None if all values are missing.
+    """
     members = find_members(partition, cluster, itself)
     out: list = []
     for d, is_number in enumerate(table.is_number):
@@ -646,11 +849,15 @@ def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, 
         if len(present) == 0:
             out.append(None)
         else:
-            out.append(float(present.mean()) if is_number else max(dict.fromkeys(present), key=present.count))
+            out.append(
+                float(present.mean())
+                if is_number
+                else max(dict.fromkeys(present), key=present.count)
+            )
     return out
 
 
-# ---- evidence along a path ------------------------------------------------------------------------------------------
+# ---- evidence along a path -----------------------------------------------------------------------
 
 
 def evidence_along_path(
@@ -658,10 +865,11 @@ def evidence_along_path(
 ) -> ClusterEvidence:
     """Divide the change of the plausibilities between ``middle`` and ``point`` among the attributes.
 
-    The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks").
-    Finite differences replace the derivatives, so that the method is applicable to any model and the contributions add
-    up exactly. The function ``plausibilities`` returns the plausibility of each cluster, shape (n_objects, n_clusters),
-    for an array of attributes of shape (n_objects, n_attributes).
+    The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for
+    deep networks"). Finite differences replace the derivatives, so that the method is applicable to
+    any model and the contributions add up exactly. The function ``plausibilities`` returns the
+    plausibility of each cluster, shape (n_objects, n_clusters), for an array of attributes of shape
+    (n_objects, n_attributes).
     """
     p = len(point)
     move = np.nan_to_num(point - middle, nan=0.0)
@@ -674,12 +882,18 @@ def evidence_along_path(
         stop = min(start + size, N_PATH_STEPS)
         first = np.repeat(corners[start:stop, None], len(moving), axis=1)
         last = np.repeat(corners[start + 1 : stop + 1, None], len(moving), axis=1)
-        for j, d in enumerate(moving):  # Attribute d moves before (first) or after (last) all others.
-            first[:, j, d], last[:, j, d] = corners[start + 1 : stop + 1, d], corners[start:stop, d]
+        # Attribute d moves before (first) or after (last) all others.
+        for j, d in enumerate(moving):
+            first[:, j, d] = corners[start + 1 : stop + 1, d]
+            last[:, j, d] = corners[start:stop, d]
         shape = (stop - start, len(moving), -1)
         gains = plausibilities(first.reshape(-1, p)).reshape(shape) - values[start:stop, None]
-        losses = values[start + 1 : stop + 1, None] - plausibilities(last.reshape(-1, p)).reshape(shape)
-        total[moving] += _make_additive((gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)).sum(axis=0)
+        losses = values[start + 1 : stop + 1, None] - plausibilities(last.reshape(-1, p)).reshape(
+            shape
+        )
+        total[moving] += _make_additive(
+            (gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)
+        ).sum(axis=0)
     return ClusterEvidence.from_attributes("plausibility", total, values[0].astype(float))
 
 
@@ -693,10 +907,11 @@ def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return parts + shares * (totals - parts.sum(axis=1))[:, None]
 
 
-# ---- smallest changes -----------------------------------------------------------------------------------------------
+# ---- smallest changes ----------------------------------------------------------------------------
 
 _N_LINE_POINTS = 32
-_N_REFINED_POINTS, _N_REFINEMENTS = 16, 3
+_N_REFINED_POINTS = 16
+_N_REFINEMENTS = 3
 _MAX_SINGLE_ATTRIBUTES = 40  # only the attributes with the largest contributions are changed alone
 _MAX_ROUNDING_FACTOR = 1.25  # maximum increase of a change by rounding it to fewer digits
 _MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
@@ -716,27 +931,42 @@ class Target:
 
 
 def find_smallest_changes(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
+    table: ObjectTable,
+    cells: Cells,
+    targets: Sequence[Target],
+    strengths: np.ndarray,
+    certain_of: CertainClusters,
 ) -> list[Change]:
     """Return the smallest changes that would make the object a certain member of each target, sorted by size."""
-    search = _search_lines if table.is_numeric else _search_levels
+    if table.is_numeric:
+        search = _search_lines
+    else:
+        search = _search_levels
     best: dict[tuple[Hashable, bool], Change] = {}
-    for change in sorted(search(table, cells, targets, strengths, certain_of), key=lambda change: change.size):
+    for change in sorted(
+        search(table, cells, targets, strengths, certain_of), key=lambda change: change.size
+    ):
         best.setdefault((change.cluster, change.towards is None), change)
     return sorted(best.values(), key=lambda change: change.size)
 
 
-# ---- changes of numbers ---------------------------------------------------------------------------------------------
+# ---- changes of numbers --------------------------------------------------------------------------
 
 
 def _search_lines(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
+    table: ObjectTable,
+    cells: Cells,
+    targets: Sequence[Target],
+    strengths: np.ndarray,
+    certain_of: CertainClusters,
 ) -> list[Change]:
     start = np.array([cell[0] for cell in cells])
     movable = np.flatnonzero((table.deviations > 0) & ~np.isnan(start))
     if len(movable) == 0 or not targets:
         return []
-    single = movable[np.argsort(-np.abs(strengths[movable]), kind="stable")][:_MAX_SINGLE_ATTRIBUTES]
+    single = movable[np.argsort(-np.abs(strengths[movable]), kind="stable")][
+        :_MAX_SINGLE_ATTRIBUTES
+    ]
     ends, labels = _line_ends(table, start, single, targets)
 
     def certain_at(lines: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -748,7 +978,8 @@ def _search_lines(
     units = np.where(table.deviations > 0, table.deviations, 1)
     changes = []
     for line, cluster, share in crossings:
-        end, target = start + share * np.nan_to_num(ends[line] - start, nan=0.0), labels[line]
+        end = start + share * np.nan_to_num(ends[line] - start, nan=0.0)
+        target = labels[line]
         moved = np.flatnonzero(np.abs(end - start) > 0)  # Missing values do not change.
         if len(moved) == 0:
             continue
@@ -756,7 +987,9 @@ def _search_lines(
         before, after = (tuple(values[moved].tolist()) for values in (start, end))
         attributes = tuple(table.names[d] for d in moved)
         if target is not None:
-            changes.append(Change(names[cluster], attributes, before, after, size, target.name, share))
+            changes.append(
+                Change(names[cluster], attributes, before, after, size, target.name, share)
+            )
             continue
         change = Change(names[cluster], attributes, before, after, size)
         changes.append(_round_change(change, cluster, int(moved[0]), table, start, certain_of))
@@ -764,15 +997,20 @@ def _search_lines(
 
 
 def _find_crossings(
-    certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: list[Target | None], clusters: list[int]
+    certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    labels: list[Target | None],
+    clusters: list[int],
 ) -> list[tuple[int, int, float]]:
     """Find the first point of each line that certainly belongs to a cluster.
 
-    Return the line, the cluster and the position of each point; the position is a share of the length of the line. On a
-    line towards a certain object, consider only the cluster of this object.
+    Return the line, the cluster and the position of each point; the position is a share of the
+    length of the line. On a line towards a certain object, consider only the cluster of this
+    object.
     """
     shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
-    certain = certain_at(np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels)))
+    certain = certain_at(
+        np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels))
+    )
     certain = certain.reshape(len(labels), _N_LINE_POINTS)
     crossings = []
     for line, label in enumerate(labels):
@@ -783,11 +1021,15 @@ def _find_crossings(
     if not crossings:
         return []
     lines, goals = (np.array([crossing[k] for crossing in crossings]) for k in (0, 1))
-    upper, step = np.array([crossing[2] for crossing in crossings]), 1 / _N_LINE_POINTS
+    upper = np.array([crossing[2] for crossing in crossings])
+    step = 1 / _N_LINE_POINTS
     for _ in range(_N_REFINEMENTS):
         step /= _N_REFINED_POINTS
         grid = upper[:, None] - step * np.arange(_N_REFINED_POINTS)[::-1]
-        is_certain = certain_at(np.repeat(lines, _N_REFINED_POINTS), grid.ravel()).reshape(grid.shape) == goals[:, None]
+        is_certain = (
+            certain_at(np.repeat(lines, _N_REFINED_POINTS), grid.ravel()).reshape(grid.shape)
+            == goals[:, None]
+        )
         upper = grid[np.arange(len(lines)), is_certain.argmax(axis=1)]
     return list(zip(lines.tolist(), goals.tolist(), upper.tolist(), strict=True))
 
@@ -795,7 +1037,10 @@ def _find_crossings(
 def _line_ends(
     table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
 ) -> tuple[np.ndarray, list[Target | None]]:
-    """Return the end point and the target object of each line; the target is None if only one attribute varies."""
+    """Return the end point and the target object of each line.
+
+    The target is None if only one attribute varies.
+    """
     ends: list[np.ndarray] = []
     labels: list[Target | None] = []
     for d in single:
@@ -810,18 +1055,35 @@ def _line_ends(
 
 
 def _round_change(
-    change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: CertainClusters
+    change: Change,
+    cluster: int,
+    d: int,
+    table: ObjectTable,
+    start: np.ndarray,
+    certain_of: CertainClusters,
 ) -> Change:
     """Round the new value of attribute ``d`` to few digits, away from the old value, if the object remains certain."""
     move = change.after[0] - start[d]
     column = table.columns[d]
-    low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
-    sign, first = np.sign(move), -int(np.floor(np.log10(abs(move))))
+    if move < 0:
+        low = np.nanmin(column)
+        high = np.inf
+    else:
+        low = -np.inf
+        high = np.nanmax(column)
+    sign = np.sign(move)
+    first = -int(np.floor(np.log10(abs(move))))
     values = []
     for digits in range(first, first + 3):
         step = 10.0**-digits
-        values.append(float(round(sign * np.ceil(sign * change.after[0] / step) * step, max(digits, 0))))
-    values = [v for v in values if low <= v <= high and abs(v - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)]
+        values.append(
+            float(round(sign * np.ceil(sign * change.after[0] / step) * step, max(digits, 0)))
+        )
+    values = [
+        v
+        for v in values
+        if low <= v <= high and abs(v - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)
+    ]
     if not values:
         return change
     points = np.tile(start, (len(values), 1))
@@ -833,16 +1095,22 @@ def _round_change(
     return replace(change, after=(value,), size=float(abs(value - start[d]) / table.deviations[d]))
 
 
-# ---- changes of categories ------------------------------------------------------------------------------------------
+# ---- changes of categories -----------------------------------------------------------------------
 
 
 def _search_levels(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
+    table: ObjectTable,
+    cells: Cells,
+    targets: Sequence[Target],
+    strengths: np.ndarray,
+    certain_of: CertainClusters,
 ) -> list[Change]:
     order = np.argsort(-np.abs(strengths), kind="stable")
     trials: list[tuple[dict[int, Any], Target | None]] = []
     for d in order[:_MAX_SINGLE_ATTRIBUTES]:
-        trials += [({int(d): level}, None) for level in _levels(table, int(d)) if level != cells[d][0]]
+        trials += [
+            ({int(d): level}, None) for level in _levels(table, int(d)) if level != cells[d][0]
+        ]
     for target in targets:
         replaced: dict[int, Any] = {}
         for d in order:
@@ -870,17 +1138,33 @@ def _levels(table: ObjectTable, d: int) -> list[Any]:
     if len(present) == 0:
         return []
     if table.is_number[d]:
-        return np.unique(np.quantile(present, np.linspace(0, 1, _MAX_LEVELS), method="nearest")).tolist()
+        return np.unique(
+            np.quantile(present, np.linspace(0, 1, _MAX_LEVELS), method="nearest")
+        ).tolist()
     return [level for level, _ in Counter(present).most_common(_MAX_LEVELS)]
 
 
 def _build_change(
-    table: ObjectTable, cells: Cells, changed: dict[int, Any], target: Target, towards: Target | None
+    table: ObjectTable,
+    cells: Cells,
+    changed: dict[int, Any],
+    target: Target,
+    towards: Target | None,
 ) -> Change:
     size = 0.0
     for d, value in changed.items():
-        is_distance = table.is_number[d] and table.deviations[d] > 0 and not np.isnan(value - cells[d][0])
+        is_distance = (
+            table.is_number[d] and table.deviations[d] > 0 and not np.isnan(value - cells[d][0])
+        )
         size += abs(value - cells[d][0]) / table.deviations[d] if is_distance else 1.0
     names = tuple(table.names[d] for d in changed)
-    before, after = tuple(cells[d][0] for d in changed), tuple(changed.values())
-    return Change(target.cluster_name, names, before, after, float(size), None if towards is None else towards.name)
+    before = tuple(cells[d][0] for d in changed)
+    after = tuple(changed.values())
+    return Change(
+        target.cluster_name,
+        names,
+        before,
+        after,
+        float(size),
+        None if towards is None else towards.name,
+    )

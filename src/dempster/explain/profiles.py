@@ -22,7 +22,16 @@ from dempster.explain.comparisons import Attribute, Feature, Ranked
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
-_DISCRIMINATING_COLUMNS = ["kind", "clustered", "separation", "delta", "rule", "threshold", "p", "p_adjusted"]
+_DISCRIMINATING_COLUMNS = [
+    "kind",
+    "clustered",
+    "separation",
+    "delta",
+    "rule",
+    "threshold",
+    "p",
+    "p_adjusted",
+]
 _STATISTICS = (
     *("mean", "std", "q25", "median", "q75", "rest", "rest_std", "difference", "delta"),
     *("present", "missing", "p", "p_adjusted"),
@@ -37,9 +46,14 @@ _RULES = {
 MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
 MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
-MAX_HTML_GROUPS, MAX_HTML_FEATURES = 20, 20
-_DOUBLE_DIPPING = "p-values of clustered attributes are too small: the clusters depend on them (double dipping)."
-_UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
+MAX_HTML_GROUPS = 20
+MAX_HTML_FEATURES = 20
+_DOUBLE_DIPPING = (
+    "p-values of clustered attributes are too small: the clusters depend on them (double dipping)."
+)
+_UNKNOWN = (
+    "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
+)
 
 
 @dataclass(eq=False)
@@ -49,7 +63,8 @@ class Group:
     name: str
     clusters: tuple[int, ...]  # one cluster, several for ambiguous objects, or none for outliers
     rows: np.ndarray  # positions of the objects
-    n_possible: int | None = None  # number of objects that may belong to the cluster; None if the group is no cluster
+    # number of objects that may belong to the cluster; None if the group is no cluster
+    n_possible: int | None = None
     typical: list[Any] = field(default_factory=list)  # names or positions of typical objects
 
     @property
@@ -64,8 +79,13 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     """Return the groups: all clusters (even if empty), the ambiguous groups from large to small, and any outliers."""
     answers = partition.assignment(rule, keep_outliers=False)
     sets, which = unique_sets(answers)
-    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(sets)))[:-1])
-    members = {tuple(np.flatnonzero(row).tolist()): positions for row, positions in zip(sets, rows, strict=True)}
+    rows = np.split(
+        np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
+    )
+    members = {
+        tuple(np.flatnonzero(row).tolist()): positions
+        for row, positions in zip(sets, rows, strict=True)
+    }
     single = [(k,) for k in range(partition.n_clusters)]
     ambiguous = sorted((s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s))
     ordered = [*single, *ambiguous, *([()] if () in members else [])]
@@ -78,7 +98,14 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
         if counts[name] > 1:  # The name of a large set is its size, which is not unique.
             name = f"{name} ({counts[name]})"
         rows_of_group = members.get(clusters, np.empty(0, dtype=np.intp))
-        groups.append(Group(name, clusters, rows_of_group, int(possible[clusters[0]]) if len(clusters) == 1 else None))
+        groups.append(
+            Group(
+                name,
+                clusters,
+                rows_of_group,
+                int(possible[clusters[0]]) if len(clusters) == 1 else None,
+            )
+        )
     return groups
 
 
@@ -100,23 +127,35 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
     return vstack(rows, format="csr")
 
 
-def add_typical(partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any) -> None:
-    """Set the typical objects of each group (see `profile`); ``distance`` decides between equal masses."""
+def add_typical(
+    partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any
+) -> None:
+    """Set the typical objects of each group (see `profile`).
+
+    ``distance`` decides between equal masses.
+    """
     for group in groups:
         if not len(group):
             continue
         answer = np.zeros((1, partition.n_clusters), dtype=bool)
         answer[0, list(group.clusters)] = True
         column = int(partition.focal_sets.find(answer)[0])
-        mass = np.round(partition.masses[group.rows, column], 9) if column >= 0 else np.zeros(len(group))
+        if column >= 0:
+            mass = np.round(partition.masses[group.rows, column], 9)
+        else:
+            mass = np.zeros(len(group))
         best = group.rows[np.lexsort((group.rows, distance[group.rows], -mass))[:number]]
         group.typical = [int(i) if names is None else names[i] for i in best]
 
 
-def rank_attributes(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
+def rank_attributes(
+    attributes: list[Attribute], first: Group, second: Group, correction: str
+) -> pd.DataFrame:
     """Return a table with a row for each attribute, sorted by how well the attribute separates two groups."""
     rows = [_compare_pair(attribute, first, second) for attribute in attributes]
-    table = pd.DataFrame(rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
+    table = pd.DataFrame(
+        rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute")
+    )
     table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
     strength = table["delta"].abs().fillna(0)
     order = np.lexsort((-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy()))
@@ -125,19 +164,32 @@ def rank_attributes(attributes: list[Attribute], first: Group, second: Group, co
 
 def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
     a, b = (attribute.values[group.rows] for group in (first, second))
-    a, b = a[~np.isnan(a)], b[~np.isnan(b)]
-    row: dict[str, Any] = {"kind": attribute.kind, "clustered": attribute.clustered, "threshold": np.nan}
+    a = a[~np.isnan(a)]
+    b = b[~np.isnan(b)]
+    row: dict[str, Any] = {
+        "kind": attribute.kind,
+        "clustered": attribute.clustered,
+        "threshold": np.nan,
+    }
     row |= {"separation": np.nan, "delta": np.nan, "rule": "", "p": np.nan}
     if not len(a) or not len(b):
         return row
-    both, codes = np.concatenate([a, b]), np.repeat([0, 1], [len(a), len(b)])
+    both = np.concatenate([a, b])
+    codes = np.repeat([0, 1], [len(a), len(b)])
     if attribute.is_number:
         row["p"] = comparisons.mann_whitney(Ranked(both), codes, 2)[0]
         row["delta"] = _cliffs_delta(a, b)
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
-            low, high = (first, second) if first_is_low else (second, first)
-            threshold = (exact_text if attribute.kind == "number" else attribute.format)(row["threshold"])
+            if first_is_low:
+                low = first
+                high = second
+            else:
+                low = second
+                high = first
+            threshold = (exact_text if attribute.kind == "number" else attribute.format)(
+                row["threshold"]
+            )
             row["rule"] = f"{low.name} if {attribute.name} <= {threshold}, otherwise {high.name}"
         return row
     k = len(attribute.categories)
@@ -146,16 +198,23 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
     row["separation"] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     if attribute.kind == "boolean":
         row["delta"] = float(shares[0][1] - shares[1][1])
-    ours = [name for name, mine, other in zip(attribute.categories, *shares, strict=True) if mine > other]
+    ours = [
+        name
+        for name, mine, other in zip(attribute.categories, *shares, strict=True)
+        if mine > other
+    ]
     if row["separation"] > 0:
-        row["rule"] = f"{first.name} if {attribute.name} is {' or '.join(ours)}, otherwise {second.name}"
+        row["rule"] = (
+            f"{first.name} if {attribute.name} is {' or '.join(ours)}, otherwise {second.name}"
+        )
     return row
 
 
 def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
     """Return Cliff's delta, P(a > b) - P(a < b)."""
     b = np.sort(b)
-    below, above = np.searchsorted(b, a, side="left"), len(b) - np.searchsorted(b, a, side="right")
+    below = np.searchsorted(b, a, side="left")
+    above = len(b) - np.searchsorted(b, a, side="right")
     return float((below.sum() - above.sum()) / (len(a) * len(b)))
 
 
@@ -178,16 +237,19 @@ class Profile:
     Attributes
     ----------
     groups : list of groups
-        Clusters, ambiguous groups and outliers. Each group has the attributes ``name``, ``clusters``, ``rows``
-        (positions of the objects), ``n_possible`` (number of objects that may belong to the cluster) and ``typical``.
+        Clusters, ambiguous groups and outliers. Each group has the attributes ``name``,
+        ``clusters``, ``rows`` (positions of the objects), ``n_possible`` (number of objects that
+        may belong to the cluster) and ``typical``.
     features : list of features
         Numeric attributes and indicators of categories, with ``label`` and ``attribute``.
     statistics : dict of str to array of shape (n_groups, n_features)
-        "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard deviation of
-        the remaining objects), "difference" (standardized), "delta", "present", "missing", "p", "p_adjusted".
+        "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard
+        deviation of the remaining objects), "difference" (standardized), "delta", "present",
+        "missing", "p", "p_adjusted".
     attributes : pandas.DataFrame
-        Table with a row for each column of X. It contains the kind of the column, whether it was used for clustering,
-        its number of missing values, and a test of the differences between all groups (test, effect, p, p_adjusted).
+        Table with a row for each column of X. It contains the kind of the column, whether it was
+        used for clustering, its number of missing values, and a test of the differences between all
+        groups (test, effect, p, p_adjusted).
     partition : CredalPartition
         Partition whose groups are described.
     weights, correction : str
@@ -220,8 +282,14 @@ class Profile:
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """All statistics in long format, with a row for each group and feature."""
-        categories = [None if f.attribute.is_number else f.attribute.categories[f.category] for f in self.features]
-        features = [(f.attribute.name, category) for f, category in zip(self.features, categories, strict=True)]
+        categories = [
+            None if f.attribute.is_number else f.attribute.categories[f.category]
+            for f in self.features
+        ]
+        features = [
+            (f.attribute.name, category)
+            for f, category in zip(self.features, categories, strict=True)
+        ]
         names = [(group.name, *feature) for group in self.groups for feature in features]
         table = pd.DataFrame(names, columns=["group", "attribute", "category"])
         for name in _STATISTICS:
@@ -246,12 +314,17 @@ class Profile:
             "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
             "typical": [group.typical for group in self.groups],
         }
-        frame = pd.DataFrame(table, index=pd.Index([group.name for group in self.groups], name="group"))
+        frame = pd.DataFrame(
+            table, index=pd.Index([group.name for group in self.groups], name="group")
+        )
         is_location = statistic in ("mean", "q25", "median", "q75", "rest")
         values = {}
         for feature, column in zip(self.features, self.statistics[statistic].T, strict=True):
             is_date = is_location and feature.attribute.kind == "date"
-            values[feature.label] = [feature.attribute.to_date(value) for value in column] if is_date else column
+            if is_date:
+                values[feature.label] = [feature.attribute.to_date(value) for value in column]
+            else:
+                values[feature.label] = column
         return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
@@ -265,18 +338,21 @@ class Profile:
         Returns
         -------
         pandas.DataFrame
-            "rule" and "threshold" describe the best split, and "separation" is the difference between the shares of the
-            two groups below the threshold (or in a set of categories). It is 1 for perfect separation. "delta" is
-            Cliff's delta, which is positive if the first group has larger values. p-values are from the Mann-Whitney or
-            chi-square test.
+            "rule" and "threshold" describe the best split, and "separation" is the difference
+            between the shares of the two groups below the threshold (or in a set of categories). It
+            is 1 for perfect separation. "delta" is Cliff's delta, which is positive if the first
+            group has larger values. p-values are from the Mann-Whitney or chi-square test.
         """
-        one, other = self._group(first, "first"), self._group(second, "second")
+        one = self._group(first, "first")
+        other = self._group(second, "second")
         if one is other:
             raise InvalidParameterError("second", "the name of another group than first", second)
         for group in (one, other):
             if not len(group):
                 raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
-        return rank_attributes(list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction)
+        return rank_attributes(
+            list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction
+        )
 
     def to_text(self, n_features: int = 5) -> str:
         """Return a text with the attributes in which each group differs most.
@@ -308,9 +384,12 @@ class Profile:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return an HTML table with a row for each group; colors show its difference from all other objects.
+        """Return an HTML table with a row for each group.
 
-        The table contains at most 20 groups and the 20 features that differ most between the groups.
+        Colors show its difference from all other objects.
+
+        The table contains at most 20 groups and the 20 features that differ most between the
+        groups.
 
         Returns
         -------
@@ -319,16 +398,28 @@ class Profile:
         strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(axis=0, initial=0)
         shown = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]).tolist()
         features = [self.features[q] for q in shown]
-        names = ["group", "objects", "possible", "typical", *(feature.label for feature in features)]
+        names = [
+            "group",
+            "objects",
+            "possible",
+            "typical",
+            *(feature.label for feature in features),
+        ]
         marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in features]
         head = [f"{name}{mark}" for name, mark in zip(names, marks, strict=True)]
-        table = html_table(head, [_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS))])
+        table = html_table(
+            head, [_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS))]
+        )
         notes = []
         if len(self.groups) > MAX_HTML_GROUPS:
             notes.append(f"{len(self.groups) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
         if len(self.features) > len(shown):
-            notes.append(f"{len(self.features) - len(shown):,} features with smaller differences are not shown.")
-        notes.append("Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares).")
+            notes.append(
+                f"{len(self.features) - len(shown):,} features with smaller differences are not shown."
+            )
+        notes.append(
+            "Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares)."
+        )
         if note := _note(self):
             notes.append(f"* clustered. {note}" if any(marks) else note)
         below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
@@ -340,12 +431,14 @@ class Profile:
         Parameters
         ----------
         kind : {"heat", "dots"}, default="heat"
-            "heat" is a heat map of effect sizes. "dots" shows medians and quartiles in the units of each attribute.
+            "heat" is a heat map of effect sizes. "dots" shows medians and quartiles in the units of
+            each attribute.
         axes : Matplotlib axes, or sequence of axes, optional
-            One axes for a heat map, or one axes for each drawn feature for dots; by default on a new figure.
+            One axes for a heat map, or one axes for each drawn feature for dots; by default on a
+            new figure.
         **options
-            Further options of the method ``plot`` of the display: ``n_groups``, ``n_features``, ``colors`` and
-            ``title``.
+            Further options of the method ``plot`` of the display: ``n_groups``, ``n_features``,
+            ``colors`` and ``title``.
 
         Returns
         -------
@@ -362,9 +455,17 @@ class Profile:
     _repr_html_ = to_html
 
     def _group(self, name: Any, argument: str) -> Group:
-        clusters = [(self.partition.frame[group.clusters[0]], group) for group in self.groups if group.is_cluster]
+        clusters = [
+            (self.partition.frame[group.clusters[0]], group)
+            for group in self.groups
+            if group.is_cluster
+        ]
         for candidate, group in [*clusters, *((group.name, group) for group in self.groups)]:
-            if rules.hashable.test(name) and not rules.is_missing(name) and rules.are_labels_equal(candidate, name):
+            if (
+                rules.hashable.test(name)
+                and not rules.is_missing(name)
+                and rules.are_labels_equal(candidate, name)
+            ):
                 return group
         names = ", ".join(repr(group.name) for group in self.groups[:20])
         raise InvalidParameterError(argument, f"the name of a cluster or group ({names})", name)
@@ -388,25 +489,28 @@ def profile(
     partition : CredalPartition, fitted estimator (or pipeline) that has one, MassFunctions, or labels
         Objects are matched with the rows of X by name if both have names.
     X : array-like or table of n rows
-        Attributes, which may differ from the attributes used for clustering. Columns may contain numbers, dates,
-        Booleans or categories, and missing values. A list or dictionary of tables is joined to one table with columns
-        "view: column".
+        Attributes, which may differ from the attributes used for clustering. Columns may contain
+        numbers, dates, Booleans or categories, and missing values. A list or dictionary of tables
+        is joined to one table with columns "view: column".
     rule : {"max_mass", "interval_dominance"}, default="max_mass"
-        Decision rule that assigns each object to a set of clusters; see `CredalPartition.assignment`.
+        Decision rule that assigns each object to a set of clusters; see
+        `CredalPartition.assignment`.
     weights : {"certain", "possible", "pignistic"}, default="certain"
-        Objects that describe a cluster: its certain objects, all objects that may belong to it, or all objects weighted
-        by their pignistic probability. Ambiguous groups and outliers are described by all their objects.
+        Objects that describe a cluster: its certain objects, all objects that may belong to it, or
+        all objects weighted by their pignistic probability. Ambiguous groups and outliers are
+        described by all their objects.
     clustered : bool or sequence of names of columns, optional
-        Columns that were used for clustering. The default is the columns to which the estimator was fitted. They are
-        unknown if ``partition`` is not an estimator.
+        Columns that were used for clustering. The default is the columns to which the estimator was
+        fitted. They are unknown if ``partition`` is not an estimator.
     n_typical : int, default=3
-        Number of typical objects of each group. They have the largest mass on its set of clusters. Among equal masses,
-        the objects nearest to the mean of the group are selected.
+        Number of typical objects of each group. They have the largest mass on its set of clusters.
+        Among equal masses, the objects nearest to the mean of the group are selected.
     max_categories : int, default=12
-        Maximum number of categories of a column. If a column has more categories, the rarest are merged.
+        Maximum number of categories of a column. If a column has more categories, the rarest are
+        merged.
     correction : {"bh", "by"}, default="bh"
-        Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence
-        (`scipy.stats.false_discovery_control`).
+        Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for
+        any dependence (`scipy.stats.false_discovery_control`).
 
     Returns
     -------
@@ -414,14 +518,16 @@ def profile(
 
     Notes
     -----
-    A group is compared with the rest, that is, all other objects. Effect sizes are the standardized difference of the
-    means (Cohen's d) and Cliff's delta in [-1, 1]. Delta is the probability that an object of the group has a larger
-    value than an object of the rest, minus the probability that it has a smaller value. For a category, delta is the
-    difference of its shares. Effect sizes depend on ``weights``. Tests use each object once, in its assigned group.
+    A group is compared with the rest, that is, all other objects. Effect sizes are the standardized
+    difference of the means (Cohen's d) and Cliff's delta in [-1, 1]. Delta is the probability that
+    an object of the group has a larger value than an object of the rest, minus the probability that
+    it has a smaller value. For a category, delta is the difference of its shares. Effect sizes
+    depend on ``weights``. Tests use each object once, in its assigned group.
 
     **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these attributes, so a test on
-    the same objects is double dipping: p-values are small even if there are no clusters. Use them only to rank
-    attributes. p-values of columns that are independent of the clustered ones are valid.
+    the same objects is double dipping: p-values are small even if there are no clusters. Use them
+    only to rank attributes. p-values of columns that are independent of the clustered ones are
+    valid.
 
     Examples
     --------
@@ -445,7 +551,9 @@ def profile(
     columns = read_attributes(X, dates=True)
     credal = resolved.align_partition(X, len(columns[0]))
     attributes = [comparisons.encode_column(column, max_categories) for column in columns]
-    for attribute, is_clustered in zip(attributes, _are_clustered(partition, clustered, attributes), strict=True):
+    for attribute, is_clustered in zip(
+        attributes, _are_clustered(partition, clustered, attributes), strict=True
+    ):
         attribute.clustered = is_clustered
     groups = find_groups(credal, rule)
     codes = np.empty(len(credal), dtype=np.intp)
@@ -455,7 +563,10 @@ def profile(
     features = comparisons.list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
     statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"], correction)
-    names = credal.index if credal.index is not None else rules.row_index(X)
+    if credal.index is not None:
+        names = credal.index
+    else:
+        names = rules.row_index(X)
     add_typical(credal, groups, distance, int(n_typical), names)
     table = _attribute_table(attributes, tests, correction)
     return Profile(credal, groups, features, statistics, table, weights, correction)
@@ -466,13 +577,16 @@ def _statistics(
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
     """Return the statistics, the distances of the objects to the mean of their group, and the tests.
 
-    The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The distances are squared and
-    standardized, with shape (n_objects,). A test of each attribute compares all groups.
+    The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The
+    distances are squared and standardized, with shape (n_objects,). A test of each attribute
+    compares all groups.
     """
-    columns, distance = [], np.zeros(len(codes))
+    columns = []
+    distance = np.zeros(len(codes))
     tests: dict[Attribute, tuple[str, float, float]] = {}
     for feature in features:
-        attribute, values = feature.attribute, feature.values
+        attribute = feature.attribute
+        values = feature.values
         ranked = Ranked(values)
         statistics = comparisons.compare(feature, weights, ranked)
         if attribute not in tests:
@@ -480,14 +594,21 @@ def _statistics(
         if attribute.is_number:
             statistics["p"] = comparisons.mann_whitney(ranked, codes, n_groups)
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
-            spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
+            if len(ranked):
+                spread = size * float((ranked.values / size).std())
+            else:
+                spread = 0.0
             if spread > 0:
                 distance += np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
         else:
             statistics["p"] = comparisons.compare_shares(values, codes, n_groups)
         columns.append(statistics)
     names = [name for name in _STATISTICS if name != "p_adjusted"]
-    return {name: np.column_stack([column[name] for column in columns]) for name in names}, distance, tests
+    return (
+        {name: np.column_stack([column[name] for column in columns]) for name in names},
+        distance,
+        tests,
+    )
 
 
 def _attribute_table(
@@ -504,10 +625,14 @@ def _attribute_table(
         "p": p,
         "p_adjusted": comparisons.adjust_p_values(p, correction),
     }
-    return pd.DataFrame(table, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
+    return pd.DataFrame(
+        table, index=pd.Index([attribute.name for attribute in attributes], name="attribute")
+    )
 
 
-def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
+def _are_clustered(
+    partition: Any, clustered: Any, attributes: list[Attribute]
+) -> list[bool | None]:
     """Return for each column whether it was used for clustering; None if unknown."""
     names = [attribute.name for attribute in attributes]
     if isinstance(clustered, bool | np.bool_):
@@ -519,19 +644,29 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
     what = "names of columns of X, or be True or False"
-    values = [clustered] if isinstance(clustered, str) else rules.as_list(clustered, "clustered", what)
+    if isinstance(clustered, str):
+        values = [clustered]
+    else:
+        values = rules.as_list(clustered, "clustered", what)
     selected = list(map(str, values))
     if unknown := [name for name in selected if name not in names]:
-        raise InvalidParameterError("clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0])
+        raise InvalidParameterError(
+            "clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0]
+        )
     return [name in selected for name in names]
 
 
 def _format_heading(group: Group) -> str:
-    more = 0 if group.n_possible is None else group.n_possible - len(group)
+    if group.n_possible is None:
+        more = 0
+    else:
+        more = group.n_possible - len(group)
     heading = f"{printable(group.name)}: {format_count(len(group)) if len(group) else 'no certain object'}"
     heading += f", {more:,} more possible" if more else ""
     typical = ", ".join(printable(i) for i in group.typical)
-    return f"{heading}; typical: {typical}" if typical else heading
+    if typical:
+        return f"{heading}; typical: {typical}"
+    return heading
 
 
 def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
@@ -542,20 +677,28 @@ def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
     is_number = np.array([feature.attribute.is_number for feature in profile.features])
     narrow = np.where(is_number & (narrow >= MIN_NARROWING), narrow, 0)
     strength = np.maximum(np.abs(np.nan_to_num(at["delta"])), narrow)
-    return [int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= MIN_DELTA]
+    return [
+        int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= MIN_DELTA
+    ]
 
 
 def _format_feature(profile: Profile, g: int, q: int) -> str:
-    """Format a feature of a group like ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
+    """Format a feature of a group like ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82.
+
+    Lower in 100 % of pairs``.
+    """
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
     at = {name: float(profile.statistics[name][g, q]) for name in names}
-    mean, rest = _format_mean(feature, at["mean"], at["std"]), _format_mean(feature, at["rest"], at["rest_std"])
-    text, p = f"{feature.label}: {mean}, rest {rest}", f"({_format_p(at['p_adjusted'])})"
+    mean = _format_mean(feature, at["mean"], at["std"])
+    rest = _format_mean(feature, at["rest"], at["rest_std"])
+    text = f"{feature.label}: {mean}, rest {rest}"
+    p = f"({_format_p(at['p_adjusted'])})"
     if not feature.attribute.is_number:
         return f"{text} {p}"
     if abs(at["delta"]) < MIN_NARROWING and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
-        return f"{text}; narrower range"  # The p-value is omitted, because the test compares only the location.
+        # The p-value is omitted, because the test compares only the location.
+        return f"{text}; narrower range"
     return f"{text}; {'higher' if at['delta'] > 0 else 'lower'} in {(1 + abs(at['delta'])) / 2:.0%} of pairs {p}"
 
 
@@ -570,24 +713,33 @@ def _format_mean(feature: Feature, mean: float, std: float) -> str:
 def _format_p(p: float) -> str:
     if np.isnan(p):
         return "not tested"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}"
 
 
 def _note(profile: Profile) -> str:
     flags = set(profile.attributes["clustered"])
     if True in flags:
         return _DOUBLE_DIPPING
-    return _UNKNOWN if None in flags else ""
+    if None in flags:
+        return _UNKNOWN
+    return ""
 
 
 def _html_row(profile: Profile, g: int, features: list[int]) -> str:
     group = profile.groups[g]
     typical = ", ".join(printable(i) for i in group.typical)
-    possible = "" if group.n_possible is None else f"{group.n_possible:,}"
+    if group.n_possible is None:
+        possible = ""
+    else:
+        possible = f"{group.n_possible:,}"
     cells = [f"<td>{len(group):,}</td>", f"<td>{possible}</td>", f"<td>{html.escape(typical)}</td>"]
     for q in features:
         feature = profile.features[q]
-        mean, std, delta, p = (float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted"))
+        mean, std, delta, p = (
+            float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted")
+        )
         text = feature.attribute.format(mean)
         if feature.attribute.kind == "number" and not np.isnan(std):
             text += f" ± {format_number(std, 2)}"
@@ -599,5 +751,8 @@ def _html_row(profile: Profile, g: int, features: list[int]) -> str:
 def _shade(delta: float) -> str:
     if np.isnan(delta) or abs(delta) < MIN_DELTA:
         return ""
-    color = "213, 94, 0" if delta > 0 else "0, 114, 178"
+    if delta > 0:
+        color = "213, 94, 0"
+    else:
+        color = "0, 114, 178"
     return f' style="background: rgba({color}, {0.5 * abs(delta):.2f})"'

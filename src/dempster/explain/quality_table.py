@@ -23,7 +23,9 @@ from dempster.partition import CredalPartition
 N_SHUFFLES = 5
 MAX_SHUFFLED_SILHOUETTES = 1_000  # maximum number of objects for the silhouettes of shuffled masses
 _KEPT = 0.8
-_UP, _DOWN, _NEITHER = "higher", "lower", ""
+_UP = "higher"
+_DOWN = "lower"
+_NEITHER = ""
 # Each measure has the direction in which it is better, and the label of its row in the text.
 _MEASURES = {
     "silhouette": (_UP, "credal silhouette, all but outliers"),
@@ -55,9 +57,11 @@ class Quality:
     partition : mapping of str to float
         Measures of the partition.
     labels_alone : mapping of str to float
-        Measures of the hard partition that assigns each object to the cluster of its label, without outliers.
+        Measures of the hard partition that assigns each object to the cluster of its label, without
+        outliers.
     shuffled : mapping of str to float
-        Measures of the same mass functions after a random permutation of the objects (mean over five permutations).
+        Measures of the same mass functions after a random permutation of the objects (mean over
+        five permutations).
     """
 
     partition: Mapping[str, float]
@@ -65,14 +69,20 @@ class Quality:
     shuffled: Mapping[str, float]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table of all measures of the partition and the baselines; "better" is "higher" or "lower".
+        """Return a table of all measures of the partition and the baselines.
+
+        "better" is "higher" or "lower".
 
         Returns
         -------
         pandas.DataFrame
         """
-        columns = dict(zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True))
-        rows = {key: [column.get(key, np.nan) for column in columns.values()] for key in self.partition}
+        columns = dict(
+            zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True)
+        )
+        rows = {
+            key: [column.get(key, np.nan) for column in columns.values()] for key in self.partition
+        }
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns), dtype=float)
         table["better"] = [_MEASURES[key][0] for key in table.index]
         return table
@@ -99,7 +109,9 @@ class Quality:
     __str__ = to_text
 
     def __repr__(self) -> str:
-        return f"Quality({', '.join(f'{key}={value:.3f}' for key, value in self.partition.items())})"
+        return (
+            f"Quality({', '.join(f'{key}={value:.3f}' for key, value in self.partition.items())})"
+        )
 
 
 def quality(
@@ -114,20 +126,22 @@ def quality(
 ) -> Quality:
     """Compute all quality measures of a partition that the data allow, and compare them with two baselines.
 
-    The baseline *labels alone* is the hard partition by the labels. The comparison with it shows whether the doubt is
-    useful. The baseline *shuffled* assigns the same mass functions to the objects in random order. It has the same
-    cluster sizes, doubt and number of outliers, and it shows the values that are expected by chance.
+    The baseline *labels alone* is the hard partition by the labels. The comparison with it shows
+    whether the doubt is useful. The baseline *shuffled* assigns the same mass functions to the
+    objects in random order. It has the same cluster sizes, doubt and number of outliers, and it
+    shows the values that are expected by chance.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         Partition to evaluate.
     X : table, array or square matrix of dissimilarities, optional
-        Objects, or a list or dictionary of several tables or matrices. With X, the table includes the silhouettes
-        (`credal_silhouette`).
+        Objects, or a list or dictionary of several tables or matrices. With X, the table includes
+        the silhouettes (`credal_silhouette`).
     y : array-like of shape (n,), optional
-        Known classes. With y, the table includes the agreement of labels with classes (the adjusted Rand index of all
-        objects and of the least doubtful 80 %, see `retention_curve`) and the agreement of sets (`set_scores`).
+        Known classes. With y, the table includes the agreement of labels with classes (the adjusted
+        Rand index of all objects and of the least doubtful 80 %, see `retention_curve`) and the
+        agreement of sets (`set_scores`).
     metric : str or callable, default="euclidean"
         Metric of the silhouettes; see `credal_silhouette`.
     stability : Stability, optional
@@ -158,27 +172,43 @@ def quality(
     if n == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
     if stability is not None and not isinstance(stability, Stability):
-        raise InvalidParameterError("stability", "a result of dempster.explain.stability", stability)
+        raise InvalidParameterError(
+            "stability", "a result of dempster.explain.stability", stability
+        )
     if stability is not None and len(stability) != n:
-        raise InvalidParameterError("stability", must=f"have the {n} objects of the partition, got {len(stability)}")
+        raise InvalidParameterError(
+            "stability", must=f"have the {n} objects of the partition, got {len(stability)}"
+        )
     X = joined_views(X, metric)
     rng = as_generator(random_state)
-    classes = None if y is None else validate_classes(y, credal)
+    if y is None:
+        classes = None
+    else:
+        classes = validate_classes(y, credal)
 
-    def measure(masses: np.ndarray, focal_sets: FocalSets, size: int | str | None) -> dict[str, float]:
+    def measure(
+        masses: np.ndarray, focal_sets: FocalSets, size: int | str | None
+    ) -> dict[str, float]:
         one = CredalPartition.unchecked(masses, focal_sets, credal.index, credal.frame)
         measures = {}
         if X is not None:
-            silhouette = credal_silhouette(one, X, metric=metric, sample_size=size, random_state=rng)
+            silhouette = credal_silhouette(
+                one, X, metric=metric, sample_size=size, random_state=rng
+            )
             measures["silhouette"] = silhouette.mean
             measures["silhouette_certain"] = silhouette.certain_mean
             measures["silhouette_weighted"] = silhouette.weighted_mean
         measures["nonspecificity"] = one.nonspecificity_index()
-        measures["ambiguous"], measures["outliers"] = len(one.ambiguous) / n, len(one.outliers) / n
+        measures["ambiguous"] = len(one.ambiguous) / n
+        measures["outliers"] = len(one.outliers) / n
         if classes is not None:
-            curve, scores = retention_curve(one, classes, shares=[_KEPT, 1]), set_scores(one, classes)
-            measures["ari"], measures["ari_kept"] = curve.at(1), curve.at(_KEPT)
-            measures |= {name: getattr(scores, name) for name in ("accuracy", "held", "size", "u65", "u80")}
+            curve = retention_curve(one, classes, shares=[_KEPT, 1])
+            scores = set_scores(one, classes)
+            measures["ari"] = curve.at(1)
+            measures["ari_kept"] = curve.at(_KEPT)
+            measures |= {
+                name: getattr(scores, name) for name in ("accuracy", "held", "size", "u65", "u80")
+            }
         return measures
 
     measures = measure(credal.masses, credal.focal_sets, sample_size)
@@ -188,8 +218,16 @@ def quality(
         measures["rand"] = float(stability.rand.mean())
     singletons = FocalSets.simple(credal.n_clusters, empty=False, omega=False)
     alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons, sample_size)
-    size = min(MAX_SHUFFLED_SILHOUETTES, n) if n > 1 else None
-    shuffles = [measure(credal.masses[rng.permutation(n)], credal.focal_sets, size) for _ in range(N_SHUFFLES)]
-    shuffled = {name: float(np.mean([shuffle[name] for shuffle in shuffles])) for name in shuffles[0]}
+    if n > 1:
+        size = min(MAX_SHUFFLED_SILHOUETTES, n)
+    else:
+        size = None
+    shuffles = [
+        measure(credal.masses[rng.permutation(n)], credal.focal_sets, size)
+        for _ in range(N_SHUFFLES)
+    ]
+    shuffled = {
+        name: float(np.mean([shuffle[name] for shuffle in shuffles])) for name in shuffles[0]
+    }
     ordered = {name: measures[name] for name in _MEASURES if name in measures}
     return Quality(ordered, alone, shuffled)

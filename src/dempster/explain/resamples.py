@@ -20,7 +20,14 @@ from dempster._errors import InvalidParameterError
 from dempster._random import as_generator, as_integer_seed
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
-from dempster._validation import format_value, is_estimator, match_names, reorder_like, row_index, validating_table
+from dempster._validation import (
+    format_value,
+    is_estimator,
+    match_names,
+    reorder_like,
+    row_index,
+    validating_table,
+)
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
@@ -31,9 +38,12 @@ from dempster.partition.compare import jousselme_distances
 from dempster.partition.relational import sample_pairs
 
 MAX_PAIRS = 20_000  # maximum number of pairs for n_pairs="auto"
-MAX_DISSOLVED, MIN_RECOVERED = 0.5, 0.75  # Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
+# Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
+MAX_DISSOLVED = 0.5
+MIN_RECOVERED = 0.75
 MAX_NAMED_OBJECTS = 8
-NO_PARTNER = -2  # label of the objects in a cluster of a resample without a matched reference cluster
+# label of the objects in a cluster of a resample without a matched reference cluster
+NO_PARTNER = -2
 _RULES = {
     "n_resamples": rule.repetitions(2),
     "fraction": rule.choice(None) | rule.real(0, 1, open_low=True),
@@ -59,7 +69,9 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if not is_estimator(self.estimator):
-            raise InvalidParameterError("estimator", must=f"be a clusterer, got {format_value(self.estimator)}")
+            raise InvalidParameterError(
+                "estimator", must=f"be a clusterer, got {format_value(self.estimator)}"
+            )
         if hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__"):
             with validating_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
@@ -67,12 +79,18 @@ class Resampling:
     @property
     def n_objects(self) -> int:
         with validating_table(self.X, "X"):
-            return int(_num_samples(self.X)) if self._views is None else len(self._views)
+            if self._views is None:
+                return int(_num_samples(self.X))
+            return len(self._views)
 
     @cached_property
     def _views(self) -> Views | None:
-        is_multi_view = any(name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True))
-        return Views.from_input(self.X) if is_multi_view or isinstance(self.X, dict) else None
+        is_multi_view = any(
+            name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True)
+        )
+        if is_multi_view or isinstance(self.X, dict):
+            return Views.from_input(self.X)
+        return None
 
     @property
     def is_pairwise(self) -> bool:
@@ -80,27 +98,44 @@ class Resampling:
         return bool(get_tags(self.estimator).input_tags.pairwise)
 
     def fit_reference(self, seed: int) -> CredalPartition:
-        """Return the partition of all objects; derive seeds from ``seed`` for the steps that have no seed."""
+        """Return the partition of all objects.
+
+        Derive seeds from ``seed`` for the steps that have no seed.
+        """
         model = _set_params(clone(self.estimator), {"verbose": False})
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
         if len(partition) != self.n_objects:
             sizes = f"{len(partition):,} objects for {self.n_objects:,} rows"
-            raise InvalidParameterError("X", must=f"contain one object in each row, but the partition has {sizes}")
+            raise InvalidParameterError(
+                "X", must=f"contain one object in each row, but the partition has {sizes}"
+            )
         return partition
 
-    def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
-        """Yield the results of fits to random samples of ``size`` objects; each fit has its own seed."""
+    def refits(
+        self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None
+    ) -> Iterator[Refit]:
+        """Yield the results of fits to random samples of ``size`` objects.
+
+        Each fit has its own seed.
+        """
         threads = min(n_threads(n_jobs), n_resamples)
         # Nested thread pools would compete for the same processors.
-        params = {"verbose": False, "n_jobs": 1} if threads > 1 else {"verbose": False}
+        if threads > 1:
+            params = {"verbose": False, "n_jobs": 1}
+        else:
+            params = {"verbose": False}
         arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
         return run_fits_in_threads(self._refit, arguments, threads)
 
-    def _refit(self, entropy: list[int], size: int, bootstrap: bool, params: dict[str, Any]) -> Refit:
+    def _refit(
+        self, entropy: list[int], size: int, bootstrap: bool, params: dict[str, Any]
+    ) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))
         n = self.n_objects
-        rows = np.sort(rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False))
+        rows = np.sort(
+            rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False)
+        )
         model = _set_params(clone(self.estimator), params)
         _set_seeds(model, rng)
         init = model.get_params(deep=False).get("init")
@@ -111,7 +146,9 @@ class Resampling:
             model.fit(self.select_rows(rows), **self.select_params(rows))
             partition = resolve_input(model, "estimator").partition
         except Exception as error:
-            error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
+            error.add_note(
+                f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}"
+            )
             raise
         objects, first = np.unique(rows, return_index=True)
         return objects, partition[first]
@@ -119,8 +156,12 @@ class Resampling:
     def select_rows(self, rows: np.ndarray) -> Any:
         """Return the given rows of X; if X contains dissimilarities, select the same columns."""
         if self._views is not None:
-            return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
-        return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
+            if self.is_pairwise:
+                return self._views.square_parts(rows)
+            return self._views.rows(rows)
+        if self.is_pairwise:
+            return square_part(self.X, rows)
+        return _safe_indexing(self.X, rows)
 
     def select_params(self, rows: np.ndarray) -> dict[str, Any]:
         """Return the arguments of `fit` (weights, labels, constraints or dissimilarities) for the given objects."""
@@ -129,21 +170,30 @@ class Resampling:
     def _select(self, value: Any, rows: np.ndarray) -> Any:
         n = self.n_objects
         if isinstance(value, Constraints):
-            sized = Constraints(value.must_link, value.cannot_link, n_objects=n) if value.n_objects is None else value
+            if value.n_objects is None:
+                sized = Constraints(value.must_link, value.cannot_link, n_objects=n)
+            else:
+                sized = value
             return sized[rows]
-        if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
+        if isinstance(value, str) or not (
+            hasattr(value, "shape") or isinstance(value, list | tuple)
+        ):
             return value
         value = reorder_like(value, row_index(self.X))
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
             return square_part(value, rows)
-        return _safe_indexing(value, rows) if shape[:1] == (n,) else value
+        if shape[:1] == (n,):
+            return _safe_indexing(value, rows)
+        return value
 
 
 def _set_params(model: Any, params: dict[str, Any]) -> Any:
     """Set the given parameters in every step of a model that has them."""
     last_names = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
-    return model.set_params(**{name: params[last] for name, last in last_names.items() if last in params})
+    return model.set_params(
+        **{name: params[last] for name, last in last_names.items() if last in params}
+    )
 
 
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) -> None:
@@ -151,7 +201,9 @@ def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) 
     parameters = model.get_params(deep=True)
     names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
     seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
-    model.set_params(**{name: seed for name, seed in seeds.items() if all_steps or parameters[name] is None})
+    model.set_params(
+        **{name: seed for name, seed in seeds.items() if all_steps or parameters[name] is None}
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,20 +219,25 @@ class Stability:
     drawn : array of shape (n,)
         Number of resamples that contain each object.
     objects : array of shape (n,)
-        Stability of each object. It is the share of the resamples with the object in which the object has the same
-        cluster as in `partition`, or is an outlier in both; NaN for objects that are in no resample.
+        Stability of each object. It is the share of the resamples with the object in which the
+        object has the same cluster as in `partition`, or is an outlier in both; NaN for objects
+        that are in no resample.
     jaccard : array of shape (n_resamples, n_clusters)
-        Jaccard index between each cluster of `partition`, restricted to the objects of the resample, and the most
-        similar cluster of the resample; NaN if the resample contains no object of the cluster.
+        Jaccard index between each cluster of `partition`, restricted to the objects of the
+        resample, and the most similar cluster of the resample; NaN if the resample contains no
+        object of the cluster.
     pairs : array of shape (p, 2)
-        Positions of the two objects of each examined pair. All pairs are examined, or a random sample.
+        Positions of the two objects of each examined pair. All pairs are examined, or a random
+        sample.
     together : array of shape (p,)
-        Share of the resamples with both objects in which they were in the same cluster; NaN for pairs that are in no
-        resample.
+        Share of the resamples with both objects in which they were in the same cluster; NaN for
+        pairs that are in no resample.
     rand : array of shape (n_resamples,)
-        Credal Rand index between the partition of each resample and `partition`, over the pairs in the resample.
+        Credal Rand index between the partition of each resample and `partition`, over the pairs in
+        the resample.
     rand_between : array of shape (n_resamples, n_resamples)
-        Credal Rand index between the partitions of every two resamples, over the pairs that are in both resamples.
+        Credal Rand index between the partitions of every two resamples, over the pairs that are in
+        both resamples.
     """
 
     partition: CredalPartition
@@ -200,9 +257,12 @@ class Stability:
 
     @property
     def clusters(self) -> np.ndarray:
-        """Mean Jaccard index of each cluster over the resamples, shape (n_clusters,); NaN for empty clusters.
+        """Mean Jaccard index of each cluster over the resamples, shape (n_clusters,).
 
-        A cluster is unstable below 0.6, stable from 0.75, and highly stable from 0.85 (Hennig, 2007).
+        NaN for empty clusters.
+
+        A cluster is unstable below 0.6, stable from 0.75, and highly stable from 0.85 (Hennig,
+        2007).
         """
         return np.array([mean_of_present(column) for column in self.jaccard.T])
 
@@ -215,9 +275,12 @@ class Stability:
     def pairs_kept(self) -> float:
         """Mean over the pairs of the share of resamples that agree with `partition`.
 
-        A resample agrees if the two objects are in the same cluster of both partitions or of neither.
+        A resample agrees if the two objects are in the same cluster of both partitions or of
+        neither.
         """
-        return mean_of_present(np.where(self.together_in_partition, self.together, 1 - self.together))
+        return mean_of_present(
+            np.where(self.together_in_partition, self.together, 1 - self.together)
+        )
 
     @property
     def mean_pairwise_rand(self) -> float:
@@ -228,10 +291,13 @@ class Stability:
     def doubt_correlation(self) -> float:
         """Rank correlation of `doubt_scores` with the share of resamples in which the object changed its cluster.
 
-        It is large if the doubt predicts which objects change. It is NaN if the doubt or the share is constant.
+        It is large if the doubt predicts which objects change. It is NaN if the doubt or the share
+        is constant.
         """
         was_drawn = self.drawn > 0
-        ranks = [rankdata(values[was_drawn]) for values in (doubt_scores(self.partition), -self.objects)]
+        ranks = [
+            rankdata(values[was_drawn]) for values in (doubt_scores(self.partition), -self.objects)
+        ]
         if any(np.ptp(values) == 0 if len(values) else True for values in ranks):
             return float("nan")
         return float(np.corrcoef(ranks)[0, 1])
@@ -261,8 +327,9 @@ class Stability:
     def per_cluster(self) -> pd.DataFrame:
         """Return a table with a row for each cluster.
 
-        The columns are the mean Jaccard index, the number of resamples in which the cluster dissolved (index at most
-        0.5) or was recovered (index at least 0.75), and the mean stability of its objects.
+        The columns are the mean Jaccard index, the number of resamples in which the cluster
+        dissolved (index at most 0.5) or was recovered (index at least 0.75), and the mean stability
+        of its objects.
 
         Returns
         -------
@@ -289,22 +356,32 @@ class Stability:
         table = self.per_cluster()
         names = [f"cluster {printable(name)}" for name in table.index]
         width = max(map(len, names))
-        lines = [f"{'':{width}}  objects  Jaccard  dissolved  recovered   ({self.n_resamples} resamples)"]
+        lines = [
+            f"{'':{width}}  objects  Jaccard  dissolved  recovered   ({self.n_resamples} resamples)"
+        ]
         for name, row in zip(names, table.itertuples(), strict=True):
             lines.append(
                 f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {row.dissolved:9d}  {row.recovered:9d}"
             )
         index = self.partition.index
-        some = [printable(i if index is None else index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
-        listed = f": {join_some(some, MAX_NAMED_OBJECTS, total=len(self.changing))}" if some else ""
-        correlation, rand = self.doubt_correlation, mean_of_present(self.rand)
+        some = [
+            printable(i if index is None else index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]
+        ]
+        if some:
+            listed = f": {join_some(some, MAX_NAMED_OBJECTS, total=len(self.changing))}"
+        else:
+            listed = ""
+        correlation = self.doubt_correlation
+        rand = mean_of_present(self.rand)
         lines += [
             f"objects stay in their cluster in {self.mean:.1%} of resamples; {len(self.changing):,} changed{listed}",
             f"pairs stay together or apart in {self.pairs_kept:.1%} ({len(self.pairs):,} pairs)",
             f"credal Rand index: {rand:.3f} with the partition, {self.mean_pairwise_rand:.3f} of resamples",
         ]
         if np.isfinite(correlation):
-            lines.append(f"rank correlation of doubt and change {correlation:.2f} (1: doubt predicts the changes)")
+            lines.append(
+                f"rank correlation of doubt and change {correlation:.2f} (1: doubt predicts the changes)"
+            )
         return "\n".join(lines).replace(" nan", "   -")
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
@@ -352,57 +429,62 @@ def stability(
 ) -> Stability:
     """Refit a method to random samples of the objects, and measure the stability of its partition.
 
-    The reference partition of all objects is compared with the partition of each resample, on the objects of the
-    resample. Clusters are matched one to one to maximize the number of objects in matched clusters. The two partitions
-    may have different numbers of clusters.
+    The reference partition of all objects is compared with the partition of each resample, on the
+    objects of the resample. Clusters are matched one to one to maximize the number of objects in
+    matched clusters. The two partitions may have different numbers of clusters.
 
     Parameters
     ----------
     estimator : clusterer
-        A clusterer of this package, another clusterer with the attribute ``labels_``, or a pipeline that ends with a
-        clusterer. The estimator is cloned.
+        A clusterer of this package, another clusterer with the attribute ``labels_``, or a pipeline
+        that ends with a clusterer. The estimator is cloned.
     X : table, array or square matrix of dissimilarities
-        Input of ``estimator.fit``. If X contains dissimilarities (``metric="precomputed"``), rows and columns are
-        sampled. If X is a list or dictionary of several views, the same objects are sampled from all views.
+        Input of ``estimator.fit``. If X contains dissimilarities (``metric="precomputed"``), rows
+        and columns are sampled. If X is a list or dictionary of several views, the same objects are
+        sampled from all views.
     n_resamples : int, default=20
         Number of random samples to which the estimator is refitted.
     fraction : float in (0, 1], optional
         Share of the objects in a resample; 0.8 by default, 1 with ``bootstrap``.
     bootstrap : bool, default=False
-        Sample with replacement. Repeated objects are repeated in the fit and counted once in the comparison.
+        Sample with replacement. Repeated objects are repeated in the fit and counted once in the
+        comparison.
     n_pairs : int or "auto"
         Number of pairs of objects to examine; "auto" examines at most 20,000 pairs.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None means 1 unless `joblib.parallel_config` is set. With several
-        threads the estimators use ``n_jobs=1``. The result does not depend on the number of threads.
+        Number of threads: -1 uses all processors, None means 1 unless `joblib.parallel_config` is
+        set. With several threads the estimators use ``n_jobs=1``. The result does not depend on the
+        number of threads.
     random_state : int, RandomState, Generator or None
-        Seed for the resamples and for the fits to them. The fit to all objects uses the seed of the estimator, or this
-        seed if the estimator has none.
+        Seed for the resamples and for the fits to them. The fit to all objects uses the seed of the
+        estimator, or this seed if the estimator has none.
     verbose : int, default=0
         1 shows a progress bar.
     **fit_params
-        Further arguments of ``fit``, such as ``sample_weight``, ``constraints`` or ``y``. Each refit gets only the
-        entries of the sampled objects.
+        Further arguments of ``fit``, such as ``sample_weight``, ``constraints`` or ``y``. Each
+        refit gets only the entries of the sampled objects.
 
     Returns
     -------
     Stability
-        Stability of objects, pairs and clusters, which can be converted to a table, text or a figure.
+        Stability of objects, pairs and clusters, which can be converted to a table, text or a
+        figure.
 
     Notes
     -----
-    A stable partition is not necessarily good: a method that always splits a cluster in the same way is stable.
-    An unstable partition is not reliable.
+    A stable partition is not necessarily good: a method that always splits a cluster in the same
+    way is stable. An unstable partition is not reliable.
 
     References
     ----------
-    C. Hennig (2007). Cluster-wise assessment of cluster stability. Computational Statistics and Data Analysis 52.
+    C. Hennig (2007). Cluster-wise assessment of cluster stability. Computational Statistics and
+    Data Analysis 52.
 
-    C. Hennig (2008). Dissolution point and isolation robustness: robustness criteria for general cluster analysis
-    methods. J. Multivariate Analysis 99.
+    C. Hennig (2008). Dissolution point and isolation robustness: robustness criteria for general
+    cluster analysis methods. J. Multivariate Analysis 99.
 
-    T. Denoeux, S. Li and S. Sriboonchitta (2018). Evaluating and comparing soft partitions: an approach based on
-    Dempster-Shafer theory. IEEE Trans. Fuzzy Systems 26.
+    T. Denoeux, S. Li and S. Sriboonchitta (2018). Evaluating and comparing soft partitions: an
+    approach based on Dempster-Shafer theory. IEEE Trans. Fuzzy Systems 26.
 
     Examples
     --------
@@ -422,31 +504,51 @@ def stability(
     n = method.n_objects
     if n < 2:
         raise InvalidParameterError("X", must=f"contain at least two objects, got {n}")
-    share = (1.0 if bootstrap else 0.8) if fraction is None else float(fraction)
+    if fraction is None:
+        if bootstrap:
+            share = 1.0
+        else:
+            share = 0.8
+    else:
+        share = float(fraction)
     seed = as_integer_seed(random_state)
-    max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)
+    if n_pairs == "auto":
+        max_pairs = MAX_PAIRS
+    else:
+        max_pairs = int(n_pairs)
     if n * (n - 1) // 2 <= max_pairs:
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
         pairs = sample_pairs(n, max_pairs, as_generator(seed))
     reference = method.fit_reference(seed)
-    refits: Iterable[Refit] = method.refits(n_resamples, max(2, round(share * n)), bool(bootstrap), seed, n_jobs)
+    refits: Iterable[Refit] = method.refits(
+        n_resamples, max(2, round(share * n)), bool(bootstrap), seed, n_jobs
+    )
     if verbose:
         from tqdm.auto import tqdm
 
-        refits = tqdm(refits, total=n_resamples, desc=f"{type(estimator).__name__}, stability", unit="fit")
+        refits = tqdm(
+            refits, total=n_resamples, desc=f"{type(estimator).__name__}, stability", unit="fit"
+        )
     return _compare_refits(reference, pairs, refits)
 
 
-def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]) -> Stability:
+def _compare_refits(
+    reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]
+) -> Stability:
     """Compare the reference partition with the partition of each resample, and count unchanged objects and pairs."""
-    n, reference_labels = len(reference), reference.labels_with_outliers
+    n = len(reference)
+    reference_labels = reference.labels_with_outliers
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
-    drawn, kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
-    both_drawn, together = np.zeros(len(pairs), dtype=int), np.zeros(len(pairs), dtype=int)
-    jaccard, relations = [], []
+    drawn = np.zeros(n, dtype=int)
+    kept = np.zeros(n, dtype=int)
+    both_drawn = np.zeros(len(pairs), dtype=int)
+    together = np.zeros(len(pairs), dtype=int)
+    jaccard = []
+    relations = []
     for objects, partition in refits:
-        before, labels = reference_labels[objects], partition.labels_with_outliers
+        before = reference_labels[objects]
+        labels = partition.labels_with_outliers
         counts = count_pairs(before, labels, reference.n_clusters, partition.n_clusters)
         drawn[objects] += 1
         kept[objects] += _relabel(labels, match_one_to_one(counts), partition.n_clusters) == before
@@ -476,7 +578,10 @@ def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Itera
 
 
 def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Replace the labels of a resample by the numbers of the matched reference clusters; outliers remain -1."""
+    """Replace the labels of a resample by the numbers of the matched reference clusters.
+
+    Outliers remain -1.
+    """
     new_label = np.full(n_clusters + 1, NO_PARTNER)
     matched = np.flatnonzero(partner >= 0)
     new_label[partner[matched]] = matched
@@ -485,7 +590,10 @@ def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.nda
 
 
 def _jaccard_indices(counts: np.ndarray, reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the Jaccard index of each reference cluster with the most similar cluster; NaN for empty clusters."""
+    """Return the Jaccard index of each reference cluster with the most similar cluster.
+
+    NaN for empty clusters.
+    """
     sizes = np.bincount(reference[reference >= 0], minlength=counts.shape[0])
     other_sizes = np.bincount(labels[labels >= 0], minlength=counts.shape[1])
     best = (counts / np.maximum(sizes[:, None] + other_sizes - counts, 1)).max(axis=1)
@@ -493,7 +601,8 @@ def _jaccard_indices(counts: np.ndarray, reference: np.ndarray, labels: np.ndarr
 
 
 def _are_together(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    first, second = labels[pairs[:, 0]], labels[pairs[:, 1]]
+    first = labels[pairs[:, 0]]
+    second = labels[pairs[:, 1]]
     return (first == second) & (first >= 0)
 
 

@@ -39,9 +39,13 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """Validate the classes of all objects and return them in the order of the objects of a partition."""
     classes = rules.as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
-        raise InvalidParameterError("y", must=f"contain {len(partition)} classes, got shape {classes.shape}")
+        raise InvalidParameterError(
+            "y", must=f"contain {len(partition)} classes, got shape {classes.shape}"
+        )
     order = rules.match_names(rules.row_index(y), partition.index)
-    return classes if order is None else classes[order]
+    if order is None:
+        return classes
+    return classes[order]
 
 
 def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
@@ -49,24 +53,34 @@ def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise InvalidParameterError("y", must=f"contain only names or only numbers: {error}") from error
+        raise InvalidParameterError(
+            "y", must=f"contain only names or only numbers: {error}"
+        ) from error
     return names.tolist(), codes
 
 
 def mean_of_present(values: np.ndarray) -> float:
     """Return the mean of the values that are not NaN; NaN if all values are NaN."""
     present = values[~np.isnan(values)]
-    return float(present.mean(dtype=float)) if len(present) else float("nan")
+    if len(present):
+        return float(present.mean(dtype=float))
+    return float("nan")
 
 
 def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
-    """Return the contingency table of two labelings, shape (n_a, n_b); objects with a negative label are ignored."""
+    """Return the contingency table of two labelings, shape (n_a, n_b).
+
+    Objects with a negative label are ignored.
+    """
     both = (a >= 0) & (b >= 0)
     return np.bincount(a[both] * n_b + b[both], minlength=n_a * n_b).reshape(n_a, n_b)
 
 
 def match_one_to_one(counts: np.ndarray) -> np.ndarray:
-    """Match rows and columns of a contingency table one to one; return the column of each row, or -1."""
+    """Match rows and columns of a contingency table one to one.
+
+    Return the column of each row, or -1.
+    """
     rows, columns = linear_sum_assignment(counts, maximize=True)
     partner = np.full(len(counts), -1)
     partner[rows] = columns
@@ -74,7 +88,10 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
 
 
 def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Match classes and clusters one to one; return the cluster of each class, or -1 for a class without a cluster."""
+    """Match classes and clusters one to one.
+
+    Return the cluster of each class, or -1 for a class without a cluster.
+    """
     n_classes, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (classes, labels))
     return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
@@ -86,19 +103,22 @@ class SetScore:
     Attributes
     ----------
     held : float
-        Share of the objects, except outliers, whose set contains their class; NaN if all objects are outliers.
+        Share of the objects, except outliers, whose set contains their class; NaN if all objects
+        are outliers.
     size : float
         Mean number of classes in the sets of all objects except outliers.
     u65, u80 : float
-        Mean utility over all objects. The utility is 0 for outliers and for sets without the class of the object.
-        Otherwise, u65 is 1.6/s - 0.6/s^2 (0.65 if s = 2) and u80 is 2.2/s - 1.2/s^2 (0.80 if s = 2) for s classes.
+        Mean utility over all objects. The utility is 0 for outliers and for sets without the class
+        of the object. Otherwise, u65 is 1.6/s - 0.6/s^2 (0.65 if s = 2) and u80 is 2.2/s - 1.2/s^2
+        (0.80 if s = 2) for s classes.
     discounted : float
-        Mean discounted accuracy, which is 1/s if a set of s classes contains the class of the object, otherwise 0.
+        Mean discounted accuracy, which is 1/s if a set of s classes contains the class of the
+        object, otherwise 0.
     accuracy : float
         Share of the objects whose label is matched with their class.
     certain, certain_accuracy : float
-        Share of the objects with a set of one class, and the share of these sets that contain the class of their object
-        (NaN if no set has one class).
+        Share of the objects with a set of one class, and the share of these sets that contain the
+        class of their object (NaN if no set has one class).
     outliers : float
         Share of the objects with an empty set.
     """
@@ -121,8 +141,9 @@ class SetScores(SetScore):
     Attributes
     ----------
     baselines : mapping of str to SetScore
-        Scores of three simpler predictions. "labels alone" predicts the label of each object instead of its set, "all
-        classes" predicts the set of all classes, and "largest class" predicts the most frequent class.
+        Scores of three simpler predictions. "labels alone" predicts the label of each object
+        instead of its set, "all classes" predicts the set of all classes, and "largest class"
+        predicts the most frequent class.
     class_of : mapping of clusters to classes
         Class of each cluster; clusters without a class are omitted.
     """
@@ -138,7 +159,9 @@ class SetScores(SetScore):
         pandas.DataFrame
         """
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        return pd.DataFrame({name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()})
+        return pd.DataFrame(
+            {name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()}
+        )
 
     def to_text(self) -> str:
         """Return the table as text.
@@ -147,7 +170,8 @@ class SetScores(SetScore):
         -------
         str
         """
-        table, width = self.to_frame(), max(map(len, _LABELS.values()))
+        table = self.to_frame()
+        width = max(map(len, _LABELS.values()))
         lines = [" " * width + "".join(f"  {name:>13}" for name in table.columns)]
         for key, *values in table.itertuples():
             cells = ("-" if np.isnan(value) else f"{value:.3f}" for value in values)
@@ -172,24 +196,28 @@ def set_scores(
 ) -> SetScores:
     """Score the sets of clusters that a partition assigns to objects with known classes, and compare with baselines.
 
-    The partition assigns each object to a set of clusters. A set is correct if it contains the class of the object. The
-    utility of a correct set decreases with its size. The utilities u65 and u80 of a correct set of two classes are 0.65
-    and 0.80.
+    The partition assigns each object to a set of clusters. A set is correct if it contains the
+    class of the object. The utility of a correct set decreases with its size. The utilities u65 and
+    u80 of a correct set of two classes are 0.65 and 0.80.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         Partition to score.
     y : array-like of shape (n,)
-        Classes, names or numbers. A pandas Series with an index is matched with the names of the objects.
+        Classes, names or numbers. A pandas Series with an index is matched with the names of the
+        objects.
     rule : {"max_mass", "interval_dominance"}
-        Decision rule that assigns objects to sets; see `CredalPartition.assignment`. Outliers have the empty set.
+        Decision rule that assigns objects to sets; see `CredalPartition.assignment`. Outliers have
+        the empty set.
     matching : {"auto", "one_to_one", "majority"}
-        How clusters are matched with classes. "one_to_one" maximizes the number of correct labels; surplus classes are
-        never predicted, and surplus clusters are always wrong. "majority" assigns each cluster to the most frequent
-        class of its objects. "auto" is "majority" if there are more clusters than classes, otherwise "one_to_one".
+        How clusters are matched with classes. "one_to_one" maximizes the number of correct labels;
+        surplus classes are never predicted, and surplus clusters are always wrong. "majority"
+        assigns each cluster to the most frequent class of its objects. "auto" is "majority" if
+        there are more clusters than classes, otherwise "one_to_one".
     noise : name or number, optional
-        Value of ``y`` for objects that belong to no class. For these objects only the empty set is correct.
+        Value of ``y`` for objects that belong to no class. For these objects only the empty set is
+        correct.
 
     Returns
     -------
@@ -197,13 +225,13 @@ def set_scores(
 
     Notes
     -----
-    The size of a set is its number of classes. Clusters that are matched with the same class count once, and each
-    cluster without a class counts as a further class.
+    The size of a set is its number of classes. Clusters that are matched with the same class count
+    once, and each cluster without a class counts as a further class.
 
     References
     ----------
-    M. Zaffalon, G. Corani and D. Maua (2012). Evaluating credal classifiers by utility-discounted predictive accuracy.
-    International Journal of Approximate Reasoning 53.
+    M. Zaffalon, G. Corani and D. Maua (2012). Evaluating credal classifiers by utility-discounted
+    predictive accuracy. International Journal of Approximate Reasoning 53.
 
     Examples
     --------
@@ -221,13 +249,18 @@ def set_scores(
     classes = validate_classes(y, credal)
     rules.check_choice(matching, "matching", _MATCHINGS)
     rules.check(noise, "noise", rules.hashable)
-    has_class = np.array([not rules.are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool)
+    has_class = np.array(
+        [not rules.are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool
+    )
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
-        raise InvalidParameterError("y", must=f"contain at least one object of a class, but all are noise ({noise!r})")
+        raise InvalidParameterError(
+            "y", must=f"contain at least one object of a class, but all are noise ({noise!r})"
+        )
     truth = np.full(len(classes), -1)
     truth[has_class] = codes
-    c, k = credal.n_clusters, len(names)
+    c = credal.n_clusters
+    k = len(names)
     counts = count_pairs(credal.labels, truth, c, k)
     if matching == "one_to_one" or (matching == "auto" and c <= k):
         class_of = match_one_to_one(counts)
@@ -253,7 +286,10 @@ def set_scores(
 
 
 def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
-    """Score sets of classes, given as rows of a Boolean array; ``truth`` is -1 for objects without a class."""
+    """Score sets of classes, given as rows of a Boolean array.
+
+    ``truth`` is -1 for objects without a class.
+    """
     size = sets.sum(axis=1)
     answered = size > 0
     held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
@@ -263,8 +299,8 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     return SetScore(
         held=mean_of_present(held[answered]),
         size=mean_of_present(size[answered]),
-        # The utilities are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 with the discounted accuracy x = 1/s (Zaffalon, Corani
-        # and Maua, 2012). This form is exactly 1 for x = 1.
+        # The utilities are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 with the discounted accuracy x = 1/s
+        # (Zaffalon, Corani and Maua, 2012). This form is exactly 1 for x = 1.
         u65=mean_of_present(discounted + 0.6 * discounted * (1 - discounted)),
         u80=mean_of_present(discounted + 1.2 * discounted * (1 - discounted)),
         discounted=mean_of_present(discounted),
@@ -278,14 +314,15 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
 def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     r"""Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
 
-    Let pl_1 >= pl_2 be the two largest plausibilities of an object. Its doubt is one minus their relative margin,
+    Let pl_1 >= pl_2 be the two largest plausibilities of an object. Its doubt is one minus their
+    relative margin,
 
     .. math::
 
         1 - \frac{pl_1 - pl_2}{pl_1} = \frac{pl_2}{pl_1},
 
-    which does not depend on the mass on the empty set. An outlier, an object whose largest mass m is on the empty set,
-    has the doubt 1 + m.
+    which does not depend on the mass on the empty set. An outlier, an object whose largest mass m
+    is on the empty set, has the doubt 1 + m.
 
     Parameters
     ----------
@@ -307,7 +344,10 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     credal = resolve_input(partition).partition
     plausible = np.sort(np.asarray(credal.contour, dtype=float), axis=1)
     first = plausible[:, -1]
-    second = plausible[:, -2] if credal.n_clusters > 1 else np.zeros(len(credal))
+    if credal.n_clusters > 1:
+        second = plausible[:, -2]
+    else:
+        second = np.zeros(len(credal))
     doubt = np.where(first > 0, second / np.where(first > 0, first, 1), 1)
     outliers = credal.outliers
     if len(outliers):
@@ -337,7 +377,9 @@ class RetentionCurve:
         rules.convert_fields(self, share="k", quality="k")
         rules.check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
-            raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
+            raise InvalidParameterError(
+                "share", "increasing numbers above 0 and at most 1", self.share
+            )
 
     def at(self, share: float) -> float:
         """Return the quality at the given share of kept objects, by linear interpolation.
@@ -351,7 +393,8 @@ class RetentionCurve:
         -------
         float
         """
-        low, high = self.share[0], self.share[-1]
+        low = self.share[0]
+        high = self.share[-1]
         if not rules.is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise InvalidParameterError("share", f"a number from {low:g} to {high:g}", share)
         return float(np.interp(share, self.share, self.quality))
@@ -381,13 +424,15 @@ class RetentionCurve:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and ``title``.
+            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and
+            ``title``.
 
         Returns
         -------
         RetentionCurveDisplay
         """
-        from dempster.plot.quality import RetentionCurveDisplay  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.quality import RetentionCurveDisplay
 
         return RetentionCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
 
@@ -395,7 +440,10 @@ class RetentionCurve:
         return len(self.share)
 
     def __repr__(self) -> str:
-        points = ", ".join(f"{share:.0%}: {value:.3f}" for share, value in zip(self.share, self.quality, strict=True))
+        points = ", ".join(
+            f"{share:.0%}: {value:.3f}"
+            for share, value in zip(self.share, self.quality, strict=True)
+        )
         return f"RetentionCurve({self.measure}={{{points}}})"
 
 
@@ -409,9 +457,9 @@ def retention_curve(
 ) -> RetentionCurve:
     """Compute the quality of a partition after removing increasing shares of the most doubtful objects.
 
-    The quality increases quickly if the most doubtful objects are those with wrong labels. Compare the curve with the
-    curve of another ranking of the same objects, such as the margin of k-means or the posterior probability of a
-    mixture.
+    The quality increases quickly if the most doubtful objects are those with wrong labels. Compare
+    the curve with the curve of another ranking of the same objects, such as the margin of k-means
+    or the posterior probability of a mixture.
 
     Parameters
     ----------
@@ -420,12 +468,14 @@ def retention_curve(
     y : array-like of shape (n,)
         True classes, names or numbers.
     shares : array-like, optional
-        Shares of the objects to keep, in (0, 1]; 20 % to 100 % in steps of 5 % by default. At least one object is kept.
+        Shares of the objects to keep, in (0, 1]; 20 % to 100 % in steps of 5 % by default. At least
+        one object is kept.
     doubt : array-like of shape (n,), optional
         Doubt of each object; by default `doubt_scores` of the partition.
     quality : {"ari", "accuracy"}, default="ari"
-        "ari" is the adjusted Rand index of labels and classes. "accuracy" is the share of the objects whose cluster is
-        matched with their class. Clusters and classes are matched one to one on all objects.
+        "ari" is the adjusted Rand index of labels and classes. "accuracy" is the share of the
+        objects whose cluster is matched with their class. Clusters and classes are matched one to
+        one on all objects.
 
     Returns
     -------
@@ -433,7 +483,8 @@ def retention_curve(
 
     Notes
     -----
-    Objects with equal doubt are removed in a fixed random order, because rows are often sorted by class.
+    Objects with equal doubt are removed in a fixed random order, because rows are often sorted by
+    class.
 
     Examples
     --------
@@ -459,13 +510,21 @@ def retention_curve(
     credal = resolve_input(partition).partition
     classes = encode_classes(validate_classes(y, credal))[1]
     rules.check_choice(quality, "quality", _MEASURES)
-    n, labels = len(credal), credal.labels
+    n = len(credal)
+    labels = credal.labels
     ranking = doubt_scores(credal)
     if doubt is not None:
-        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt").astype(float, copy=False)
+        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt").astype(
+            float, copy=False
+        )
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
-            raise InvalidParameterError("doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}")
-    kept = _SHARES if shares is None else np.unique(rules.as_reals(shares, "shares").astype(float, copy=False))
+            raise InvalidParameterError(
+                "doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}"
+            )
+    if shares is None:
+        kept = _SHARES
+    else:
+        kept = np.unique(rules.as_reals(shares, "shares").astype(float, copy=False))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))

@@ -36,16 +36,21 @@ _RULES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CredalSilhouette:
-    """Silhouettes of the objects of a credal partition, from -1 to 1; returned by `credal_silhouette`.
+    """Silhouettes of the objects of a credal partition, from -1 to 1.
+
+    Returned by `credal_silhouette`.
 
     Attributes
     ----------
     values : array of shape (m,)
-        Silhouette of each evaluated object, which is a mean over the focal sets, weighted by the masses of the object.
+        Silhouette of each evaluated object, which is a mean over the focal sets, weighted by the
+        masses of the object.
     label_values : array of shape (m,)
-        Silhouette that each evaluated object would have if all its mass were on the cluster of its label.
+        Silhouette that each evaluated object would have if all its mass were on the cluster of its
+        label.
     objects : array of shape (m,)
-        Positions of the evaluated objects in the partition. They are all objects or a random sample.
+        Positions of the evaluated objects in the partition. They are all objects or a random
+        sample.
     partition : CredalPartition
         Partition of all objects.
     is_sampled : bool
@@ -60,12 +65,18 @@ class CredalSilhouette:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Size of the set with the largest mass of each evaluated object; 0 for outliers, 1 for certain objects."""
+        """Size of the set with the largest mass of each evaluated object.
+
+        0 for outliers, 1 for certain objects.
+        """
         return self.partition.focal_sets.cardinality[self.partition.best_set[self.objects]]
 
     @property
     def mean(self) -> float:
-        """Mean silhouette of all evaluated objects except outliers; NaN if all objects are outliers."""
+        """Mean silhouette of all evaluated objects except outliers.
+
+        NaN if all objects are outliers.
+        """
         return mean_of_present(self.values[self.sizes > 0])
 
     @property
@@ -75,10 +86,15 @@ class CredalSilhouette:
 
     @property
     def weighted_mean(self) -> float:
-        """Mean silhouette weighted by one minus the doubt (0 for outliers); NaN if all weights are 0."""
+        """Mean silhouette weighted by one minus the doubt (0 for outliers).
+
+        NaN if all weights are 0.
+        """
         weights = np.clip(1 - doubt_scores(self.partition[self.objects]), 0, None)
         total = float(weights.sum())
-        return float(weights @ self.values / total) if total > 0 else float("nan")
+        if total > 0:
+            return float(weights @ self.values / total)
+        return float("nan")
 
     @property
     def label_mean(self) -> float:
@@ -89,7 +105,9 @@ class CredalSilhouette:
     def standard_error(self) -> float:
         """Standard error of `mean` if the objects are a sample, otherwise 0."""
         kept = self.values[self.sizes > 0]
-        return float(kept.std(ddof=1) / np.sqrt(len(kept))) if self.is_sampled and len(kept) > 1 else 0.0
+        if self.is_sampled and len(kept) > 1:
+            return float(kept.std(ddof=1) / np.sqrt(len(kept)))
+        return 0.0
 
     def per_cluster(self) -> pd.DataFrame:
         """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster.
@@ -133,8 +151,14 @@ class CredalSilhouette:
         -------
         str
         """
-        sample = f", {len(self):,} of {len(self.partition):,} objects sampled" if self.is_sampled else ""
-        error = f" (standard error {self.standard_error:.3f})" if self.is_sampled else ""
+        if self.is_sampled:
+            sample = f", {len(self):,} of {len(self.partition):,} objects sampled"
+        else:
+            sample = ""
+        if self.is_sampled:
+            error = f" (standard error {self.standard_error:.3f})"
+        else:
+            error = ""
         lines = [
             f"credal silhouette{sample}",
             f"  all but outliers    {self.mean:6.3f}{error}",
@@ -157,7 +181,8 @@ class CredalSilhouette:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and ``title``.
+            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and
+            ``title``.
 
         Returns
         -------
@@ -173,7 +198,10 @@ class CredalSilhouette:
     __str__ = to_text
 
     def __repr__(self) -> str:
-        sample = ", sampled" if self.is_sampled else ""
+        if self.is_sampled:
+            sample = ", sampled"
+        else:
+            sample = ""
         return (
             f"CredalSilhouette({len(self)} objects{sample}, mean={self.mean:.3f}, certain={self.certain_mean:.3f}, "
             f"weighted={self.weighted_mean:.3f})"
@@ -190,37 +218,40 @@ def credal_silhouette(
 ) -> CredalSilhouette:
     r"""Compute the silhouettes of the objects of a credal partition.
 
-    Let d(i, k) be the mean dissimilarity of object i to the other objects of cluster k, weighted by their unnormalized
-    pignistic probabilities. The silhouette of object i with respect to a set A compares each cluster of A with the
-    nearest cluster outside A:
+    Let d(i, k) be the mean dissimilarity of object i to the other objects of cluster k, weighted by
+    their unnormalized pignistic probabilities. The silhouette of object i with respect to a set A
+    compares each cluster of A with the nearest cluster outside A:
 
     .. math::
 
         s(i, A) = \frac{1}{|A|} \sum_{k \in A} \frac{b_A - d(i, k)}{\max(b_A, d(i, k))}, \qquad
         b_A = \min_{l \notin A} d(i, l).
 
-    The silhouette of the object is the mean of s(i, A) over its sets, weighted by its masses (without that of the empty
-    set). Mass on a pair of clusters gives a large silhouette if the object is near to both clusters and far from all
-    others. It gives a smaller silhouette if the object is clearly in one of the two clusters. The silhouette of a hard
-    partition is equal to the silhouette of Rousseeuw (1987).
+    The silhouette of the object is the mean of s(i, A) over its sets, weighted by its masses
+    (without that of the empty set). Mass on a pair of clusters gives a large silhouette if the
+    object is near to both clusters and far from all others. It gives a smaller silhouette if the
+    object is clearly in one of the two clusters. The silhouette of a hard partition is equal to the
+    silhouette of Rousseeuw (1987).
 
-    s(i, A) is 0 if A contains all clusters, or if A is a cluster without other objects, because no comparison is
-    possible. The silhouette of an object with all mass on the empty set is 0.
+    s(i, A) is 0 if A contains all clusters, or if A is a cluster without other objects, because no
+    comparison is possible. The silhouette of an object with all mass on the empty set is 0.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         The label -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
-        The objects. They are matched with the objects of the partition by name if both have names. A list or dictionary
-        of tables is joined to one table. Several matrices of dissimilarities are combined by adding their squares.
+        The objects. They are matched with the objects of the partition by name if both have names.
+        A list or dictionary of tables is joined to one table. Several matrices of dissimilarities
+        are combined by adding their squares.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
-        "precomputed" if X contains dissimilarities.
+        A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and
+        categories, or "precomputed" if X contains dissimilarities.
     sample_size : int, "auto" or None
-        Number of objects to evaluate. They are compared with a sample of the same size, with equal numbers of objects
-        from each cluster. "auto" evaluates all objects if there are at most 10,000, otherwise 5,000 objects. None
-        evaluates all objects, in a time that is quadratic in their number.
+        Number of objects to evaluate. They are compared with a sample of the same size, with equal
+        numbers of objects from each cluster. "auto" evaluates all objects if there are at most
+        10,000, otherwise 5,000 objects. None evaluates all objects, in a time that is quadratic in
+        their number.
     random_state : int, RandomState, Generator or None
         Seed of the sample.
 
@@ -230,8 +261,8 @@ def credal_silhouette(
 
     References
     ----------
-    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
-    J. Computational and Applied Mathematics 20.
+    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis. J. Computational and Applied Mathematics 20.
 
     Examples
     --------
@@ -244,7 +275,9 @@ def credal_silhouette(
     array([0.73, 0.74, 0.95, 0.74, 0.73, 0.  ])
     """
     credal = resolve_input(partition).partition
-    for (name, allowed), value in zip(_RULES.items(), (metric, sample_size, random_state), strict=True):
+    for (name, allowed), value in zip(
+        _RULES.items(), (metric, sample_size, random_state), strict=True
+    ):
         rule.check(value, name, allowed)
     if len(credal) == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
@@ -253,11 +286,23 @@ def credal_silhouette(
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(BaseEstimator(), X)
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
-        raise InvalidParameterError("X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}")
+        raise InvalidParameterError(
+            "X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}"
+        )
     order = match_names(row_index(X), credal.index)
-    position = np.arange(len(credal)) if order is None else order  # position of each object in X
+    # position of each object in X
+    if order is None:
+        position = np.arange(len(credal))
+    else:
+        position = order
     n = len(credal)
-    size = (n if n <= MAX_EXACT_OBJECTS else AUTO_SAMPLE_SIZE) if sample_size == "auto" else int(sample_size or n)
+    if sample_size == "auto":
+        if n <= MAX_EXACT_OBJECTS:
+            size = n
+        else:
+            size = AUTO_SAMPLE_SIZE
+    else:
+        size = int(sample_size or n)
     if size >= n:
         objects = others = np.arange(n)
         counts = np.ones(n)
@@ -265,11 +310,15 @@ def credal_silhouette(
         rng = as_generator(random_state)
         objects = np.sort(rng.choice(n, size, replace=False))
         others, counts = _sample_clusters(credal.labels, credal.n_clusters, size, rng)
-    values, label_values, singletons = np.empty(len(objects)), np.empty(len(objects)), np.eye(credal.n_clusters)
+    values = np.empty(len(objects))
+    label_values = np.empty(len(objects))
+    singletons = np.eye(credal.n_clusters)
     for rows, distances in _mean_dissimilarities(source, position, objects, others, counts, credal):
         masses = credal.masses[objects[rows]].astype(float)
         values[rows] = _silhouettes_of_masses(distances, masses, credal.focal_sets.membership)
-        label_values[rows] = _silhouettes_of_masses(distances, singletons[credal.labels[objects[rows]]], singletons > 0)
+        label_values[rows] = _silhouettes_of_masses(
+            distances, singletons[credal.labels[objects[rows]]], singletons > 0
+        )
     return CredalSilhouette(values, label_values, objects, credal, size < n)
 
 
@@ -283,8 +332,9 @@ def _mean_dissimilarities(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of ``objects`` and the mean dissimilarities of their objects to the other objects of each cluster.
 
-    The means have the shape (slice length, n_clusters). A mean is NaN if the cluster has no other object. The means are
-    computed from the sample ``others``, and ``counts`` contains the number of objects that each of them represents.
+    The means have the shape (slice length, n_clusters). A mean is NaN if the cluster has no other
+    object. The means are computed from the sample ``others``, and ``counts`` contains the number of
+    objects that each of them represents.
     """
     weights = partition[others].pignistic(normalized=False).astype(float) * counts[:, None]
     total = weights.sum(axis=0)
@@ -304,9 +354,15 @@ def _mean_dissimilarities(
         yield rows, np.divide(sums, rest, out=np.full_like(sums, np.nan), where=rest > tiny)
 
 
-def _silhouettes_of_masses(distances: np.ndarray, masses: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Average the silhouettes of each object over the nonempty sets, weighted by its masses; 0 if all weights are 0."""
-    out, total = np.zeros(len(distances)), np.zeros(len(distances))
+def _silhouettes_of_masses(
+    distances: np.ndarray, masses: np.ndarray, sets: np.ndarray
+) -> np.ndarray:
+    """Average the silhouettes of each object over the nonempty sets, weighted by its masses.
+
+    0 if all weights are 0.
+    """
+    out = np.zeros(len(distances))
+    total = np.zeros(len(distances))
     for j, members in enumerate(sets):
         rows = np.flatnonzero(masses[:, j] > 0)
         if len(rows) and members.any():
@@ -320,11 +376,16 @@ def _silhouettes_of_set(distances: np.ndarray, members: np.ndarray) -> np.ndarra
         return np.zeros(len(distances))
     rest = distances[:, ~members]
     nearest = np.where(np.isnan(rest), np.inf, rest).min(axis=1)
-    return np.mean([_silhouettes(distances[:, k], nearest) for k in np.flatnonzero(members)], axis=0)
+    return np.mean(
+        [_silhouettes(distances[:, k], nearest) for k in np.flatnonzero(members)], axis=0
+    )
 
 
 def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return (nearest - own) / max(nearest, own); 0 if a distance is NaN or infinite, or if both distances are 0."""
+    """Return (nearest - own) / max(nearest, own).
+
+    0 if a distance is NaN or infinite, or if both distances are 0.
+    """
     largest = np.maximum(own, nearest)
     is_comparable = np.isfinite(largest) & (largest > 0)
     return np.divide(nearest - own, largest, out=np.zeros(len(own)), where=is_comparable)
@@ -333,12 +394,19 @@ def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
 def _sample_clusters(
     labels: np.ndarray, n_clusters: int, size: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sample equally from each cluster; return the positions, and how many objects each of them represents."""
+    """Sample equally from each cluster.
+
+    Return the positions, and how many objects each of them represents.
+    """
     share = max(2, size // n_clusters)
-    sample, counts = [], []
+    sample = []
+    counts = []
     for k in range(n_clusters):
         members = np.flatnonzero(labels == k)
-        part = members if len(members) <= share else rng.choice(members, share, replace=False)
+        if len(members) <= share:
+            part = members
+        else:
+            part = rng.choice(members, share, replace=False)
         sample.append(part)
         counts.append(np.full(len(part), len(members) / max(len(part), 1)))
     return np.concatenate(sample), np.concatenate(counts)

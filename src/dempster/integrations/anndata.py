@@ -43,36 +43,40 @@ def cluster(
 ) -> Any:
     """Cluster the cells and store the result in ``adata``.
 
-    The following entries are added. The masses are sufficient to restore the partition (see `get_partition`), so the
-    entries remain valid for subsets of the cells, for concatenations of these subsets, and in files.
+    The following entries are added. The masses are sufficient to restore the partition (see
+    `get_partition`), so the entries remain valid for subsets of the cells, for concatenations of
+    these subsets, and in files.
 
     - ``obs[key_added]``: most plausible cluster of each cell, "0", "1", ...
-    - ``obs[key_added + "_set"]``: set of clusters with the largest mass, such as "0", "0|3" for a cell between the
-      clusters 0 and 3, or "outlier".
+    - ``obs[key_added + "_set"]``: set of clusters with the largest mass, such as "0", "0|3" for a
+      cell between the clusters 0 and 3, or "outlier".
     - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
     - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
-    - ``uns[key_added]``: names of the sets, method, parameters, representation or graph, and version of dempster.
+    - ``uns[key_added]``: names of the sets, method, parameters, representation or graph, and
+      version of dempster.
 
-    With ``neighbors_key``, the dissimilarity of two cells is the length of the shortest path between them in the graph
-    of nearest neighbors that `scanpy.pp.neighbors` stored. The clusterer is fitted to at most 1,000 random cells, and
-    the masses of all cells are computed from the lengths of their paths to these cells, so that the memory grows
-    linearly with the number of cells. Cells that no path connects are twice as dissimilar as the most distant connected
-    cells.
+    With ``neighbors_key``, the dissimilarity of two cells is the length of the shortest path
+    between them in the graph of nearest neighbors that `scanpy.pp.neighbors` stored. The clusterer
+    is fitted to at most 1,000 random cells, and the masses of all cells are computed from the
+    lengths of their paths to these cells, so that the memory grows linearly with the number of
+    cells. Cells that no path connects are twice as dissimilar as the most distant connected cells.
 
     Parameters
     ----------
     adata : AnnData
         Cells to cluster. It may be backed by a file.
     use_rep : str, default="X_pca"
-        Key of ``obsm``, or "X". If there are no principal components, X is used if it is dense and has at most 50
-        columns. Sparse and backed matrices are never converted to dense arrays, and are refused with an error.
+        Key of ``obsm``, or "X". If there are no principal components, X is used if it is dense and
+        has at most 50 columns. Sparse and backed matrices are never converted to dense arrays, and
+        are refused with an error.
     n_clusters : int or "auto", default="auto"
         Number of clusters.
     key_added : str, default="dempster"
         Name of the result.
     neighbors_key : str, optional
-        Key of ``uns`` under which `scanpy.pp.neighbors` described the graph in ``obsp``, by default "neighbors" there.
-        The cells are then clustered by distances along this graph instead of ``use_rep``.
+        Key of ``uns`` under which `scanpy.pp.neighbors` described the graph in ``obsp``, by default
+        "neighbors" there. The cells are then clustered by distances along this graph instead of
+        ``use_rep``.
     method : class of a clusterer, default=CredalClustering
         Clusterer from `dempster.cluster`. For a graph, it must accept dissimilarities.
     random_state : int, RandomState, Generator or None, default=0
@@ -83,7 +87,8 @@ def cluster(
     Returns
     -------
     estimator
-        The fitted clusterer. For a graph of more than 1,000 cells, its own results are those of the sampled cells.
+        The fitted clusterer. For a graph of more than 1,000 cells, its own results are those of the
+        sampled cells.
 
     Examples
     --------
@@ -100,24 +105,42 @@ def cluster(
         raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
     if neighbors_key is None:
         use_rep = _resolve_representation(adata, use_rep)
-        values = adata.X if use_rep == "X" else adata.obsm[use_rep]
+        if use_rep == "X":
+            values = adata.X
+        else:
+            values = adata.obsm[use_rep]
         model = method(n_clusters, random_state=random_state, **parameters).fit(values)
-        partition, origin = model.credal_partition_, {"use_rep": use_rep}
+        partition = model.credal_partition_
+        origin = {"use_rep": use_rep}
     else:
-        able = [registry.find_method(name).class_name for name in registry.methods_that("dissimilarities")]
+        able = [
+            registry.find_method(name).class_name
+            for name in registry.methods_that("dissimilarities")
+        ]
         if method.__name__ not in able:
             expected = f"a class that accepts dissimilarities ({', '.join(able)})"
             raise InvalidParameterError("method", expected, method.__name__)
         D, landmarks = _path_lengths(adata, neighbors_key, random_state)
-        model = method(n_clusters, metric="precomputed", random_state=random_state, **parameters).fit(D[landmarks])
-        partition, origin = model.predict_mass(D), {"neighbors_key": neighbors_key}
+        model = method(
+            n_clusters, metric="precomputed", random_state=random_state, **parameters
+        ).fit(D[landmarks])
+        partition = model.predict_mass(D)
+        origin = {"neighbors_key": neighbors_key}
     sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
     best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
-    adata.obs[key_added] = pd.Categorical.from_codes(partition.labels, pd.RangeIndex(model.n_clusters_).astype(str))
+    adata.obs[key_added] = pd.Categorical.from_codes(
+        partition.labels, pd.RangeIndex(model.n_clusters_).astype(str)
+    )
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
-    adata.obsm[f"{key_added}_mass"] = pd.DataFrame(partition.masses, index=adata.obs_names, columns=sets)
-    used = {name: value for name, value in model.credal_partition_.metadata["parameters"].items() if value is not None}
+    adata.obsm[f"{key_added}_mass"] = pd.DataFrame(
+        partition.masses, index=adata.obs_names, columns=sets
+    )
+    used = {
+        name: value
+        for name, value in model.credal_partition_.metadata["parameters"].items()
+        if value is not None
+    }
     about = {"method": method.__name__, **origin, "parameters": used, "version": __version__}
     adata.uns[key_added] = {"sets": np.array(sets, dtype=object), **about}
     return model
@@ -140,7 +163,9 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
     """
     _check_anndata(adata)
     if f"{key}_mass" not in adata.obsm:
-        raise InvalidParameterError("key", must=f"be the key_added of an earlier call of cluster, got {key!r}")
+        raise InvalidParameterError(
+            "key", must=f"be the key_added of an earlier call of cluster, got {key!r}"
+        )
     masses = adata.obsm[f"{key}_mass"]
     if masses.isna().to_numpy().any():
         must = f"be the result of one call of cluster; the parts of {key!r} were concatenated and have different sets"
@@ -193,8 +218,12 @@ class AnnDataNamespace:
         """
         return get_partition(self._adata, key)
 
-    def profile(self, genes: Sequence[str], key: str = "dempster", **options: Any) -> explain.Profile:
-        """Describe clusters, groups of ambiguous cells and outliers by these genes; see `dempster.explain.profile`.
+    def profile(
+        self, genes: Sequence[str], key: str = "dempster", **options: Any
+    ) -> explain.Profile:
+        """Describe clusters, groups of ambiguous cells and outliers by these genes.
+
+        See `dempster.explain.profile`.
 
         Parameters
         ----------
@@ -209,9 +238,13 @@ class AnnDataNamespace:
         -------
         Profile
         """
-        return explain.profile(self.get_partition(key), self._adata[:, list(genes)].to_df(), **options)
+        return explain.profile(
+            self.get_partition(key), self._adata[:, list(genes)].to_df(), **options
+        )
 
-    def explain_object(self, cell: Any, genes: Sequence[str], key: str = "dempster", **options: Any) -> Any:
+    def explain_object(
+        self, cell: Any, genes: Sequence[str], key: str = "dempster", **options: Any
+    ) -> Any:
         """Explain the masses of a cell by these genes; see `dempster.explain.explain_object`.
 
         Parameters
@@ -229,7 +262,9 @@ class AnnDataNamespace:
         -------
         ObjectExplanation
         """
-        return explain.explain_object(self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options)
+        return explain.explain_object(
+            self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options
+        )
 
 
 def _check_anndata(adata: Any) -> None:
@@ -246,7 +281,9 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
             raise InvalidParameterError("use_rep", must=must)
         return use_rep
     if use_rep not in ("X", "X_pca"):
-        raise InvalidParameterError("use_rep", f"'X' or a key of adata.obsm ({', '.join(adata.obsm)})", use_rep)
+        raise InvalidParameterError(
+            "use_rep", f"'X' or a key of adata.obsm ({', '.join(adata.obsm)})", use_rep
+        )
     is_dense = not adata.isbacked and isinstance(adata.X, np.ndarray)
     if is_dense and (use_rep == "X" or adata.n_vars <= _MAX_COLUMNS):
         return "X"
@@ -254,18 +291,25 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
     raise InvalidParameterError("use_rep", must=must)
 
 
-def _path_lengths(adata: anndata.AnnData, neighbors_key: str, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
+def _path_lengths(
+    adata: anndata.AnnData, neighbors_key: str, random_state: Seed
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the lengths of the shortest paths from all cells to some of them, and the positions of these cells.
 
     The lengths have the shape (n_cells, n_landmarks), and the positions the shape (n_landmarks,).
     """
     if neighbors_key not in adata.uns:
-        must = f"be a key of adata.uns, got {neighbors_key!r}; call scanpy.pp.neighbors(adata) first"
+        must = (
+            f"be a key of adata.uns, got {neighbors_key!r}; call scanpy.pp.neighbors(adata) first"
+        )
         raise InvalidParameterError("neighbors_key", must=must)
-    graph = adata.obsp[adata.uns[neighbors_key].get("distances_key", "distances")]  # no key before scanpy 1.6
+    # no key before scanpy 1.6
+    graph = adata.obsp[adata.uns[neighbors_key].get("distances_key", "distances")]
     landmarks = np.arange(adata.n_obs)
     if adata.n_obs > _MAX_LANDMARKS:
-        landmarks = np.sort(as_generator(random_state).choice(adata.n_obs, _MAX_LANDMARKS, replace=False))
+        landmarks = np.sort(
+            as_generator(random_state).choice(adata.n_obs, _MAX_LANDMARKS, replace=False)
+        )
     D = np.empty((adata.n_obs, len(landmarks)), np.float32)
     for start in range(0, len(landmarks), _PATHS_AT_ONCE):
         some = slice(start, start + _PATHS_AT_ONCE)

@@ -22,28 +22,30 @@ __all__ = ["TopicClusterer", "find_topics"]
 class TopicClusterer(DocumentedEstimator, BaseEstimator):
     """Cluster model for BERTopic, which replaces HDBSCAN.
 
-    Use ``BERTopic(hdbscan_model=TopicClusterer())``. `find_topics` then returns the set of topics of each document.
+    Use ``BERTopic(hdbscan_model=TopicClusterer())``. `find_topics` then returns the set of topics
+    of each document.
 
     Parameters
     ----------
     clusterer : clusterer, optional
-        Unfitted clusterer from `dempster.cluster`. The default is `CredalClustering`, which selects the number of
-        topics, with the seed 0.
+        Unfitted clusterer from `dempster.cluster`. The default is `CredalClustering`, which selects
+        the number of topics, with the seed 0.
     outliers : bool, default=True
-        Whether outliers, whose largest mass is on the empty set, get the label -1. Otherwise they get the most
-        plausible topic.
+        Whether outliers, whose largest mass is on the empty set, get the label -1. Otherwise they
+        get the most plausible topic.
 
     Attributes
     ----------
     clusterer_ : clusterer
         Fitted clusterer.
     credal_partition_ : CredalPartition
-        Masses of the documents on sets of clusters. BERTopic numbers its topics by their size, so that topics and
-        clusters have different numbers; `find_topics` converts them.
+        Masses of the documents on sets of clusters. BERTopic numbers its topics by their size, so
+        that topics and clusters have different numbers; `find_topics` converts them.
     labels_ : ndarray of shape (n_documents,)
         Cluster of each document, -1 for outliers.
     probabilities_ : ndarray of shape (n_documents, n_clusters)
-        Pignistic probabilities of the clusters, which divide the mass of a set equally among its clusters.
+        Pignistic probabilities of the clusters, which divide the mass of a set equally among its
+        clusters.
 
     Examples
     --------
@@ -75,7 +77,10 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         self
         """
         rule.check_flags(outliers=self.outliers)
-        clusterer = CredalClustering(random_state=0) if self.clusterer is None else clone(self.clusterer)
+        if self.clusterer is None:
+            clusterer = CredalClustering(random_state=0)
+        else:
+            clusterer = clone(self.clusterer)
         self.clusterer_ = clusterer.fit(X)
         self.credal_partition_ = self.clusterer_.credal_partition_
         self.labels_ = self._select_labels(self.credal_partition_)
@@ -106,22 +111,25 @@ def find_topics(
 ) -> list[tuple[int, ...]]:
     """Return the set of topics of each document.
 
-    The set with the largest mass contains one topic, several topics if the document lies between them, or no topic if
-    the document is an outlier.
+    The set with the largest mass contains one topic, several topics if the document lies between
+    them, or no topic if the document is an outlier.
 
     Parameters
     ----------
     topic_model : BERTopic
         Fitted topic model whose cluster model is a `TopicClusterer`.
     documents : sequence of str, optional
-        New documents, which are embedded by the embedding model of BERTopic. The default is the training documents.
+        New documents, which are embedded by the embedding model of BERTopic. The default is the
+        training documents.
     embeddings : array-like of shape (n_documents, n_features), optional
-        Embeddings of new documents, before the reduction of the dimensionality, instead of ``documents``.
+        Embeddings of new documents, before the reduction of the dimensionality, instead of
+        ``documents``.
 
     Returns
     -------
     list of tuples
-        Current topic numbers of BERTopic in increasing order, also after a reduction of the number of topics.
+        Current topic numbers of BERTopic in increasing order, also after a reduction of the number
+        of topics.
     """
     try:
         from bertopic import BERTopic
@@ -136,11 +144,18 @@ def find_topics(
     partition = clusterer.credal_partition_
     if documents is not None and embeddings is None:
         if topic_model.embedding_model is None:
-            raise InvalidParameterError("embeddings", must="be given if BERTopic has no embedding model")
+            raise InvalidParameterError(
+                "embeddings", must="be given if BERTopic has no embedding model"
+            )
         embeddings = topic_model.embedding_model.embed_documents(list(documents))
     if embeddings is not None:
-        partition = clusterer.clusterer_.predict_mass(topic_model.umap_model.transform(np.asarray(embeddings)))
-    # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic discarded it (-1).
+        partition = clusterer.clusterer_.predict_mass(
+            topic_model.umap_model.transform(np.asarray(embeddings))
+        )
+    # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic
+    # discarded it (-1).
     topic_of = topic_model.topic_mapper_.get_mappings()
-    sets = [{int(topic_of.get(k, -1)) for k in clusters} - {-1} for clusters in partition.focal_sets]
+    sets = [
+        {int(topic_of.get(k, -1)) for k in clusters} - {-1} for clusters in partition.focal_sets
+    ]
     return [tuple(sorted(sets[i])) for i in partition.best_set]

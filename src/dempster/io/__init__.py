@@ -5,5 +5,11 @@ from dempster.io.partitions import read_partition, write_partition, write_top_ma
 from dempster.io.r import read_r, write_r
 from dempster.io.tables import read_table
 
-__all__ = ["read_table", "read_dissimilarities", "read_partition", "write_partition", "write_top_masses"]
+__all__ = [
+    "read_table",
+    "read_dissimilarities",
+    "read_partition",
+    "write_partition",
+    "write_top_masses",
+]
 __all__ += ["read_r", "write_r"]

@@ -1,7 +1,8 @@
 """Validate paths, raise errors that name the file, and write files atomically.
 
-An atomic write creates a hidden temporary file in the same folder, and renames it when its content is on the disk. If
-anything fails before the rename (a full disk, an exception, Ctrl-C), the folder is unchanged.
+An atomic write creates a hidden temporary file in the same folder, and renames it when its content
+is on the disk. If anything fails before the rename (a full disk, an exception, Ctrl-C), the folder
+is unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 
 _PREFIX = ".dempster-"
-_EXTRAS = {".xlsx": ("openpyxl", "excel")}  # required package and extra by extension; other formats need pyarrow
+# required package and extra by extension; other formats need pyarrow
+_EXTRAS = {".xlsx": ("openpyxl", "excel")}
 
 
 @contextmanager
@@ -30,11 +32,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Write either all of several files or none of them; yield an empty temporary file for each path.
+    """Write either all of several files or none of them.
 
-    The temporary files have the same extensions as the paths, whose folders must exist. They are renamed when the
-    ``with`` block ends, and removed if it raises an exception. If a rename fails, the files that were already replaced
-    are restored.
+    Yield an empty temporary file for each path.
+
+    The temporary files have the same extensions as the paths, whose folders must exist. They are
+    renamed when the ``with`` block ends, and removed if it raises an exception. If a rename fails,
+    the files that were already replaced are restored.
     """
     targets = [_validate_target(path) for path in paths]
     if len(set(targets)) < len(targets):
@@ -57,14 +61,22 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return a path given as text or `Path`; raise InvalidParameterError for the argument ``name`` if it is invalid."""
+    """Return a path given as text or `Path`.
+
+    Raise InvalidParameterError for the argument ``name`` if it is invalid.
+    """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
+        raise InvalidParameterError(
+            name, message=f"{name} must be text or a Path, got {type(path).__name__}"
+        )
     return Path(path)
 
 
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return the path of a file to read; raise an OSError for pipes, devices and files that cannot be opened."""
+    """Return the path of a file to read.
+
+    Raise an OSError for pipes, devices and files that cannot be opened.
+    """
     file = as_path(path, name)
     if file.exists() and not file.is_dir() and not file.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))
@@ -81,9 +93,13 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
     except MissingExtraError:
         raise
     except ImportError as error:
-        raise MissingExtraError(path.name, *_EXTRAS.get(path.suffix.lower(), ("pyarrow", "parquet"))) from error
+        raise MissingExtraError(
+            path.name, *_EXTRAS.get(path.suffix.lower(), ("pyarrow", "parquet"))
+        ) from error
     except UnicodeError as error:
-        raise InvalidInputError(f"cannot read {path.name}: the file is not UTF-8 text; save it as UTF-8") from error
+        raise InvalidInputError(
+            f"cannot read {path.name}: the file is not UTF-8 text; save it as UTF-8"
+        ) from error
     except InvalidParameterError as error:
         message = f"cannot read {path.name}: {error}"
         raise InvalidParameterError(error.name, message=message, settings=error.settings) from error
@@ -96,7 +112,10 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[Path]:
-    """Write a file like `atomic_write`; errors for missing packages and unencodable names contain the file name."""
+    """Write a file like `atomic_write`.
+
+    Errors for missing packages and unencodable names contain the file name.
+    """
     with atomic_write(path) as temporary:
         try:
             yield temporary
@@ -104,14 +123,19 @@ def write_atomically(path: Path) -> Iterator[Path]:
             raise MissingExtraError(path.name, "pyarrow", "parquet") from error
         except UnicodeEncodeError as error:
             character = error.object[error.start : error.end].encode("unicode_escape").decode()
-            raise InvalidInputError(f"cannot write {path.name}: UTF-8 cannot encode {character} in a name") from error
+            raise InvalidInputError(
+                f"cannot write {path.name}: UTF-8 cannot encode {character} in a name"
+            ) from error
 
 
-# ---- steps of an atomic write ---------------------------------------------------------------------------------------
+# ---- steps of an atomic write --------------------------------------------------------------------
 
 
 def _validate_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write with links resolved, so that links are not replaced; reject devices and folders."""
+    """Return the file to write with links resolved, so that links are not replaced.
+
+    Reject devices and folders.
+    """
     target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

@@ -1,9 +1,9 @@
 """Detect the layout of a text file (delimiter, decimal mark, header line, row names).
 
-CSV files may have semicolons and decimal commas, tabs or aligned spaces, no header, or row names without a heading
-(R). `sniff` splits the first lines by every delimiter and scores the result by the number of cells per line and the
-share of numeric text. If two delimiters are equally good, the error shows both results and the options that select each
-of them.
+CSV files may have semicolons and decimal commas, tabs or aligned spaces, no header, or row names
+without a heading (R). `sniff` splits the first lines by every delimiter and scores the result by
+the number of cells per line and the share of numeric text. If two delimiters are equally good, the
+error shows both results and the options that select each of them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from itertools import islice, zip_longest
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
-from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, is_quantity, looks_like_number
+from dempster.io.numbers import (
+    MISSING_WORDS,
+    choose_decimal,
+    is_number,
+    is_quantity,
+    looks_like_number,
+)
 from dempster.io.text import BLANKS, MAX_LINE_CHARACTERS, has_open_quote, open_text, split_cells
 
 _DELIMITERS = (",", ";", "\t", "|")
-_ONE_COLUMN = "\x1f"  # delimiter for files with one column; text files do not contain this character
+# delimiter for files with one column; text files do not contain this character
+_ONE_COLUMN = "\x1f"
 _SAMPLE_LINES = 100
 _FRACTION = re.compile(r"\s*[-+]?\d*,(\d+([eE][-+]?\d+)?)\s*")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -53,9 +60,10 @@ class Dialect:
 class _Reading:
     """First lines of a file, split by one delimiter.
 
-    Readings are compared by ``level``, then by ``coverage``, the share of characters that belong to numbers. ``level``
-    is 2 if all lines have the same number of cells (at least two). It is 1 if all lines have one cell, or if all lines
-    except the first have an additional cell (row names). It is 0 if some lines have fewer cells than others.
+    Readings are compared by ``level``, then by ``coverage``, the share of characters that belong to
+    numbers. ``level`` is 2 if all lines have the same number of cells (at least two). It is 1 if
+    all lines have one cell, or if all lines except the first have an additional cell (row names).
+    It is 0 if some lines have fewer cells than others.
     """
 
     delimiter: str
@@ -67,14 +75,24 @@ class _Reading:
 
     @property
     def score(self) -> tuple[int, float, bool]:
-        is_named = self.level == 2 and len(self.cells[0]) > 1 and not any(map(looks_like_number, self.cells[0]))
+        is_named = (
+            self.level == 2
+            and len(self.cells[0]) > 1
+            and not any(map(looks_like_number, self.cells[0]))
+        )
         return self.level, self.coverage, is_named
 
 
 def sniff(
-    path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
+    path: str | os.PathLike[str],
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Dialect:
-    """Return the layout of a text file; arguments that are None are detected from its first lines."""
+    """Return the layout of a text file.
+
+    Arguments that are None are detected from its first lines.
+    """
     lines = _first_lines(path)
     if header is None:
         _check_comment(lines)
@@ -82,22 +100,40 @@ def sniff(
     cells = reading.cells
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = has_header(first, cells[1:], starts_with_comment=reading.row_names or lines[0].startswith("#"))
+        header = has_header(
+            first, cells[1:], starts_with_comment=reading.row_names or lines[0].startswith("#")
+        )
     if decimal is None:
         columns = [[cell or "" for cell in column] for column in zip_longest(*(cells[1:] or cells))]
         decimal = choose_decimal(reading.delimiter, columns)
-    return Dialect(reading.delimiter, decimal, header, first, header and reading.row_names, header and reading.trailing)
+    return Dialect(
+        reading.delimiter,
+        decimal,
+        header,
+        first,
+        header and reading.row_names,
+        header and reading.trailing,
+    )
 
 
 def _first_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Return the first nonblank lines, including all lines of a quoted cell; raise an error if they are not a table."""
+    """Return the first nonblank lines, including all lines of a quoted cell.
+
+    Raise an error if they are not a table.
+    """
     with open_text(path) as file:
         following = iter(lambda: file.readline(MAX_LINE_CHARACTERS), "")
         lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
-        while has_open_quote("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
+        while (
+            has_open_quote("".join(lines))
+            and (line := next(following, ""))
+            and len(lines) < 2 * _SAMPLE_LINES
+        ):
             lines.append(line)
     if any(len(line) == MAX_LINE_CHARACTERS for line in lines):
-        raise InvalidInputError(f"a line has more than {MAX_LINE_CHARACTERS:,} characters; the file is not a table")
+        raise InvalidInputError(
+            f"a line has more than {MAX_LINE_CHARACTERS:,} characters; the file is not a table"
+        )
     with open_text(path) as file:
         while block := file.read(1 << 20):
             if "\0" in block:
@@ -107,16 +143,22 @@ def _first_lines(path: str | os.PathLike[str]) -> list[str]:
     for pattern, message in _OTHER_FORMATS:
         if pattern.fullmatch(lines[0]):
             raise InvalidInputError(message)
-    rule = next((line.strip() for line in lines if len(line.strip()) > 3 and _RULE.fullmatch(line)), None)
+    rule = next(
+        (line.strip() for line in lines if len(line.strip()) > 3 and _RULE.fullmatch(line)), None
+    )
     if rule is not None:
-        raise InvalidInputError(f"the line {rule[:40]} contains no cells; remove such lines and comments")
+        raise InvalidInputError(
+            f"the line {rule[:40]} contains no cells; remove such lines and comments"
+        )
     return lines
 
 
-# ---- delimiters -----------------------------------------------------------------------------------------------------
+# ---- delimiters ----------------------------------------------------------------------------------
 
 
-def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, decimal: str | None) -> _Reading:
+def _best_reading(
+    lines: list[str], header: bool | None, delimiter: str | None, decimal: str | None
+) -> _Reading:
     if delimiter is not None:
         others = [other for other in _DELIMITERS if other in lines[0]]
         if delimiter not in lines[0] and others and not looks_like_number(lines[0]):
@@ -129,18 +171,30 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
     quoted = any('"' in line for line in lines)
     possible = [other for other in _DELIMITERS if other != decimal or quoted]
     candidates = [_read(lines, other, header, decimal) for other in possible]
-    readings = [reading for reading in candidates if reading is not None and len(reading.cells[-1]) > 1]
+    readings = [
+        reading for reading in candidates if reading is not None and len(reading.cells[-1]) > 1
+    ]
     blanks = _read(lines, BLANKS, header, decimal)
-    has_tabs = any(reading.delimiter == "\t" for reading in readings)  # Cells between tabs may contain spaces.
-    if blanks is not None and len(blanks.cells[-1]) > 1 and not _has_delimiters(blanks.cells) and not has_tabs:
+    # Cells between tabs may contain spaces.
+    has_tabs = any(reading.delimiter == "\t" for reading in readings)
+    if (
+        blanks is not None
+        and len(blanks.cells[-1]) > 1
+        and not _has_delimiters(blanks.cells)
+        and not has_tabs
+    ):
         readings.append(blanks)
-    column = _read_one_column(lines, header, decimal, has_rival=any(reading.level == 2 for reading in readings))
+    column = _read_one_column(
+        lines, header, decimal, has_rival=any(reading.level == 2 for reading in readings)
+    )
     if column is not None:
         readings.append(column)
     if not readings:
         raise InvalidInputError(_explain_sample(lines))
     # A cell with an odd number of quotation marks was split inside a quoted text.
-    readings = [one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)] or readings
+    readings = [
+        one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)
+    ] or readings
     best = max(readings, key=lambda reading: reading.score)
     rivals = [reading for reading in readings if reading is not best and _is_as_good(reading, best)]
     # Spaces between words do not separate columns.
@@ -155,30 +209,47 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
     if best.delimiter == _ONE_COLUMN and best.coverage < 1 and quoted:
         inside = [row[0] for row in best.cells]
         inner = [_read(inside, other, header, decimal) for other in _DELIMITERS]
-        if any(reading is not None and reading.level == 2 and reading.coverage > 0 for reading in inner):
-            raise InvalidInputError(f"whole lines are quoted, such as {lines[0].strip()[:40]}; remove the quotes")
+        if any(
+            reading is not None and reading.level == 2 and reading.coverage > 0 for reading in inner
+        ):
+            raise InvalidInputError(
+                f"whole lines are quoted, such as {lines[0].strip()[:40]}; remove the quotes"
+            )
     return best
 
 
-def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | None) -> _Reading | None:
-    """Split the lines by a delimiter; return None if the numbers of cells per line are not consistent."""
+def _read(
+    lines: list[str], delimiter: str, header: bool | None, decimal: str | None
+) -> _Reading | None:
+    """Split the lines by a delimiter.
+
+    Return None if the numbers of cells per line are not consistent.
+    """
     cells = split_cells(lines, delimiter)
     if not cells:
         raise InvalidInputError("the file is empty")
     sizes = [len(row) for row in cells]
-    first, width = sizes[0], max(sizes[1:], default=sizes[0])
+    first = sizes[0]
+    width = max(sizes[1:], default=sizes[0])
     is_longer = width == first + 1
-    trailing = is_longer and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
+    trailing = (
+        is_longer and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
+    )
     row_names = is_longer and not trailing
     if set(sizes[1:]) <= {width} and width == first + is_longer:
         if row_names and not _may_be_row_names([row[0].strip() for row in cells[1:]], header):
             return None
-        level = 2 if width > 1 and not row_names else 1
+        if width > 1 and not row_names:
+            level = 2
+        else:
+            level = 1
     elif width == first and delimiter != BLANKS:
         level = 0
     else:
         return None
-    return _Reading(delimiter, cells, level, _coverage(cells, decimal, row_names), row_names, trailing)
+    return _Reading(
+        delimiter, cells, level, _coverage(cells, decimal, row_names), row_names, trailing
+    )
 
 
 def _may_be_row_names(names: list[str], header: bool | None) -> bool:
@@ -186,15 +257,22 @@ def _may_be_row_names(names: list[str], header: bool | None) -> bool:
 
     Row names are unique words or integers. Other numbers are accepted only if ``header`` is given.
     """
-    if len(set(names)) < len(names) or any(delimiter in name for name in names for delimiter in (";", "\t", "|")):
+    if len(set(names)) < len(names) or any(
+        delimiter in name for name in names for delimiter in (";", "\t", "|")
+    ):
         return False
-    return header is not None or not all(map(looks_like_number, names)) or all(map(str.isdigit, names))
+    return (
+        header is not None or not all(map(looks_like_number, names)) or all(map(str.isdigit, names))
+    )
 
 
 def _coverage(cells: Sequence[Sequence[str]], decimal: str | None, row_names: bool) -> float:
     body = [cell.strip() for row in cells[1:] or cells for cell in row[row_names:]]
     body = [cell for cell in body if cell.lower() not in MISSING_WORDS]
-    marks = [decimal] if decimal else [".", ","]
+    if decimal:
+        marks = [decimal]
+    else:
+        marks = [".", ","]
     n_numeric = max(sum(len(cell) for cell in body if is_number(cell, mark)) for mark in marks)
     return n_numeric / max(sum(map(len, body)), 1)
 
@@ -205,24 +283,41 @@ def _has_delimiters(cells: Sequence[Sequence[str]]) -> bool:
     return ends[0] or (len(ends) > 1 and all(ends[1:]))
 
 
-def _read_one_column(lines: list[str], header: bool | None, decimal: str | None, has_rival: bool) -> _Reading | None:
-    """Read each line as a single cell; return None if delimiters show that the lines contain several cells."""
+def _read_one_column(
+    lines: list[str], header: bool | None, decimal: str | None, has_rival: bool
+) -> _Reading | None:
+    """Read each line as a single cell.
+
+    Return None if delimiters show that the lines contain several cells.
+    """
     cells = split_cells(lines, _ONE_COLUMN)
     values = [row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS]
     whole = [_QUOTED.fullmatch(line.strip()) for line in lines]
     if any('"' in line and not match for line, match in zip(lines, whole, strict=True)):
         return None  # Quotation marks inside a line show that it has several cells.
     bare = ["" if match else line for line, match in zip(lines, whole, strict=True)]
-    has_name = not looks_like_number(cells[0][0]) and cells[0][0].strip().lower() not in MISSING_WORDS
+    has_name = (
+        not looks_like_number(cells[0][0]) and cells[0][0].strip().lower() not in MISSING_WORDS
+    )
     body = values[has_name:]
     if any(delimiter in line for line in bare for delimiter in _DELIMITERS):
-        marks = [decimal] if decimal else [".", ","]
-        is_column = bool(body) and any(all(is_number(cell, mark) for cell in body) for mark in marks)
+        if decimal:
+            marks = [decimal]
+        else:
+            marks = [".", ","]
+        is_column = bool(body) and any(
+            all(is_number(cell, mark) for cell in body) for mark in marks
+        )
         counts = {delimiter: sum(delimiter in line for line in bare) for delimiter in _DELIMITERS}
         is_text = counts[","] == 0 and 2 * max(counts.values()) < len(lines)
-        if not (is_column or is_text) or (has_name and any(delimiter in bare[0] for delimiter in _DELIMITERS)):
+        if not (is_column or is_text) or (
+            has_name and any(delimiter in bare[0] for delimiter in _DELIMITERS)
+        ):
             return None
-    level = 1 if has_name or not any("," in line for line in bare) else 0
+    if has_name or not any("," in line for line in bare):
+        level = 1
+    else:
+        level = 0
     if has_rival and (all(map(is_quantity, body)) or (not has_name and _are_fractions(values))):
         level = 2
     return _Reading(_ONE_COLUMN, cells, level, _coverage(cells, decimal, False), False, False)
@@ -231,8 +326,9 @@ def _read_one_column(lines: list[str], header: bool | None, decimal: str | None,
 def _are_fractions(values: Sequence[str]) -> bool:
     """Return whether the commas in a column without a heading are decimal marks rather than delimiters.
 
-    This is the case if there is only one number, if a number has an exponent or decimals that start with a zero (1,05),
-    or if three or more numbers all have the same number of decimals (at least two, or a single zero).
+    This is the case if there is only one number, if a number has an exponent or decimals that start
+    with a zero (1,05), or if three or more numbers all have the same number of decimals (at least
+    two, or a single zero).
     """
     matches = [_FRACTION.fullmatch(value) for value in values]
     digits = [match[1] for match in matches if match]
@@ -247,8 +343,14 @@ def _are_fractions(values: Sequence[str]) -> bool:
 def _is_as_good(reading: _Reading, best: _Reading) -> bool:
     if reading.score == best.score:
         return True
-    # If both delimiters result in row names, the names differ. The coverage cannot decide between them.
-    return reading.level == best.level and reading.row_names and best.row_names and reading.coverage > 0
+    # If both delimiters result in row names, the names differ. The coverage cannot decide between
+    # them.
+    return (
+        reading.level == best.level
+        and reading.row_names
+        and best.row_names
+        and reading.coverage > 0
+    )
 
 
 def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> InvalidParameterError:
@@ -270,7 +372,9 @@ def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> Invalid
         name,
         message=f"the line {lines[-1].strip()[:60]} can be read as {shown[0]} with {name}={value!r} or as {shown[1]} "
         f"with {other_name}={other_value!r}; set one of them",
-        settings={name: (value, other_value)} if name == other_name else {name: value, other_name: other_value},
+        settings={name: (value, other_value)}
+        if name == other_name
+        else {name: value, other_name: other_value},
     )
 
 
@@ -278,9 +382,13 @@ def _may_be_aligned_columns(lines: Sequence[str]) -> bool:
     """Return whether lines look like space-separated columns although their numbers of cells differ."""
     rows = [split_cells([line], BLANKS)[0] for line in lines]
     several = [len(row) > 1 and all(map(looks_like_number, row)) for row in rows]
-    several = [is_row and not is_quantity(line) for is_row, line in zip(several, lines, strict=True)]
+    several = [
+        is_row and not is_quantity(line) for is_row, line in zip(several, lines, strict=True)
+    ]
     fitting = sum(len(row) == len(rows[0]) > 1 for row in rows[1:])
-    longer = sum(len(row) > len(rows[0]) > 1 and any(map(looks_like_number, row)) for row in rows[1:])
+    longer = sum(
+        len(row) > len(rows[0]) > 1 and any(map(looks_like_number, row)) for row in rows[1:]
+    )
     return (
         several[0]
         or sum(several) > 1
@@ -289,23 +397,34 @@ def _may_be_aligned_columns(lines: Sequence[str]) -> bool:
     )
 
 
-# ---- header ---------------------------------------------------------------------------------------------------------
+# ---- header --------------------------------------------------------------------------------------
 
 
-def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_comment: bool = False) -> bool:
-    """Return whether the first row contains column names; raise InvalidParameterError if this is ambiguous.
+def has_header(
+    first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_comment: bool = False
+) -> bool:
+    """Return whether the first row contains column names.
 
-    Numbers and missing values are not column names. The exception is a first row written by pandas, which is an empty
-    cell followed by 0, 1, 2, ...
+    Raise InvalidParameterError if this is ambiguous.
+
+    Numbers and missing values are not column names. The exception is a first row written by pandas,
+    which is an empty cell followed by 0, 1, 2, ...
     """
     numbers = [looks_like_number(cell) for cell in first]
     below = [row[0].strip() for row in rows]
-    corner = len(first) > 1 and first[0] == "" and all(map(str.isdigit, first[1:])) and len(set(first)) == len(first)
+    corner = (
+        len(first) > 1
+        and first[0] == ""
+        and all(map(str.isdigit, first[1:]))
+        and len(set(first)) == len(first)
+    )
     if corner and all(below) and 1 < len(below) == len(set(below)):
         if first[1:] == [str(j) for j in range(max(len(first) - 1, 2))]:
             return True
         raise _ambiguous_header(first[1])
-    if all(number or cell.lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
+    if all(
+        number or cell.lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)
+    ):
         return False
     if len(first) > 1 and first[0] and not any(first[1:]):
         message = f"the first row must contain column names, got {first[0]!r} only; remove the rows above the column "
@@ -317,8 +436,13 @@ def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_
         message = "the first line may be a comment above the header; remove it, or set header=True if it is the header"
         raise InvalidParameterError("header", message=message, settings={"header": True})
     words = [(word, j) for j, word in enumerate(first) if word]
-    repeated = [word for word, j in words if any(len(row) == len(first) and row[j].strip() == word for row in rows)]
-    if repeated and 2 * len(repeated) >= len(words):  # Repeated words may be categories instead of column names.
+    repeated = [
+        word
+        for word, j in words
+        if any(len(row) == len(first) and row[j].strip() == word for row in rows)
+    ]
+    # Repeated words may be categories instead of column names.
+    if repeated and 2 * len(repeated) >= len(words):
         raise _ambiguous_header(repeated[0])
     return True
 
@@ -344,7 +468,9 @@ def _check_comment(lines: list[str]) -> None:
     """Raise an error if the first line starts with # and has a different number of cells than the other lines."""
     if not lines[0].startswith("#"):
         return
-    sizes = [[len(row) for row in split_cells(lines, delimiter)] for delimiter in (*_DELIMITERS, BLANKS)]
+    sizes = [
+        [len(row) for row in split_cells(lines, delimiter)] for delimiter in (*_DELIMITERS, BLANKS)
+    ]
     even = [each for each in sizes if len(each) > 1 and len(set(each[1:])) == 1 and each[1] > 1]
     if even and all(each[0] != each[1] for each in even):
         raise InvalidInputError(
@@ -353,7 +479,7 @@ def _check_comment(lines: list[str]) -> None:
         )
 
 
-# ---- uneven lines ---------------------------------------------------------------------------------------------------
+# ---- uneven lines --------------------------------------------------------------------------------
 
 
 def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
@@ -371,7 +497,9 @@ def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
 
 def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str | None:
     """Return an error message about the first line with a wrong number of cells, or None if all lines are valid."""
-    width, record, is_first = len(dialect.first_line), "", True
+    width = len(dialect.first_line)
+    record = ""
+    is_first = True
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             record += line
@@ -381,8 +509,11 @@ def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str 
             expected = width + ((dialect.row_names + dialect.trailing) if not is_first else 0)
             if size > expected or (size < expected and dialect.delimiter == BLANKS):
                 return _describe_line(number, size, expected, dialect.delimiter)
-            record, is_first = "", False
-    return "a quotation mark is not closed" if record.strip() else None
+            record = ""
+            is_first = False
+    if record.strip():
+        return "a quotation mark is not closed"
+    return None
 
 
 def _describe_line(number: int, size: int, expected: int, delimiter: str) -> str:
@@ -391,4 +522,6 @@ def _describe_line(number: int, size: int, expected: int, delimiter: str) -> str
 
 
 def _name_delimiter(delimiter: str) -> str:
-    return "spaces" if delimiter == BLANKS else repr(delimiter)
+    if delimiter == BLANKS:
+        return "spaces"
+    return repr(delimiter)

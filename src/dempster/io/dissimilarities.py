@@ -13,7 +13,13 @@ from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import looks_like_number
-from dempster.io.tables import TABLE_FORMATS, check_read_options, detect_format, parse_index, read_quietly
+from dempster.io.tables import (
+    TABLE_FORMATS,
+    check_read_options,
+    detect_format,
+    parse_index,
+    read_quietly,
+)
 from dempster.io.text import open_text
 
 if TYPE_CHECKING:
@@ -37,10 +43,11 @@ def read_dissimilarities(
     Parameters
     ----------
     path : path
-        File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``,
-        ``.mtx`` (MatrixMarket), ``.npz`` (sparse matrix of SciPy), or ``.mat`` (MATLAB up to version 7, with one square
-        matrix or a dataset of PRTools). The first line, the first column or both of a text file may contain the names
-        of the objects. The cells above or below the diagonal may be empty. Files of PHYLIP may be lower triangles.
+        File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``,
+        ``.feather``, ``.npy``, ``.mtx`` (MatrixMarket), ``.npz`` (sparse matrix of SciPy), or
+        ``.mat`` (MATLAB up to version 7, with one square matrix or a dataset of PRTools). The first
+        line, the first column or both of a text file may contain the names of the objects. The
+        cells above or below the diagonal may be empty. Files of PHYLIP may be lower triangles.
     index_col : str, optional
         The column with the names of the objects, if it has a heading.
     header, delimiter, decimal : optional
@@ -49,9 +56,9 @@ def read_dissimilarities(
     Returns
     -------
     DataFrame or sparse matrix
-        A table with the names of the objects as index and columns, or a sparse matrix of SciPy if the file lacks the
-        dissimilarities of some pairs. If a MATLAB file contains the class of each object, ``attrs["classes"]`` is an
-        array of the classes.
+        A table with the names of the objects as index and columns, or a sparse matrix of SciPy if
+        the file lacks the dissimilarities of some pairs. If a MATLAB file contains the class of
+        each object, ``attrs["classes"]`` is an array of the classes.
 
     Raises
     ------
@@ -79,7 +86,9 @@ def read_dissimilarities(
     file_format = detect_format(path, _FORMATS)
     if file_format in ("market", "sparse", "matlab"):
         with wrap_read_errors(path):
-            return _read_matlab(path) if file_format == "matlab" else _read_sparse(path, file_format)
+            if file_format == "matlab":
+                return _read_matlab(path)
+            return _read_sparse(path, file_format)
     if file_format == "text" and header is None:
         with wrap_read_errors(path):
             triangle = _read_phylip(path)
@@ -96,8 +105,8 @@ def read_dissimilarities(
 def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
     """Return whether the first line contains the names of the objects, which may be numbers.
 
-    The first line contains names if the file has more lines than columns, or if it has as many lines as columns and the
-    first cell is not a number.
+    The first line contains names if the file has more lines than columns, or if it has as many
+    lines as columns and the first cell is not a number.
     """
     dialect = sniff(path, False, delimiter, decimal)
     width = len(dialect.first_line)
@@ -117,18 +126,30 @@ def _starts_with_names(table: pd.DataFrame) -> bool:
         return False
     if table.attrs.get("header") or table.dtypes.iloc[0].kind not in "iuf":
         return True
-    return all(kind.kind in "iuf" for kind in table.dtypes) and not np.diagonal(table.iloc[:, 1:]).any()
+    return (
+        all(kind.kind in "iuf" for kind in table.dtypes)
+        and not np.diagonal(table.iloc[:, 1:]).any()
+    )
 
 
 def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Reorder the columns to match the row names; do nothing if no column name is a row name (V1, V2, ...)."""
-    rows, columns = list(map(str, table.index)), list(table.columns)
+    """Reorder the columns to match the row names.
+
+    Do nothing if no column name is a row name (V1, V2, ...).
+    """
+    rows = list(map(str, table.index))
+    columns = list(table.columns)
     if rows == columns or set(rows).isdisjoint(columns):
         return table
     odd = sorted(set(rows) ^ set(columns))
     if odd or len(set(rows)) < len(rows):
-        problem = f"{odd[0]!r} is only in one of them" if odd else "some names are repeated"
-        raise InvalidInputError(f"{path.name}: rows and columns must have the same unique names, but {problem}")
+        if odd:
+            problem = f"{odd[0]!r} is only in one of them"
+        else:
+            problem = "some names are repeated"
+        raise InvalidInputError(
+            f"{path.name}: rows and columns must have the same unique names, but {problem}"
+        )
     return table[rows]
 
 
@@ -136,16 +157,26 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     if table.shape[0] != table.shape[1]:
-        remedy = "; convert a list of pairs to a matrix or to MatrixMarket (.mtx)" if table.shape[1] == 3 else ""
+        if table.shape[1] == 3:
+            remedy = "; convert a list of pairs to a matrix or to MatrixMarket (.mtx)"
+        else:
+            remedy = ""
         shape = f"{table.shape[0]:,} rows and {table.shape[1]:,} columns"
-        raise InvalidInputError(f"{path.name} must contain a square matrix of dissimilarities, got {shape}{remedy}")
+        raise InvalidInputError(
+            f"{path.name} must contain a square matrix of dissimilarities, got {shape}{remedy}"
+        )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
-        raise InvalidInputError(f"{path.name} must contain numbers only, but column {odd[0]!r} contains other values")
+        raise InvalidInputError(
+            f"{path.name} must contain numbers only, but column {odd[0]!r} contains other values"
+        )
     has_names = not isinstance(table.index, pd.RangeIndex)
     if has_names and table.attrs.get("header", True):
         table = _sort_columns(table, path)
-    index = table.index.rename(None) if has_names else pd.RangeIndex(len(table))
+    if has_names:
+        index = table.index.rename(None)
+    else:
+        index = pd.RangeIndex(len(table))
     matrix = pd.DataFrame(_fill_empty_half(table.to_numpy(dtype=float)), index=index)
     if not has_names and table.attrs.get("header"):  # Only the first line contains names.
         matrix.index = pd.Index(table.columns)
@@ -175,14 +206,22 @@ def _read_matlab(path: Path) -> Any:
     """Read the only square matrix or PRTools dataset of a MATLAB file, and the classes of the objects."""
     from scipy import io
 
-    variables = {name: value for name, value in io.loadmat(path).items() if not name.startswith("__")}
+    variables = {
+        name: value for name, value in io.loadmat(path).items() if not name.startswith("__")
+    }
     for value in variables.values():
         if value.dtype.names and {"data", "nlab"} <= set(value.dtype.names):  # a dataset of PRTools
             variables = {name: value[name].item() for name in ("data", "nlab")}
-    matrices = [name for name, value in variables.items() if value.ndim == 2 and 1 < value.shape[0] == value.shape[1]]
+    matrices = [
+        name
+        for name, value in variables.items()
+        if value.ndim == 2 and 1 < value.shape[0] == value.shape[1]
+    ]
     if len(matrices) != 1:
         found = ", ".join(matrices) or "none"
-        raise InvalidInputError(f"the file must contain one square matrix of dissimilarities, got {found}")
+        raise InvalidInputError(
+            f"the file must contain one square matrix of dissimilarities, got {found}"
+        )
     frame = _to_frame(variables[matrices[0]])
     classes = [value.ravel() for value in variables.values() if value.size == frame.shape[0]]
     if len(classes) == 1 and hasattr(frame, "attrs"):
@@ -191,12 +230,17 @@ def _read_matlab(path: Path) -> Any:
 
 
 def _to_frame(matrix: Any) -> Any:
-    """Return a DataFrame of a matrix with the dissimilarities of all pairs; otherwise the sparse matrix."""
+    """Return a DataFrame of a matrix with the dissimilarities of all pairs.
+
+    Otherwise the sparse matrix.
+    """
     import pandas as pd
     from scipy import sparse
 
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInputError(f"the file must contain a square matrix of dissimilarities, got shape {matrix.shape}")
+        raise InvalidInputError(
+            f"the file must contain a square matrix of dissimilarities, got shape {matrix.shape}"
+        )
     if sparse.issparse(matrix):
         n = matrix.shape[0]
         coo = sparse.coo_matrix(matrix)
@@ -210,8 +254,8 @@ def _to_frame(matrix: Any) -> Any:
 def _read_phylip(path: Path) -> pd.DataFrame | None:
     """Read a lower triangle in the format of PHYLIP, or return None if the file has another format.
 
-    The first line contains the number of objects. Each further line contains the name of an object and its
-    dissimilarities from the previous objects.
+    The first line contains the number of objects. Each further line contains the name of an object
+    and its dissimilarities from the previous objects.
     """
     import pandas as pd
 

@@ -1,14 +1,15 @@
 r"""Read and write credal partitions as tables (CSV, TSV, Parquet) or compact archives (NPZ).
 
-A table has a row for each object with its name, the most plausible cluster (``label``), the same label with -1 for
-outliers (``label_with_outliers``), the set of clusters with the largest mass (``assignment``), and a column of masses
-for each focal set. The heading of such a column is the name of the set (``∅``, ``{0}``, ``{0,1}``, ``Ω``; see
-`FocalSets.names`). An archive contains the same data as arrays. Neither format contains code.
+A table has a row for each object with its name, the most plausible cluster (``label``), the same
+label with -1 for outliers (``label_with_outliers``), the set of clusters with the largest mass
+(``assignment``), and a column of masses for each focal set. The heading of such a column is the
+name of the set (``∅``, ``{0}``, ``{0,1}``, ``Ω``; see `FocalSets.names`). An archive contains the
+same data as arrays. Neither format contains code.
 
-A cluster name that is text but looks like a number, or contains one of the characters ``, { } " \``, is written as a
-JSON string (``{"a,b",c}``). The frame is the list of cluster names in the order in which they first occur in the
-headings. If the order in the frame is different, the table has an additional empty column with the heading
-``frame={a,b,c}``.
+A cluster name that is text but looks like a number, or contains one of the characters ``, { } "
+\``, is written as a JSON string (``{"a,b",c}``). The frame is the list of cluster names in the
+order in which they first occur in the headings. If the order in the frame is different, the table
+has an additional empty column with the heading ``frame={a,b,c}``.
 """
 
 from __future__ import annotations
@@ -40,9 +41,14 @@ if TYPE_CHECKING:
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _SETS = "conformal_set"  # heading of the column of sets that `write_partition` gets as an argument
 _DERIVED = ("label", "label_with_outliers", "assignment", _SETS)
-_POSITION, _OBJECT = "row", "object"  # headings of a first column with positions 0, 1, ... or with names
-_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # arrays of an archive
-_EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
+# headings of a first column with positions 0, 1, ... or with names
+_POSITION = "row"
+_OBJECT = "object"
+# arrays of an archive
+_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")
+_EMPTY = "∅"
+_WHOLE = "Ω"
+_FRAME = "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -60,12 +66,14 @@ def write_partition(
     partition : CredalPartition
         Partition to write. The names of its clusters must be text or numbers.
     path : path
-        File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the masses exactly.
-        Names of objects are read back as integers, floats or text. Text files convert names of other types (dates,
-        tuples) to text. Only Parquet and ``.npz`` store ``metadata`` and single precision.
+        File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the
+        masses exactly. Names of objects are read back as integers, floats or text. Text files
+        convert names of other types (dates, tuples) to text. Only Parquet and ``.npz`` store
+        ``metadata`` and single precision.
     sets : Boolean array of shape (n_objects, n_clusters), optional
-        Sets of clusters, such as ``ConformalClustering.sets_``. A table gets a column ``conformal_set`` with values
-        such as ``0|3`` (``∅`` for an empty set), and an archive an array ``sets``. `read_partition` ignores them.
+        Sets of clusters, such as ``ConformalClustering.sets_``. A table gets a column
+        ``conformal_set`` with values such as ``0|3`` (``∅`` for an empty set), and an archive an
+        array ``sets``. `read_partition` ignores them.
 
     See Also
     --------
@@ -94,12 +102,17 @@ def write_partition(
     path = as_path(path)
     kind = detect_format(path, PARTITION_FORMATS)
     if path.suffix.lower() == ".gz":
-        raise InvalidInputError(f"{path.name}: use .parquet or .npz to write a compressed partition")
+        raise InvalidInputError(
+            f"{path.name}: use .parquet or .npz to write a compressed partition"
+        )
     if sets is not None:
-        sets, shape = np.asarray(sets), (len(partition), partition.n_clusters)
+        sets = np.asarray(sets)
+        shape = (len(partition), partition.n_clusters)
         if sets.shape != shape or sets.dtype != bool:
             got = f"{sets.dtype} array of shape {sets.shape}"
-            raise InvalidParameterError("sets", must=f"be a Boolean array of shape {shape}, got {got}")
+            raise InvalidParameterError(
+                "sets", must=f"be a Boolean array of shape {shape}, got {got}"
+            )
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
     with write_atomically(path) as temporary:
         write(partition.to_numpy(), temporary, sets)
@@ -111,8 +124,8 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     Parameters
     ----------
     path : path
-        File with the extension ``.csv`` or ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Additional columns of a
-        table are ignored.
+        File with the extension ``.csv`` or ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``.
+        Additional columns of a table are ignored.
 
     Returns
     -------
@@ -137,38 +150,56 @@ def check_partition(partition: CredalPartition) -> None:
         raise InvalidParameterError("partition", "a CredalPartition", partition)
 
 
-# ---- names of clusters, sets and objects ----------------------------------------------------------------------------
+# ---- names of clusters, sets and objects ---------------------------------------------------------
 
 
 def encode_name(name: Hashable) -> str:
     """Encode the name of a cluster as text that `decode_name` converts back."""
-    value = name.item() if isinstance(name, np.generic) else name
+    if isinstance(name, np.generic):
+        value = name.item()
+    else:
+        value = name
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
         raise InvalidInputError(f"cluster names must be text or numbers, got {format_value(name)}")
-    plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
-    return value if plain else json.dumps(value)
+    plain = (
+        value
+        and value == value.strip()
+        and not _SPECIAL.search(value)
+        and decode_name(value) == value
+    )
+    if plain:
+        return value
+    return json.dumps(value)
 
 
 def decode_name(text: str) -> Any:
     """Return the name of a cluster that `encode_name` encoded."""
     if text in ("True", "False"):
         return text == "True"
-    return json.loads(text) if text.startswith('"') else parse_scalar(text)
+    if text.startswith('"'):
+        return json.loads(text)
+    return parse_scalar(text)
 
 
 def encode_cell(text: str) -> str:
     """Encode a name as a cell, with an apostrophe in front if a spreadsheet would read the name as a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
+    if _FORMULA.match(text):
+        return f"'{text}"
+    return text
 
 
 def decode_cell(text: str) -> str:
     """Return a name that `encode_cell` encoded."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
+    if text.startswith("'") and _FORMULA.match(text[1:]):
+        return text[1:]
+    return text
 
 
-def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:
+def encode_headings(
+    focal_sets: FocalSets, frame: Sequence[Hashable]
+) -> tuple[list[str], str | None]:
     """Return the headings of the columns of masses, and the heading of the frame column (None if not needed)."""
     names = [encode_name(name) for name in frame]
     headings = focal_sets.names(names)
@@ -188,7 +219,10 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
         raise InvalidInputError("no column heading is a set of clusters, such as {0} or {0,1}")
     sets = [_members(headings[i]) for i in positions]
     written = next((h.removeprefix(_FRAME) for h in headings if h.startswith(_FRAME)), None)
-    frame = _names_in_order(sets) if written is None else _members(written) or []
+    if written is None:
+        frame = _names_in_order(sets)
+    else:
+        frame = _members(written) or []
     order = {name: k for k, name in enumerate(frame)}
     if not frame or len(order) < len(frame):
         raise InvalidInputError("the column headings do not contain unique names of the clusters")
@@ -196,13 +230,18 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
     for row, members in zip(rows, sets, strict=True):
         unknown = [name for name in members or [] if name not in order]
         if unknown:
-            raise InvalidInputError(f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}")
+            raise InvalidInputError(
+                f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}"
+            )
         row[[order[name] for name in frame if members is None or name in members]] = True
     return positions, FocalSets(rows), tuple(decode_name(name) for name in frame)
 
 
 def _members(heading: str) -> list[str] | None:
-    """Return the encoded names of the clusters in a set, given its heading; return None for the whole frame."""
+    """Return the encoded names of the clusters in a set, given its heading.
+
+    Return None for the whole frame.
+    """
     if heading == _WHOLE:
         return None
     if heading == _EMPTY:
@@ -218,7 +257,7 @@ def _names_in_order(sets: Sequence[list[str] | None]) -> list[str]:
     return list(dict.fromkeys(name for members in sets for name in members or []))
 
 
-# ---- tables ---------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFrame:
@@ -226,8 +265,12 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
     heading, names = _object_names(partition)
-    clusters = np.array([*map(str, partition.frame), "-1"])  # The last entry is for label -1 (outliers).
-    if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in partition.frame):
+    # The last entry is for label -1 (outliers).
+    clusters = np.array([*map(str, partition.frame), "-1"])
+    if all(
+        isinstance(name, int | np.integer) and not isinstance(name, bool)
+        for name in partition.frame
+    ):
         clusters = np.array([*map(int, partition.frame), -1])
     first = {
         heading: names,
@@ -252,20 +295,34 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     if partition.index is None:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
-    heading = _OBJECT if name is None else " ".join(str(name).split())
-    if heading in ("", _POSITION, *_DERIVED) or is_set_heading(heading) or heading.startswith(_FRAME):
+    if name is None:
+        heading = _OBJECT
+    else:
+        heading = " ".join(str(name).split())
+    if (
+        heading in ("", _POSITION, *_DERIVED)
+        or is_set_heading(heading)
+        or heading.startswith(_FRAME)
+    ):
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
         values = np.array([_to_text(value) for value in partition.index], dtype=object)
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
-            raise InvalidInputError("index contains different names with the same text, such as 1 and '1'; convert all")
+            raise InvalidInputError(
+                "index contains different names with the same text, such as 1 and '1'; convert all"
+            )
     return heading, values
 
 
 def _to_text(value: Any) -> str:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return repr(plain) if isinstance(plain, float) else str(plain)
+    if isinstance(value, np.generic):
+        plain = value.item()
+    else:
+        plain = value
+    if isinstance(plain, float):
+        return repr(plain)
+    return str(plain)
 
 
 def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
@@ -280,14 +337,21 @@ def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None)
         cells = [encode_cell(name) for name in names]
         table.isetitem(0, np.array(cells, dtype=object))
         # Quotation marks distinguish text from numbers, and protect carriage returns.
-        if not isinstance(parse_index(cells), list) or any("\r" in name for name in cells) or cells != [*names]:
+        if (
+            not isinstance(parse_index(cells), list)
+            or any("\r" in name for name in cells)
+            or cells != [*names]
+        ):
             quoting = csv.QUOTE_NONNUMERIC
     for j in (1, 2) if sets is None else (1, 2, 4):  # labels and conformal sets
         if table.iloc[:, j].dtype.kind not in "iuf":
             table.isetitem(j, [encode_cell(str(name)) for name in table.iloc[:, j]])
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
     table = table.astype(dict.fromkeys(table.columns[table.dtypes == np.float32], float))
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    if path.suffix.lower() == ".tsv":
+        separator = "\t"
+    else:
+        separator = ","
     with open(path, "w", encoding="utf-8", newline="") as file:
         table.to_csv(file, sep=separator, index=False, quoting=quoting, lineterminator="\n")
 
@@ -295,16 +359,21 @@ def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None)
 def _partition_dialect(path: Path) -> Dialect:
     """Return the layout of a text file with a partition.
 
-    The delimiter is selected such that at least one heading is a set of clusters, because another program may have
-    saved the file with semicolons and decimal commas.
+    The delimiter is selected such that at least one heading is a set of clusters, because another
+    program may have saved the file with semicolons and decimal commas.
     """
-    default = "\t" if ".tsv" in path.suffixes else ","
+    if ".tsv" in path.suffixes:
+        default = "\t"
+    else:
+        default = ","
     with open_text(path) as file:
         line = file.readline()
     for delimiter in dict.fromkeys((default, ",", ";", "\t", "|")):
         cells = split_cells([line], delimiter)
         if cells and any(is_set_heading(cell.strip()) for cell in cells[0]):
-            return sniff(path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None)
+            return sniff(
+                path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None
+            )
     return sniff(path, header=True)
 
 
@@ -316,9 +385,13 @@ def _read_text(path: Path) -> CredalPartition:
     positions, family, frame = decode_headings(headings)
     has_names = _has_names(headings, positions)
     with open_text(path) as file:
-        _, line = file.readline(), file.readline()
+        _ = file.readline()
+        line = file.readline()
     if not line.strip():
-        index = _to_index([], headings[0]) if has_names else None
+        if has_names:
+            index = _to_index([], headings[0])
+        else:
+            index = None
         return _make_partition(np.empty((0, len(family))), family, index, frame)
     with open_text(path) as file:
         table = pd.read_csv(
@@ -336,7 +409,9 @@ def _read_text(path: Path) -> CredalPartition:
     index = None
     if has_names:
         names = table[0].tolist()
-        index = _to_index([*map(decode_cell, names)] if line.startswith('"') else parse_index(names), headings[0])
+        index = _to_index(
+            [*map(decode_cell, names)] if line.startswith('"') else parse_index(names), headings[0]
+        )
     return _make_partition(table[positions].to_numpy(), family, index, frame)
 
 
@@ -362,7 +437,9 @@ def _read_parquet(path: Path) -> CredalPartition:
     index = None
     if _has_names(headings, positions):
         names = table.iloc[:, 0]
-        index = _to_index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
+        index = _to_index(
+            names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0]
+        )
     masses = table.iloc[:, positions].to_numpy()
     return _make_partition(masses, family, index, frame, table.attrs.get("dempster"))
 
@@ -376,19 +453,21 @@ def _to_index(names: Any, heading: str) -> Any:
     return pd.Index(names, name=None if heading in (_OBJECT, _POSITION) else heading)
 
 
-# ---- largest masses -------------------------------------------------------------------------------------------------
+# ---- largest masses ------------------------------------------------------------------------------
 
 
 def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], top: int) -> None:
     """Write the largest masses of each object, and assign its remaining mass to the frame.
 
-    Use this for partitions into very many clusters. Beliefs do not increase and plausibilities do not decrease. The
-    columns ``label`` and ``assignment`` are computed from all masses. `read_partition` reads the file.
+    Use this for partitions into very many clusters. Beliefs do not increase and plausibilities do
+    not decrease. The columns ``label`` and ``assignment`` are computed from all masses.
+    `read_partition` reads the file.
 
     Parameters
     ----------
     partition : CredalPartition
-        Partition to write. Its clusters must be numbered, and its objects must have integer names or no names.
+        Partition to write. Its clusters must be numbered, and its objects must have integer names
+        or no names.
     path : path
         File with the extension ``.parquet``.
     top : int
@@ -409,14 +488,24 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     """
     check_partition(partition)
     check(top, "top", integer(1))
-    partition, path = partition.to_numpy(), as_path(path)
+    partition = partition.to_numpy()
+    path = as_path(path)
     if path.suffix.lower() != ".parquet":
-        raise InvalidParameterError("path", message=f"path must end in .parquet, got {format_value(path.name)}")
+        raise InvalidParameterError(
+            "path", message=f"path must end in .parquet, got {format_value(path.name)}"
+        )
     if partition.frame != tuple(range(partition.n_clusters)):
-        raise InvalidInputError("partition must have numbered clusters; names of clusters cannot be written")
-    names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)
+        raise InvalidInputError(
+            "partition must have numbered clusters; names of clusters cannot be written"
+        )
+    if partition.index is None:
+        names = np.arange(len(partition))
+    else:
+        names = np.asarray(partition.index)
     if names.dtype.kind not in "iu":
-        raise InvalidInputError("partition must have objects with integer names or none; other names cannot be written")
+        raise InvalidInputError(
+            "partition must have objects with integer names or none; other names cannot be written"
+        )
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
     sets = [list(map(int, members)) for members in family]
@@ -434,7 +523,9 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
             "sets": pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32))),
             "masses": pa.ListArray.from_arrays(ends, pa.array(masses.data)),
         }
-        table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(content, default=repr).encode()})
+        table = pa.table(columns).replace_schema_metadata(
+            {_SPARSE_KEY: json.dumps(content, default=repr).encode()}
+        )
         pq.write_table(table, temporary)
 
 
@@ -446,9 +537,12 @@ def _read_sparse(path: Path) -> CredalPartition:
     metadata = json.loads(table.schema.metadata[_SPARSE_KEY])
     family = FocalSets.from_sets(int(metadata.pop("n_clusters")), metadata.pop("focal_sets"))
     sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
-    columns, ends = sets.flatten().to_numpy(), np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
+    columns = sets.flatten().to_numpy()
+    ends = np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
     data = values.flatten().to_numpy()
-    if len(data) != len(columns) or (len(columns) and (columns.min() < 0 or columns.max() >= len(family))):
+    if len(data) != len(columns) or (
+        len(columns) and (columns.min() < 0 or columns.max() >= len(family))
+    ):
         raise InvalidInputError("the file is damaged: its masses do not match its sets")
     n_bytes = data.dtype.itemsize * len(sets) * len(family)
     check_memory(n_bytes, "the masses of the file", "write the partition in smaller parts")
@@ -457,7 +551,7 @@ def _read_sparse(path: Path) -> CredalPartition:
     return _make_partition(masses, family, index, tuple(range(family.n_clusters)), metadata)
 
 
-# ---- archives -------------------------------------------------------------------------------------------------------
+# ---- archives ------------------------------------------------------------------------------------
 
 
 def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
@@ -469,7 +563,10 @@ def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) 
     }
     if partition.index is not None:
         heading, names = _object_names(partition)
-        arrays["index"] = names.astype(str) if names.dtype == object else names
+        if names.dtype == object:
+            arrays["index"] = names.astype(str)
+        else:
+            arrays["index"] = names
         arrays["index_name"] = np.array(heading)
     if sets is not None:
         arrays["sets"] = sets
@@ -479,37 +576,55 @@ def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) 
 
 def _check_sizes(archive: Any) -> None:
     """Raise an error if the arrays of an archive are too large or inconsistent, before they are read into memory."""
-    sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()}
+    sizes = {
+        entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()
+    }
     total = sum(sizes.get(key, 0) for key in _ARRAYS)
     check_memory(total, "the arrays of the archive", "write the partition in parts")
     shapes = {}
     for key in ("masses", "membership"):
         with archive.zip.open(f"{key}.npy") as file:
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            if version == (1, 0):
+                read = np.lib.format.read_array_header_1_0
+            else:
+                read = np.lib.format.read_array_header_2_0
             shapes[key] = read(file)[0]
-    masses, membership = shapes["masses"], shapes["membership"]
+    masses = shapes["masses"]
+    membership = shapes["membership"]
     if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
-        raise InvalidInputError(f"the archive contains no partition: masses {masses} do not match sets {membership}")
+        raise InvalidInputError(
+            f"the archive contains no partition: masses {masses} do not match sets {membership}"
+        )
 
 
 def _read_npz(path: Path) -> CredalPartition:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = [key for key in ("masses", "membership", "frame") if key not in archive]
         if missing:
-            raise InvalidInputError(f"the archive contains no partition; it lacks {', '.join(missing)}")
+            raise InvalidInputError(
+                f"the archive contains no partition; it lacks {', '.join(missing)}"
+            )
         _check_sizes(archive)
         arrays = {key: archive[key] for key in _ARRAYS if key in archive}
     index = None
     if "index" in arrays:
         names = arrays["index"]
-        index = _to_index(names.tolist() if names.dtype.kind == "U" else names, str(arrays.get("index_name", _OBJECT)))
+        index = _to_index(
+            names.tolist() if names.dtype.kind == "U" else names,
+            str(arrays.get("index_name", _OBJECT)),
+        )
     frame = tuple(decode_name(str(name)) for name in arrays["frame"])
-    metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else None
-    return _make_partition(arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata)
+    if "metadata" in arrays:
+        metadata = json.loads(str(arrays["metadata"]))
+    else:
+        metadata = None
+    return _make_partition(
+        arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata
+    )
 
 
-# ---- all formats ----------------------------------------------------------------------------------------------------
+# ---- all formats ---------------------------------------------------------------------------------
 
 
 def _make_partition(
@@ -519,15 +634,24 @@ def _make_partition(
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
     if masses.dtype != checked.masses.dtype or masses.size == 0:
         return checked
-    if masses.min() >= 0 and np.abs(masses - checked.masses).max() <= _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps:
+    if (
+        masses.min() >= 0
+        and np.abs(masses - checked.masses).max()
+        <= _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps
+    ):
         return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
     return checked
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
-    """Return the metadata with JSON types only; values of other types are replaced by their ``repr``."""
+    """Return the metadata with JSON types only.
+
+    Values of other types are replaced by their ``repr``.
+    """
 
     def plain(value: Any) -> Any:
-        return value.item() if isinstance(value, np.generic) else repr(value)
+        if isinstance(value, np.generic):
+            return value.item()
+        return repr(value)
 
     return json.loads(json.dumps(partition.metadata, default=plain))

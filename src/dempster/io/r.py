@@ -1,9 +1,10 @@
 """Read and write partitions of the R package evclust (class ``credpart``) in files of ``saveRDS``, without R.
 
-The format is R's serialization in XDR ("R Internals", section 1.8). Every item consists of a word of flags with the
-type in its lowest byte, the content, and the attributes as a list of pairs. Code (functions, expressions) is rejected.
-The package rdata is not used because it is five times slower, takes a second to import, and accepts damaged files (it
-returns truncated vectors and allocates sequences of any length).
+The format is R's serialization in XDR ("R Internals", section 1.8). Every item consists of a word
+of flags with the type in its lowest byte, the content, and the attributes as a list of pairs. Code
+(functions, expressions) is rejected. The package rdata is not used because it is five times slower,
+takes a second to import, and accepts damaged files (it returns truncated vectors and allocates
+sequences of any length).
 """
 
 from __future__ import annotations
@@ -27,14 +28,36 @@ from dempster.io.partitions import check_partition
 from dempster.partition import CredalPartition
 
 # Codes of the item types in R's serialization format.
-_SYM, _PAIRS, _CHAR, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _STRING, _LIST, _RAW = 1, 2, 9, 10, 13, 14, 15, 16, 19, 24
-_NULL, _REFERENCE, _ALTERNATIVE, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE = 254, 255, 238, 253, 242, 241, 250
-_NAMESPACE, _ATTRIBUTED_PAIRS = 249, 239
+_SYM = 1
+_PAIRS = 2
+_CHAR = 9
+_LOGICAL = 10
+_INTEGER = 13
+_REAL = 14
+_COMPLEX = 15
+_STRING = 16
+_LIST = 19
+_RAW = 24
+_NULL = 254
+_REFERENCE = 255
+_ALTERNATIVE = 238
+_GLOBAL = 253
+_EMPTY_ENV = 242
+_BASE_ENV = 241
+_BASE_NAMESPACE = 250
+_NAMESPACE = 249
+_ATTRIBUTED_PAIRS = 239
 _NOTHING = {_NULL, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE}
 _NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
-_IS_OBJECT, _HAS_ATTRIBUTES, _HAS_TAG = 1 << 8, 1 << 9, 1 << 10
-_UTF8, _LATIN1, _ASCII = 1 << 3, 1 << 2, 1 << 6
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # Larger files with a higher compression ratio are rejected.
+_IS_OBJECT = 1 << 8
+_HAS_ATTRIBUTES = 1 << 9
+_HAS_TAG = 1 << 10
+_UTF8 = 1 << 3
+_LATIN1 = 1 << 2
+_ASCII = 1 << 6
+# Larger files with a higher compression ratio are rejected.
+_MAX_SAFE_BYTES = 100 << 20
+_MAX_RATIO = 200
 MAX_DEPTH = 200
 _DAMAGED = "the file is truncated or damaged; write it again"
 
@@ -43,8 +66,10 @@ _DAMAGED = "the file is truncated or damaged; write it again"
 class RValue:
     """Vector or list in R."""
 
-    values: Any  # array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
-    attributes: dict[str, Any] = field(default_factory=dict)  # attributes in R (names, dim, class), each an RValue
+    # array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
+    values: Any
+    # attributes in R (names, dim, class), each an RValue
+    attributes: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,13 +77,20 @@ class RValue:
     def texts(self, attribute: str) -> list[str]:
         """Return the values of a text attribute, or an empty list if it does not exist."""
         value = self.attributes.get(attribute)
-        return [str(text) for text in value.values] if isinstance(value, RValue) else []
+        if isinstance(value, RValue):
+            return [str(text) for text in value.values]
+        return []
 
     def get(self, name: str) -> RValue | None:
         """Return the element of a list with the given name, or None if it does not exist."""
         names = self.texts("names")
-        value = self.values[names.index(name)] if isinstance(self.values, list) and name in names else None
-        return value if isinstance(value, RValue) else None
+        if isinstance(self.values, list) and name in names:
+            value = self.values[names.index(name)]
+        else:
+            value = None
+        if isinstance(value, RValue):
+            return value
+        return None
 
     def matrix(self) -> np.ndarray:
         """Return the values as a 2-D array; a vector becomes one column."""
@@ -74,15 +106,17 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     Parameters
     ----------
     path : path
-        File written by ``saveRDS`` (compressed or not). It contains a ``credpart`` of the package evclust, or any list
-        with the matrices ``mass`` of shape (n, f) and ``F`` of shape (f, c), for n objects, f focal sets and c
-        clusters.
+        File written by ``saveRDS`` (compressed or not). It contains a ``credpart`` of the package
+        evclust, or any list with the matrices ``mass`` of shape (n, f) and ``F`` of shape (f, c),
+        for n objects, f focal sets and c clusters.
 
     Returns
     -------
     CredalPartition
-        The names of the columns of ``F`` become the names of the clusters; without names, R's first cluster is cluster
-        0. The names of the rows of ``mass`` become the index. ``metadata`` contains the method and its criterion.
+        The names of the columns of ``F`` become the names of the clusters; without names, R's first
+        cluster is cluster
+        0. The names of the rows of ``mass`` become the index. ``metadata`` contains the method and
+           its criterion.
 
     Raises
     ------
@@ -95,21 +129,31 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
             return _to_partition(read_rds(path))
         except InvalidInputError:
             raise
-        except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError) as error:
-            raise InvalidInputError("the content is damaged, or is not a credal partition") from error
+        except (
+            TypeError,
+            AttributeError,
+            LookupError,
+            ArithmeticError,
+            MemoryError,
+            RecursionError,
+        ) as error:
+            raise InvalidInputError(
+                "the content is damaged, or is not a credal partition"
+            ) from error
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     """Write a credal partition to a file that ``readRDS`` in R reads as a ``credpart`` of the package evclust.
 
-    The R object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass``
-    work. Objects and clusters are numbered from 1.
+    The R object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and
+    ``pairwise_mass`` work. Objects and clusters are numbered from 1.
 
     Parameters
     ----------
     partition : CredalPartition
-        Partition to write. The empty set becomes the first focal set and is added if necessary. Names of objects become
-        row names of ``mass``. Names of clusters other than 0, 1, ... become column names of ``F``.
+        Partition to write. The empty set becomes the first focal set and is added if necessary.
+        Names of objects become row names of ``mass``. Names of clusters other than 0, 1, ... become
+        column names of ``F``.
     path : path
         File to write, usually with the extension ``.rds``.
 
@@ -132,21 +176,38 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
         write_rds(_to_r(partition.to_numpy()), temporary)
 
 
-# ---- from R ---------------------------------------------------------------------------------------------------------
+# ---- from R --------------------------------------------------------------------------------------
 
 
 def _to_partition(value: RValue | None) -> CredalPartition:
-    mass, sets = (None, None) if value is None else (value.get("mass"), value.get("F"))
+    if value is None:
+        mass = None
+        sets = None
+    else:
+        mass = value.get("mass")
+        sets = value.get("F")
     if value is None or mass is None or sets is None:
-        raise InvalidInputError("the file must contain a credal partition, a list with the matrices mass and F")
-    masses, membership = mass.matrix(), sets.matrix()
-    if masses.dtype.kind != "f" or membership.dtype.kind not in "if" or not np.isin(membership, (0, 1)).all():
+        raise InvalidInputError(
+            "the file must contain a credal partition, a list with the matrices mass and F"
+        )
+    masses = mass.matrix()
+    membership = sets.matrix()
+    if (
+        masses.dtype.kind != "f"
+        or membership.dtype.kind not in "if"
+        or not np.isin(membership, (0, 1)).all()
+    ):
         raise InvalidInputError("mass must contain numbers, and F zeros and ones")
     if masses.shape[1] != len(membership):
-        raise InvalidInputError(f"mass has {masses.shape[1]} columns, but F has {len(membership)} rows")
+        raise InvalidInputError(
+            f"mass has {masses.shape[1]} columns, but F has {len(membership)} rows"
+        )
     clusters = _dimension_names(sets)[1]
     names = _dimension_names(mass)[0]
-    metadata = {"method": _to_scalar(value.get("method")), "objective": _to_scalar(value.get("crit"))}
+    metadata = {
+        "method": _to_scalar(value.get("method")),
+        "objective": _to_scalar(value.get("crit")),
+    }
     return CredalPartition(
         masses,
         FocalSets(membership == 1),
@@ -159,7 +220,10 @@ def _to_partition(value: RValue | None) -> CredalPartition:
 def _dimension_names(matrix: RValue) -> tuple[list[str], list[str]]:
     """Return the row names and the column names of a matrix, as empty lists if there are none."""
     names = matrix.attributes.get("dimnames")
-    parts = names.values if isinstance(names, RValue) else [None, None]
+    if isinstance(names, RValue):
+        parts = names.values
+    else:
+        parts = [None, None]
     rows, columns = ([] if part is None else [str(text) for text in part.values] for part in parts)
     return rows, columns
 
@@ -169,35 +233,55 @@ def _to_scalar(value: RValue | None) -> Any:
     if value is None or len(value) != 1:
         return None
     only = value.values[0]
-    return only.item() if isinstance(only, np.generic) else only if isinstance(only, str) else None
+    if isinstance(only, np.generic):
+        return only.item()
+    if isinstance(only, str):
+        return only
+    return None
 
 
-# ---- to R -----------------------------------------------------------------------------------------------------------
+# ---- to R ----------------------------------------------------------------------------------------
 
 
 def _to_r(partition: CredalPartition) -> RValue:
     """Return a partition as a ``credpart`` in R, with the components documented by evclust."""
     partition = _with_empty_set_first(partition)
-    membership, c = partition.focal_sets.membership, partition.n_clusters
+    membership = partition.focal_sets.membership
+    c = partition.n_clusters
     masses = np.asarray(partition.masses, dtype=float)
     conflict = masses[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (1 / (1 - conflict))[:, None]  # infinite for certain outliers, which have no normalized masses
+        # infinite for certain outliers, which have no normalized masses
+        scale = (1 / (1 - conflict))[:, None]
         contour = np.asarray(partition.contour, dtype=float)
-        belief = masses @ (membership & (partition.focal_sets.cardinality == 1)[:, None]).astype(float)
+        belief = masses @ (membership & (partition.focal_sets.cardinality == 1)[:, None]).astype(
+            float
+        )
         sizes = np.maximum(partition.focal_sets.cardinality, 1)[:, None]
         pignistic = masses @ (membership / sizes)
         share = contour / contour.sum(axis=1, keepdims=True)
-        normalized = {"mass.n": scale * masses[:, 1:], "pl.n": scale * contour, "bel.n": scale * belief}
+        normalized = {
+            "mass.n": scale * masses[:, 1:],
+            "pl.n": scale * contour,
+            "bel.n": scale * belief,
+        }
         normalized["betp.n"] = scale * pignistic
     largest = membership[masses.argmax(axis=1)]
     undominated = contour >= belief.max(axis=1, keepdims=True)
-    logarithms = np.log(np.where(partition.focal_sets.cardinality > 0, partition.focal_sets.cardinality, c))
-    specific = float((masses @ logarithms).mean() / np.log(c)) if c > 1 and len(masses) else 0.0
+    logarithms = np.log(
+        np.where(partition.focal_sets.cardinality > 0, partition.focal_sets.cardinality, c)
+    )
+    if c > 1 and len(masses):
+        specific = float((masses @ logarithms).mean() / np.log(c))
+    else:
+        specific = 0.0
     fields: dict[str, RValue | None] = {
         "conf": RValue(conflict),
         "F": _matrix(membership.astype(float), columns=_cluster_names(partition)),
-        "mass": _matrix(masses, rows=None if partition.index is None else [str(name) for name in partition.index]),
+        "mass": _matrix(
+            masses,
+            rows=None if partition.index is None else [str(name) for name in partition.index],
+        ),
         **{name: _matrix(values) for name, values in normalized.items()},
         "pl": _matrix(contour),
         "bel": _matrix(belief),
@@ -213,15 +297,21 @@ def _to_r(partition: CredalPartition) -> RValue:
         "N": RValue(np.array([specific])),
         "method": RValue([str(partition.metadata.get("method", "dempster"))]),
     }
-    return RValue(list(fields.values()), {"names": RValue(list(fields)), "class": RValue(["credpart"])})
+    return RValue(
+        list(fields.values()), {"names": RValue(list(fields)), "class": RValue(["credpart"])}
+    )
 
 
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
     """Return the partition with the empty set as first focal set, which evclust requires."""
-    family, masses = partition.focal_sets, partition.masses
+    family = partition.focal_sets
+    masses = partition.masses
     empty = family.empty_index
     others = [k for k in range(len(family)) if k != empty]
-    first = np.zeros(len(masses)) if empty is None else masses[:, empty]
+    if empty is None:
+        first = np.zeros(len(masses))
+    else:
+        first = masses[:, empty]
     rows = np.vstack([np.zeros((1, family.n_clusters), dtype=bool), family.membership[others]])
     return CredalPartition.unchecked(
         np.column_stack([first, masses[:, others]]),
@@ -238,16 +328,21 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
         return None
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
-        raise InvalidInputError(f"frame must contain names that differ as text, got {names}; convert all")
+        raise InvalidInputError(
+            f"frame must contain names that differ as text, got {names}; convert all"
+        )
     return texts
 
 
-def _matrix(values: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None) -> RValue:
+def _matrix(
+    values: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None
+) -> RValue:
     attributes: dict[str, Any] = {"dim": RValue(np.array(values.shape, dtype=np.int32))}
     if rows or columns:
         named = [RValue(names) if names else None for names in (rows, columns)]
         attributes["dimnames"] = RValue(named)
-    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)  # R stores matrices by column.
+    # R stores matrices by column.
+    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)
 
 
 def _positions(mask: np.ndarray) -> RValue:
@@ -263,16 +358,23 @@ def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
     }
 
 
-# ---- R's format: reading --------------------------------------------------------------------------------------------
+# ---- R's format: reading -------------------------------------------------------------------------
 
 
 def read_rds(path: Path) -> RValue | None:
-    """Return the R object in a file written by ``saveRDS``; raise ValueError if it is invalid or contains code."""
+    """Return the R object in a file written by ``saveRDS``.
+
+    Raise ValueError if it is invalid or contains code.
+    """
     data = _decompress(path.read_bytes())
     if data[:4] in (b"RDX2", b"RDX3", b"RDA2", b"RDA3"):
-        raise InvalidInputError("the file is a workspace of R's save; write the partition with saveRDS")
+        raise InvalidInputError(
+            "the file is a workspace of R's save; write the partition with saveRDS"
+        )
     if data[:2] in (b"A\n", b"B\n"):
-        raise InvalidInputError("the file is in R's text or native binary format; write it with saveRDS(x, file)")
+        raise InvalidInputError(
+            "the file is in R's text or native binary format; write it with saveRDS(x, file)"
+        )
     if data[:2] != b"X\n":
         raise InvalidInputError("the file was not written by R's saveRDS")
     reader = _Reader(data)
@@ -281,7 +383,9 @@ def read_rds(path: Path) -> RValue | None:
         value = reader.read_item()
     except (struct.error, IndexError) as error:
         raise InvalidInputError(_DAMAGED) from error
-    return value if isinstance(value, RValue) or value is None else RValue(value)
+    if isinstance(value, RValue) or value is None:
+        return value
+    return RValue(value)
 
 
 def _decompress(data: bytes) -> bytes:
@@ -301,7 +405,9 @@ def _decompress(data: bytes) -> bytes:
         raise InvalidInputError(_DAMAGED) from error
     if not decompressor.eof:
         if len(out) >= max_bytes:
-            raise InvalidInputError(f"over {max_bytes >> 20:,} MB are implausible for a file of {len(data):,} bytes")
+            raise InvalidInputError(
+                f"over {max_bytes >> 20:,} MB are implausible for a file of {len(data):,} bytes"
+            )
         raise InvalidInputError(_DAMAGED)
     return out
 
@@ -310,15 +416,22 @@ class _Reader:
     """Reader of R's serialization format."""
 
     def __init__(self, data: bytes):
-        self._data, self._at, self._depth = data, 2, 0
+        self._data = data
+        self._at = 2
+        self._depth = 0
         self._references: list[Any] = []
 
     def skip_header(self) -> None:
-        version, _, _ = self._read_integer(), self._read_integer(), self._read_integer()
+        version = self._read_integer()
+        _ = self._read_integer()
+        _ = self._read_integer()
         if version not in (2, 3):
-            raise InvalidInputError(f"unsupported version {version} of R's format; use saveRDS(x, file, version=3)")
+            raise InvalidInputError(
+                f"unsupported version {version} of R's format; use saveRDS(x, file, version=3)"
+            )
         if version == 3:
-            self._read_bytes(self._read_integer())  # Skip the native encoding, because each text has an encoding flag.
+            # Skip the native encoding, because each text has an encoding flag.
+            self._read_bytes(self._read_integer())
 
     def _read_integer(self) -> int:
         (value,) = struct.unpack_from(">i", self._data, self._at)
@@ -333,7 +446,9 @@ class _Reader:
 
     def _read_length(self) -> int:
         n = self._read_integer()
-        return n if n != -1 else (self._read_integer() << 32) + (self._read_integer() & 0xFFFFFFFF)
+        if n != -1:
+            return n
+        return (self._read_integer() << 32) + (self._read_integer() & 0xFFFFFFFF)
 
     def read_item(self) -> Any:
         """Return the next item, which is an RValue, a list of pairs, a text or None."""
@@ -359,7 +474,9 @@ class _Reader:
         if kind in _NUMBERS:
             dtype = np.dtype(_NUMBERS[kind])
             n = self._read_length()
-            values: Any = np.frombuffer(self._read_bytes(n * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
+            values: Any = np.frombuffer(self._read_bytes(n * dtype.itemsize), dtype).astype(
+                dtype.newbyteorder("=")
+            )
         elif kind in (_STRING, _LIST):
             n = self._read_length()
             if n > len(self._data):  # A damaged file may contain a length larger than the file.
@@ -376,13 +493,18 @@ class _Reader:
         if not flags & _HAS_ATTRIBUTES:
             return {}
         pairs = self.read_item()
-        return dict(pairs) if isinstance(pairs, list) else {}
+        if isinstance(pairs, list):
+            return dict(pairs)
+        return {}
 
     def _read_text(self, flags: int) -> str | None:
         n = self._read_integer()
         if n == -1:
             return None
-        encoding = "latin-1" if (flags >> 12) & _LATIN1 else "utf-8"
+        if (flags >> 12) & _LATIN1:
+            encoding = "latin-1"
+        else:
+            encoding = "utf-8"
         return self._read_bytes(n).decode(encoding, errors="replace")
 
     def _read_reference(self, kind: int, flags: int) -> Any:
@@ -403,19 +525,29 @@ class _Reader:
         while True:
             if flags & _HAS_ATTRIBUTES or attributed:
                 self.read_item()
-            name = self.read_item() if flags & _HAS_TAG else ""
+            if flags & _HAS_TAG:
+                name = self.read_item()
+            else:
+                name = ""
             pairs.append((str(name), self.read_item()))
             flags = self._read_integer()
             attributed = flags & 0xFF == _ATTRIBUTED_PAIRS
             if flags & 0xFF not in (_PAIRS, _ATTRIBUTED_PAIRS):
                 rest = self._read_kind(flags & 0xFF, flags)
-                return pairs if rest is None else [*pairs, ("", rest)]
+                if rest is None:
+                    return pairs
+                return [*pairs, ("", rest)]
 
     def _read_alternative(self) -> RValue:
         """Read a compact vector (ALTREP), which is a sequence, numbers to convert to text, or a wrapped vector."""
-        info, state, attributes = self.read_item(), self.read_item(), self.read_item()
+        info = self.read_item()
+        state = self.read_item()
+        attributes = self.read_item()
         kind = str(info[0][1])
-        more = dict(attributes) if isinstance(attributes, list) else {}
+        if isinstance(attributes, list):
+            more = dict(attributes)
+        else:
+            more = {}
         if kind in ("compact_intseq", "compact_realseq"):
             n, first, step = (float(x) for x in state.values)
             if not 0 <= n <= len(self._data) * _MAX_RATIO:
@@ -426,17 +558,23 @@ class _Reader:
             values = state[0][1].values
             return RValue([f"{value:.15g}" for value in values], more)
         if kind.startswith("wrap_"):
-            inner = state.values[0] if isinstance(state, RValue) else state[0][1]
+            if isinstance(state, RValue):
+                inner = state.values[0]
+            else:
+                inner = state[0][1]
             return RValue(inner.values, more or inner.attributes)
-        raise InvalidInputError(f"the file contains a vector of the type {kind}, which is not supported")
+        raise InvalidInputError(
+            f"the file contains a vector of the type {kind}, which is not supported"
+        )
 
 
-# ---- R's format: writing --------------------------------------------------------------------------------------------
+# ---- R's format: writing -------------------------------------------------------------------------
 
 
 def write_rds(value: RValue, path: Path) -> None:
     """Write an R object in the format of ``saveRDS(x, file, version = 2)``, which R 1.4 and later versions read."""
-    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]  # format version 2, written by R 4.0.0
+    # format version 2, written by R 4.0.0
+    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]
     _write_item(value, parts)
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         for part in parts:
@@ -447,11 +585,16 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
     if value is None:
         parts.append(struct.pack(">i", _NULL))
         return
-    flags = (_HAS_ATTRIBUTES if value.attributes else 0) | (_IS_OBJECT if "class" in value.attributes else 0)
+    flags = (_HAS_ATTRIBUTES if value.attributes else 0) | (
+        _IS_OBJECT if "class" in value.attributes else 0
+    )
     values = value.values
     if isinstance(values, np.ndarray):
         kind = {"b": _LOGICAL, "i": _INTEGER, "u": _INTEGER, "f": _REAL}[values.dtype.kind]
-        parts += [struct.pack(">ii", kind | flags, len(values)), values.astype(_NUMBERS[kind]).tobytes()]
+        parts += [
+            struct.pack(">ii", kind | flags, len(values)),
+            values.astype(_NUMBERS[kind]).tobytes(),
+        ]
     elif values and isinstance(values[0], str):
         parts.append(struct.pack(">ii", _STRING | flags, len(values)))
         for text in values:
@@ -470,5 +613,8 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
 
 def _write_text(text: str, parts: list[bytes]) -> None:
     encoded = text.encode("utf-8")
-    encoding = _ASCII if text.isascii() else _UTF8
+    if text.isascii():
+        encoding = _ASCII
+    else:
+        encoding = _UTF8
     parts += [struct.pack(">ii", _CHAR | encoding << 12, len(encoded)), encoded]

@@ -34,7 +34,8 @@ TABLE_FORMATS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
-_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # missing values in sheets
+# missing values in sheets
+_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 _UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
 _DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
 _COMMENT = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
@@ -57,37 +58,41 @@ def read_table(
     Parameters
     ----------
     path : path
-        File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy`` (a
-        numeric 2-D array), or ``.xlsx``. Delimiter, decimal mark, header line and encoding
-        (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column is converted to numbers if all its
-        cells are missing values (``?``) or numbers with the same unit (``12 %``); thousands separators (``1 234``) are
-        allowed. A warning lists text columns that look like numbers but are not converted (``CHF 5.50``).
+        File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``,
+        ``.feather``, ``.npy`` (a numeric 2-D array), or ``.xlsx``. Delimiter, decimal mark, header
+        line and encoding (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column
+        is converted to numbers if all its cells are missing values (``?``) or numbers with the same
+        unit (``12 %``); thousands separators (``1 234``) are allowed. A warning lists text columns
+        that look like numbers but are not converted (``CHF 5.50``).
     columns : sequence of str, optional
-        Names of the columns to read, in this order. The default is all columns. Columns without a name are named
-        ``x1``, ``x2``, ...
+        Names of the columns to read, in this order. The default is all columns. Columns without a
+        name are named ``x1``, ``x2``, ...
     index_col : str, optional
-        Name of the column with the names of the rows, which are not converted (``007`` remains text). The default is
-        the first column if it has no heading and its cells are unique.
+        Name of the column with the names of the rows, which are not converted (``007`` remains
+        text). The default is the first column if it has no heading and its cells are unique.
     header : bool, optional
-        Whether the first line of a text file or sheet contains column names. The default is True unless the line
-        contains only numbers and missing values. Set ``header`` if only some cells of the line are numbers.
+        Whether the first line of a text file or sheet contains column names. The default is True
+        unless the line contains only numbers and missing values. Set ``header`` if only some cells
+        of the line are numbers.
     delimiter, decimal : str, optional
-        Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text file. Set them if
-        the file is ambiguous. ``decimal`` also applies to numbers stored as text in a sheet.
+        Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text
+        file. Set them if the file is ambiguous. ``decimal`` also applies to numbers stored as text
+        in a sheet.
     sheet : str, optional
-        Name of the sheet of an Excel file. The default is the first visible sheet. Titles above the column names (text
-        in a single cell of a row) are skipped.
+        Name of the sheet of an Excel file. The default is the first visible sheet. Titles above the
+        column names (text in a single cell of a row) are skipped.
     na_values : sequence of str, optional
-        Cells that mean a missing value, such as ``"n.d."`` or ``"-999"``, in addition to empty cells, ``NA``, ``?``
-        and similar ones.
+        Cells that mean a missing value, such as ``"n.d."`` or ``"-999"``, in addition to empty
+        cells, ``NA``, ``?`` and similar ones.
 
     Returns
     -------
     pandas.DataFrame
-        Column names are text. ``attrs["header"]`` is False if a text file has no header line, ``attrs["encoding"]``
-        contains an encoding other than UTF-8, ``attrs["sheets"]`` lists the sheets of a file with several sheets,
-        beginning with the one that was read, ``attrs["unnamed_index"]`` is True if a column without a heading names
-        the rows, and ``attrs["converted"]`` describes the conversion of text columns to numbers.
+        Column names are text. ``attrs["header"]`` is False if a text file has no header line,
+        ``attrs["encoding"]`` contains an encoding other than UTF-8, ``attrs["sheets"]`` lists the
+        sheets of a file with several sheets, beginning with the one that was read,
+        ``attrs["unnamed_index"]`` is True if a column without a heading names the rows, and
+        ``attrs["converted"]`` describes the conversion of text columns to numbers.
 
     Raises
     ------
@@ -126,14 +131,20 @@ def read_quietly(
 ) -> pd.DataFrame:
     """Read a table like `read_table`, without warnings."""
     check_read_options(index_col, header, delimiter, decimal)
-    index_col = None if index_col is None else index_col.strip()  # Spaces around column names are removed, too.
+    # Spaces around column names are removed, too.
+    if index_col is None:
+        index_col = None
+    else:
+        index_col = index_col.strip()
     names = None if columns is None else _validate_columns(columns)
     rule.check(sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet"))
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
         if file_format == "text":
-            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal, missing)
+            table = _read_text(
+                path, index_col, sniff(path, header, delimiter, decimal), decimal, missing
+            )
         elif file_format == "npy":
             table = _read_npy(path)
         elif file_format == "excel":
@@ -142,7 +153,12 @@ def read_quietly(
             table = _read_columnar(path, file_format)
     if missing and file_format not in ("text", "excel"):
         table = table.mask(_is_any_of(table, missing))
-    if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
+    if (
+        index_col is None
+        and table.shape[1] > 1
+        and table.columns[0] == _UNNAMED
+        and table[_UNNAMED].is_unique
+    ):
         table = _select(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
@@ -157,8 +173,12 @@ def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any
         (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
     ):
         rule.check(value, name, allowed)
-    if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
-        raise InvalidParameterError("delimiter", "one character other than a letter, digit, quote or dot", delimiter)
+    if delimiter is not None and not (
+        isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)
+    ):
+        raise InvalidParameterError(
+            "delimiter", "one character other than a letter, digit, quote or dot", delimiter
+        )
     if delimiter is not None and delimiter == decimal:
         raise InvalidParameterError("delimiter", "different from decimal", delimiter)
 
@@ -167,37 +187,64 @@ def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[
     """Read the columns at the given positions as text, so that 007 does not become 7 and NA is not a missing value."""
     header = table.attrs.get("header")
     names = [table.columns[j] for j in columns]
-    return [[str(name) for name in read_quietly(path, index_col=name, header=header).index] for name in names]
+    return [
+        [str(name) for name in read_quietly(path, index_col=name, header=header).index]
+        for name in names
+    ]
 
 
 def _validate_columns(columns: Any) -> list[str]:
-    names = [columns] if isinstance(columns, str) else rule.as_list(columns, "columns", "names of columns")
+    names = (
+        [columns]
+        if isinstance(columns, str)
+        else rule.as_list(columns, "columns", "names of columns")
+    )
     names = [name.strip() if isinstance(name, str) else name for name in names]
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    if (
+        not names
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) < len(names)
+    ):
         raise InvalidParameterError("columns", "unique names of columns, at least one", names)
     return names
 
 
 def detect_format(path: Path, formats: dict[str, str]) -> str:
-    """Return the format for the extension of a file; raise an error if ``formats`` does not contain the extension."""
+    """Return the format for the extension of a file.
+
+    Raise an error if ``formats`` does not contain the extension.
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     is_compressed = bool(suffixes) and suffixes[-1] == ".gz"
-    file_format = formats.get(suffixes[-2 if is_compressed and len(suffixes) > 1 else -1]) if suffixes else None
+    if suffixes:
+        file_format = formats.get(suffixes[-2 if is_compressed and len(suffixes) > 1 else -1])
+    else:
+        file_format = None
     if file_format is None or (is_compressed and file_format != "text"):
-        got = "".join(suffixes) if is_compressed else path.suffix
-        raise InvalidInputError(f"{path.name}: the extension must be one of {', '.join(formats)}, got {got or 'none'}")
+        if is_compressed:
+            got = "".join(suffixes)
+        else:
+            got = path.suffix
+        raise InvalidInputError(
+            f"{path.name}: the extension must be one of {', '.join(formats)}, got {got or 'none'}"
+        )
     return file_format
 
 
 def parse_scalar(text: str) -> Any:
-    """Convert a text to an integer or a float if Python prints the number as the same text; else return the text."""
+    """Convert a text to an integer or a float if Python prints the number as the same text.
+
+    Else return the text.
+    """
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
         number = float(text)
     except ValueError:
         return text
-    return number if repr(number) == text else text
+    if repr(number) == text:
+        return number
+    return text
 
 
 def parse_index(values: Sequence[str]) -> Any:
@@ -217,18 +264,26 @@ def exact_float_options() -> dict[str, Any]:
     import pandas as pd
 
     major, minor = (int(part) for part in pd.__version__.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # the default since pandas 3.1
+    # the default since pandas 3.1
+    if (major, minor) >= (3, 1):
+        return {}
+    return {"float_precision": "round_trip"}
 
 
 def _is_any_of(table: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
     """Return which cells are equal to one of the texts, or to the number in one of them."""
-    return table.isin([*texts, *(value for value in map(parse_scalar, texts) if not isinstance(value, str))])
+    return table.isin(
+        [*texts, *(value for value in map(parse_scalar, texts) if not isinstance(value, str))]
+    )
 
 
 def _read_text(
     path: Path, index_col: str | None, dialect: Dialect, decimal: str | None, missing: list[str]
 ) -> pd.DataFrame:
-    """Read a text file with the given layout; ``decimal`` is the decimal mark set by the user, or None."""
+    """Read a text file with the given layout.
+
+    ``decimal`` is the decimal mark set by the user, or None.
+    """
     import pandas as pd
 
     def read(**options: Any) -> pd.DataFrame:
@@ -246,28 +301,40 @@ def _read_text(
                 )
         except pd.errors.ParserError as error:
             raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
-        names = _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
+        names = (
+            _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
+        )
         return table.set_axis(pd.Index(names), axis=1)
 
     table = read(**exact_float_options(), na_values=missing)
     # pandas puts additional cells of a line into the index, which should contain only the row name.
-    has_index = table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names)
+    has_index = table.index.nlevels > 1 or (
+        type(table.index).__name__ != "RangeIndex" and not dialect.row_names
+    )
     if has_index and len(table):
-        raise InvalidInputError(explain_uneven_lines(path, dialect) or "some lines have more cells than the first one")
+        raise InvalidInputError(
+            explain_uneven_lines(path, dialect) or "some lines have more cells than the first one"
+        )
     if decimal is None and dialect.decimal == "." and not _has_decimals(table):
-        # The lines used to detect the decimal mark may contain only integers or quoted decimal commas.
+        # The lines used to detect the decimal mark may contain only integers or quoted decimal
+        # commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal, missing)
-    if table.shape[1] and table.iloc[:, -1].hasnans:  # The line with the missing value may be too short.
-        uneven = explain_uneven_lines(path, dialect) if dialect.delimiter == BLANKS else None
+    # The line with the missing value may be too short.
+    if table.shape[1] and table.iloc[:, -1].hasnans:
+        if dialect.delimiter == BLANKS:
+            uneven = explain_uneven_lines(path, dialect)
+        else:
+            uneven = None
         if uneven is not None:
             raise InvalidInputError(uneven)
         _check_comments(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
-        # Row names are read as text, because pandas would convert 007 to 7 and NA to a missing value.
+        # Row names are read as text, because pandas would convert 007 to 7 and NA to a missing
+        # value.
         texts = read(dtype=str, keep_default_na=False)
         if dialect.row_names:
             table.index = pd.Index(parse_index(list(texts.index)))
@@ -282,11 +349,19 @@ def _read_text(
 
 def _check_comments(table: pd.DataFrame, row_names: bool) -> None:
     """Raise an error if a line with a single cell is a comment or a horizontal rule."""
-    rest = table if row_names else table.iloc[:, 1:]
-    alone = rest.isna().all(axis=1).to_numpy() if rest.shape[1] else np.zeros(len(table), dtype=bool)
+    if row_names:
+        rest = table
+    else:
+        rest = table.iloc[:, 1:]
+    if rest.shape[1]:
+        alone = rest.isna().all(axis=1).to_numpy()
+    else:
+        alone = np.zeros(len(table), dtype=bool)
     for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
         if isinstance(cell, str) and _COMMENT.fullmatch(cell):
-            raise InvalidInputError(f"the line {rule.format_value(cell)} has only one cell; remove comment lines")
+            raise InvalidInputError(
+                f"the line {rule.format_value(cell)} has only one cell; remove comment lines"
+            )
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
@@ -296,11 +371,16 @@ def _text_columns(table: pd.DataFrame) -> Any:
 def _has_decimals(table: pd.DataFrame) -> bool:
     """Return whether a column contains floats other than integers that became floats because of missing values."""
     floats = table.select_dtypes("float")
-    return any(not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats)
+    return any(
+        not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats
+    )
 
 
 def _text_cells(table: pd.DataFrame) -> list[list[str]]:
-    return [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
+    return [
+        [cell for cell in table[name].unique() if isinstance(cell, str)]
+        for name in _text_columns(table)
+    ]
 
 
 def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
@@ -311,7 +391,9 @@ def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -
         if numbers is not None:
             table[name], converted[name] = numbers
         elif any(isinstance(cell, str) and cell.endswith(" ") for cell in table[name].unique()):
-            table[name] = table[name].map(lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell)
+            table[name] = table[name].map(
+                lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell
+            )
     if converted:
         table.attrs["converted"] = converted
     return table
@@ -325,12 +407,19 @@ def _read_npy(path: Path) -> pd.DataFrame:
         array.close()
         raise InvalidInputError("the file is an archive of several arrays; save one array as .npy")
     if array.ndim != 2 or array.dtype.kind not in "iuf":
-        raise InvalidInputError(f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}")
+        raise InvalidInputError(
+            f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}"
+        )
     return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
 
 
 def _read_excel(
-    path: Path, index_col: str | None, header: bool | None, decimal: str | None, sheet: str | None, missing: list[str]
+    path: Path,
+    index_col: str | None,
+    header: bool | None,
+    decimal: str | None,
+    sheet: str | None,
+    missing: list[str],
 ) -> pd.DataFrame:
     """Read a sheet, by default the first visible one, without empty rows and columns and titles above the header."""
     import openpyxl
@@ -339,32 +428,54 @@ def _read_excel(
     with zipfile.ZipFile(path) as archive:
         check_compression_ratio(path, sum(part.file_size for part in archive.infolist()))
     book = openpyxl.load_workbook(path, read_only=True)
-    sheets = [each.title for each in book.worksheets if each.sheet_state == "visible" or each.title == sheet]
+    sheets = [
+        each.title
+        for each in book.worksheets
+        if each.sheet_state == "visible" or each.title == sheet
+    ]
     book.close()
     if not sheets:
         raise InvalidInputError("the file has no visible sheet")
-    sheet = sheets[0] if sheet is None else sheet
+    if sheet is None:
+        sheet = sheets[0]
     if sheet not in sheets:
         raise InvalidParameterError("sheet", f"one of {quote_names(sheets, 20)}", sheet)
     # Cells are read without conversion, so that 007 and a column named NA are not changed.
-    options: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+    options: dict[str, Any] = {
+        "header": None,
+        "dtype": object,
+        "keep_default_na": False,
+        "na_values": [""],
+    }
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
     _check_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
     # A title is the only cell of its row, and rows below it have several cells.
     n_cells = table.notna().sum(axis=1).to_numpy()
-    n_titles = int((n_cells > 1).argmax()) if header is None else 0
+    if header is None:
+        n_titles = int((n_cells > 1).argmax())
+    else:
+        n_titles = 0
     if not any(looks_like_number(str(cell)) for cell in table.iloc[:n_titles].to_numpy().ravel()):
         table = table.iloc[n_titles:].dropna(axis="columns", how="all")
     first_rows = table.head(100).itertuples(index=False)
     rows = [["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in first_rows]
-    first = rows[0] if rows else []
+    if rows:
+        first = rows[0]
+    else:
+        first = []
     if header is None and rows:
         header = has_header(first, rows[1:])
     if len(table) <= bool(header):
         raise InvalidInputError(f"the sheet {sheet!r} is empty")
-    names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
-    table = table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_make_unique(names), axis=1)
+    names = (
+        [name or f"Unnamed: {j}" for j, name in enumerate(first)]
+        if header
+        else _numbered_names(len(first))
+    )
+    table = (
+        table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_make_unique(names), axis=1)
+    )
     table = table.mask(_is_any_of(table, _MISSING + missing)).infer_objects()
     table.attrs["header"] = bool(header)
     if len(sheets) > 1:
@@ -375,14 +486,16 @@ def _read_excel(
 def _check_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
     """Raise an error if a formula has no stored value, because it would be read as an empty cell.
 
-    ``empty`` is a mask of the cells that were read as empty. openpyxl reports the type of a formula without a stored
-    value as numeric.
+    ``empty`` is a mask of the cells that were read as empty. openpyxl reports the type of a formula
+    without a stored value as numeric.
     """
     import openpyxl
 
     if not empty.any() or not _has_formulas(path):
         return
-    formulas, values = (openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True))
+    formulas, values = (
+        openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True)
+    )
     for row, column in np.argwhere(empty) + 1:
         cell = formulas.cell(int(row), int(column))
         if cell.data_type == "f" and values.cell(int(row), int(column)).data_type == "n":
@@ -394,7 +507,11 @@ def _check_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
 
 def _has_formulas(path: Path) -> bool:
     with zipfile.ZipFile(path) as archive:
-        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        sheets = [
+            name
+            for name in archive.namelist()
+            if name.startswith("xl/worksheets/") and name.endswith(".xml")
+        ]
         return any(b"<f>" in data or b"<f " in data for data in map(archive.read, sheets))
 
 
@@ -405,7 +522,10 @@ def _numbered_names(n: int) -> list[str]:
 def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
     import pandas as pd
 
-    table = pd.read_parquet(path) if file_format == "parquet" else pd.read_feather(path)
+    if file_format == "parquet":
+        table = pd.read_parquet(path)
+    else:
+        table = pd.read_feather(path)
     table.attrs = {}
     table.columns = pd.Index(_make_unique(table.columns))
     for name in _text_columns(table):
@@ -418,7 +538,8 @@ def _make_unique(names: Iterable[Any]) -> list[str]:
     """Strip spaces from names, and number repeated names like pandas (a, a.1, a.2)."""
     unique: dict[str, None] = {}
     for name in (str(one).strip() for one in names):
-        candidate, number = name, 0
+        candidate = name
+        number = 0
         while candidate in unique:
             number += 1
             candidate = f"{name}.{number}"
@@ -426,7 +547,9 @@ def _make_unique(names: Iterable[Any]) -> list[str]:
     return list(unique)
 
 
-def _select(table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
+def _select(
+    table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path
+) -> pd.DataFrame:
     import pandas as pd
 
     attrs = dict(table.attrs)

@@ -17,7 +17,9 @@ from dempster._errors import InvalidInputError
 BLANKS = " "  # delimiter that stands for any number of spaces and tabs
 MAX_LINE_CHARACTERS = 1 << 24
 _SAMPLE_BYTES = 1 << 22
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # Larger files with a higher compression ratio are rejected.
+# Larger files with a higher compression ratio are rejected.
+_MAX_SAFE_BYTES = 100 << 20
+_MAX_RATIO = 200
 _BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
@@ -29,15 +31,17 @@ _WESTERN_UTF_8 = re.compile(rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
     """Open a file as text with its `text_encoding`, and decompress it if its name ends in .gz.
 
-    Single carriage returns are converted to line feeds, because pandas does not always support them. Other line ends
-    are not changed. A first line such as ``sep=;``, an instruction for spreadsheet programs, is skipped.
+    Single carriage returns are converted to line feeds, because pandas does not always support
+    them. Other line ends are not changed. A first line such as ``sep=;``, an instruction for
+    spreadsheet programs, is skipped.
     """
     encoding = text_encoding(path)
     compressed = Path(path).suffix.lower() == ".gz"
     if compressed:
         with open(path, "rb") as binary:
             binary.seek(max(0, os.stat(path).st_size - 4))
-            check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))  # The file ends with the size.
+            # The file ends with the size.
+            check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))
 
     def open_with(newline: str | None) -> IO[str]:
         if compressed:
@@ -68,7 +72,9 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252" if _is_western(head) else "utf-8-sig"
+        if _is_western(head):
+            return "cp1252"
+        return "utf-8-sig"
     return "utf-8-sig"
 
 
@@ -80,14 +86,20 @@ def _is_western(head: bytes) -> bool:
         return False
     n_strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
     runs = [len(run) for run in _NON_ASCII_LETTERS.findall(text)]
-    return n_strange == 0 and _WESTERN_UTF_8.search(head) is None and 2 * sum(n for n in runs if n > 2) <= sum(runs)
+    return (
+        n_strange == 0
+        and _WESTERN_UTF_8.search(head) is None
+        and 2 * sum(n for n in runs if n > 2) <= sum(runs)
+    )
 
 
 def check_compression_ratio(path: str | os.PathLike[str], size: int) -> None:
     """Raise an error if the content of a compressed file, which has ``size`` bytes, would fill the memory."""
     n_bytes = os.stat(path).st_size
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
-        raise InvalidInputError(f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes")
+        raise InvalidInputError(
+            f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes"
+        )
 
 
 def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
@@ -107,7 +119,9 @@ def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
         if cell in ("\n", "\r", "\r\n"):
             rows.append([])
         else:
-            rows[-1].append(cell[1:-1].replace('""', '"') if cell.startswith('"') and len(cell) > 1 else cell)
+            rows[-1].append(
+                cell[1:-1].replace('""', '"') if cell.startswith('"') and len(cell) > 1 else cell
+            )
     return [row for row in rows if row]
 
 

@@ -1,7 +1,8 @@
 """Metric learning from labels or pairwise constraints.
 
-`FDA` (linear), `LFDA` (linear, for classes of several clusters) and `KFDA` (nonlinear) learn from labels. `PCCA` (few
-linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric) learn from must-links and cannot-links.
+`FDA` (linear), `LFDA` (linear, for classes of several clusters) and `KFDA` (nonlinear) learn from
+labels. `PCCA` (few linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric)
+learn from must-links and cannot-links.
 """
 
 from dempster.metric.fisher import FDA, KFDA, LFDA

@@ -12,7 +12,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from dempster import _validation as rule
 from dempster._blas import one_blas_thread
@@ -66,7 +71,9 @@ class Pairs(NamedTuple):
         return data[first] - data[second]
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
+class MetricLearner(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+):
     """Base class of the metric learners. A subclass implements ``_learn`` and ``_transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}
@@ -81,7 +88,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
     def _transform(self, data: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
+    def fit(
+        self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None
+    ) -> Self:
         """Learn features from labels or pairwise constraints.
 
         Parameters
@@ -89,10 +98,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
             All objects, including those without labels or constraints. The type float32 is kept.
         y : array-like of shape (n_samples,), optional
-            Labels, -1 for unlabeled objects. If the estimator learns from pairs, two labeled objects are a must-link if
-            their labels are equal, otherwise a cannot-link.
+            Labels, -1 for unlabeled objects. If the estimator learns from pairs, two labeled
+            objects are a must-link if their labels are equal, otherwise a cannot-link.
         constraints : Constraints, optional
-            Must-links and cannot-links between rows of X, instead of ``y``. FDA, KFDA and LFDA accept only labels.
+            Must-links and cannot-links between rows of X, instead of ``y``. FDA, KFDA and LFDA
+            accept only labels.
 
         Returns
         -------
@@ -109,7 +119,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Objects. With ``kernel="precomputed"``, kernel values of the objects with all training objects.
+            Objects. With ``kernel="precomputed"``, kernel values of the objects with all training
+            objects.
 
         Returns
         -------
@@ -133,24 +144,40 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
         if reset:
             rule.check_parameters(self, self._rules)
-        min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
+        if reset:
+            min_rows = 2
+        else:
+            min_rows = 1
+        floats = [np.float64, np.float32]
         X = rule.to_supported_type(self, X)
         with rule.validating(X, "X"):
-            values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows)
+            values = validate_data(
+                self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows
+            )
         (rule.check_scale if reset else rule.check_size)(values, "X")
         if reset and self._needs_square_matrices:
             p = values.shape[1]
-            rule.check_memory(4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer, such as by PCA")
+            rule.check_memory(
+                4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer, such as by PCA"
+            )
         return values
 
     def _number_of_components(self, maximum: int, description: str) -> int:
-        """Return ``n_components``, by default ``maximum``; raise an error if it exceeds ``maximum``."""
+        """Return ``n_components``, by default ``maximum``.
+
+        Raise an error if it exceeds ``maximum``.
+        """
         if self.n_components is not None and self.n_components > maximum:
             raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
-        return maximum if self.n_components is None else int(self.n_components)
+        if self.n_components is None:
+            return maximum
+        return int(self.n_components)
 
     def _classes(self, data: np.ndarray, y: Any, constraints: Any) -> Classes:
-        """Validate and encode the labels; raise an error if there are none, or if constraints are given."""
+        """Validate and encode the labels.
+
+        Raise an error if there are none, or if constraints are given.
+        """
         learner = type(self).__name__
         if constraints is not None or isinstance(y, Constraints):
             message = f"{learner} learns from labels, not from constraints; use PCCA, KPCCA, MMC or DMLEig"
@@ -161,7 +188,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         return _encode_labels(data, y)
 
     def _set_eigenvalues(self, eigenvalues: np.ndarray, classes: Classes) -> None:
-        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
+        self.eigenvalues_ = eigenvalues
+        self.objective_ = float(eigenvalues.sum())
+        self.classes_ = classes.names
 
 
 class PairMetricLearner(MetricLearner):
@@ -187,19 +216,32 @@ class PairMetricLearner(MetricLearner):
         """Return the sorted constrained pairs, or at most ``max_pairs`` pairs of labeled objects."""
         learner = type(self).__name__
         if isinstance(y, Constraints):
-            raise InvalidParameterError("y", "labels, got Constraints; pass them by name: fit(X, constraints=...)")
+            raise InvalidParameterError(
+                "y", "labels, got Constraints; pass them by name: fit(X, constraints=...)"
+            )
         if constraints is None:
             if y is None:
                 message = f"{learner} requires y to be passed, but the target y is None; pass y or constraints"
                 raise InvalidParameterError("y", message=message)
-            constraints = _pairs_from_classes(_encode_labels(data, y), len(data), self.max_pairs, rng)
+            constraints = _pairs_from_classes(
+                _encode_labels(data, y), len(data), self.max_pairs, rng
+            )
         elif y is not None:
-            raise InvalidInputError("y and constraints must not be given together, because labels already imply pairs")
+            raise InvalidInputError(
+                "y and constraints must not be given together, because labels already imply pairs"
+            )
         constraints = validate_constraints(constraints, len(data))
         if len(constraints) == 0:
-            raise InvalidParameterError("constraints", must=f"contain at least one pair for {learner}, got none")
-        must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
-        return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
+            raise InvalidParameterError(
+                "constraints", must=f"contain at least one pair for {learner}, got none"
+            )
+        must, cannot = (
+            ends[np.lexsort(ends.T[::-1])]
+            for ends in (constraints.must_link, constraints.cannot_link)
+        )
+        return Pairs(
+            np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)])
+        )
 
     def _set_descent(self, run: Run[np.ndarray]) -> None:
         self.objective_ = run.objective
@@ -214,10 +256,18 @@ class LinearMetricLearner(MetricLearner):
     """Base class of the linear metric learners, whose features are z = L x with the matrix L in ``components_``."""
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a validated array; values far from zero are centered in ``fit``, which uses only differences."""
+        """Return X as a validated array.
+
+        Values far from zero are centered in ``fit``, which uses only differences.
+        """
         values = super()._validate_features(X, reset=reset)
-        origin = rule.centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
-        return values if origin is None else values - origin.astype(values.dtype)
+        if reset:
+            origin = rule.centering_offset(values.min(axis=0), values.max(axis=0))
+        else:
+            origin = None
+        if origin is None:
+            return values
+        return values - origin.astype(values.dtype)
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
         return data @ self.components_.T.astype(data.dtype, copy=False)
@@ -226,8 +276,8 @@ class LinearMetricLearner(MetricLearner):
 class KernelMetricLearner(MetricLearner):
     """Base class of the kernel metric learners.
 
-    The features are z(x) = sum_i a_i k(x_i, x), where x_i are the objects in ``support_`` and a_i is column i of
-    ``components_``.
+    The features are z(x) = sum_i a_i k(x_i, x), where x_i are the objects in ``support_`` and a_i
+    is column i of ``components_``.
     """
 
     kernel: str
@@ -243,18 +293,27 @@ class KernelMetricLearner(MetricLearner):
         if reset:
             rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
-            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, rule.to_supported_type(self, X))
+            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(
+                self, rule.to_supported_type(self, X)
+            )
         data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
-                raise InvalidParameterError("X", f"a square matrix with kernel='precomputed', got shape {data.shape}")
+                raise InvalidParameterError(
+                    "X", f"a square matrix with kernel='precomputed', got shape {data.shape}"
+                )
             if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
                 raise InvalidParameterError("X", "symmetric with kernel='precomputed'")
         if reset and self.kernel in ("rbf", "laplacian"):
-            self.gamma_ = automatic_gamma(data, self.kernel) if self.gamma == "auto" else float(self.gamma)
+            if self.gamma == "auto":
+                self.gamma_ = automatic_gamma(data, self.kernel)
+            else:
+                self.gamma_ = float(self.gamma)
         return data
 
-    def _set_support(self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray) -> None:
+    def _set_support(
+        self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray
+    ) -> None:
         """Set the attributes of the objects with coefficients (no ``support_vectors_`` for a precomputed kernel)."""
         self.support_ = positions
         if self.kernel != "precomputed":
@@ -268,14 +327,16 @@ class KernelMetricLearner(MetricLearner):
         return self._kernel_values(data[positions], data[positions])
 
     def _kernel_values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        rows, columns = rows.astype(np.float64, copy=False), columns.astype(np.float64, copy=False)
+        rows = rows.astype(np.float64, copy=False)
+        columns = columns.astype(np.float64, copy=False)
         if self.kernel == "linear":
             return linear_kernel(rows, columns)
         if self.kernel == "laplacian":
             return laplacian_kernel(rows, columns, gamma=self.gamma_)
         origin = rule.centering_offset(columns.min(axis=0), columns.max(axis=0))
         if origin is not None:
-            rows, columns = rows - origin, columns - origin
+            rows = rows - origin
+            columns = columns - origin
         return rbf_kernel(rows, columns, gamma=self.gamma_)
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
@@ -289,7 +350,9 @@ class KernelMetricLearner(MetricLearner):
         return features
 
 
-def _pairs_from_classes(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator) -> Constraints:
+def _pairs_from_classes(
+    classes: Classes, n: int, max_pairs: int, rng: np.random.Generator
+) -> Constraints:
     y = np.full(n, UNLABELED)
     y[classes.positions] = classes.codes
     n_labeled = len(classes.positions)
@@ -303,11 +366,18 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
         labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
-        raise InvalidParameterError("y", must=f"contain one label per row of X, got records ({labels.dtype})")
+        raise InvalidParameterError(
+            "y", must=f"contain one label per row of X, got records ({labels.dtype})"
+        )
     if any(map(rule.is_missing, labels.tolist())):
-        raise InvalidParameterError("y", must="not contain missing values; use -1 for unlabeled objects")
+        raise InvalidParameterError(
+            "y", must="not contain missing values; use -1 for unlabeled objects"
+        )
     # NumPy converts -1 to "-1" in an array of names.
-    unlabeled = labels == str(UNLABELED) if labels.dtype.kind == "U" else labels == UNLABELED
+    if labels.dtype.kind == "U":
+        unlabeled = labels == str(UNLABELED)
+    else:
+        unlabeled = labels == UNLABELED
     if labels.dtype == object:
         unlabeled = unlabeled | (labels == str(UNLABELED))
     positions = np.flatnonzero(~unlabeled)
@@ -324,18 +394,22 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
 def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
     """Return the default ``gamma``, 2 divided by the median squared distance between rows.
 
-    For the Laplacian kernel, 2 is divided by the median L1 distance. For the RBF kernel and standardized features, the
-    result is about 1 / n_features.
+    For the Laplacian kernel, 2 is divided by the median L1 distance. For the RBF kernel and
+    standardized features, the result is about 1 / n_features.
     """
     sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
     distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
     typical = np.median(distances) or distances.mean()  # The median is 0 if many rows are equal.
-    return 2 / typical if typical > 0 else 1.0
+    if typical > 0:
+        return 2 / typical
+    return 1.0
 
 
 def limit_threads(size: int) -> AbstractContextManager[None]:
     """Return a context that uses one BLAS thread if ``size`` is small, which is faster for small matrices."""
-    return one_blas_thread() if size < MIN_THREADED_ROWS else nullcontext()
+    if size < MIN_THREADED_ROWS:
+        return one_blas_thread()
+    return nullcontext()
 
 
 def fix_signs(rows: np.ndarray) -> np.ndarray:

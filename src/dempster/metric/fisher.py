@@ -1,6 +1,7 @@
 """Fisher discriminant analysis (FDA), its kernel version (KFDA) and its local version (LFDA).
 
-The three methods find directions with a large scatter between classes relative to the scatter within classes.
+The three methods find directions with a large scatter between classes relative to the scatter
+within classes.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from sklearn.metrics.pairwise import euclidean_distances
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, fix_signs
+from dempster.metric._base import (
+    KERNEL_RULES,
+    Classes,
+    KernelMetricLearner,
+    LinearMetricLearner,
+    fix_signs,
+)
 
-_MAX_RIDGE_SHARE = 0.99  # Maximum share of the ridge in the regularized scatter within classes along a direction.
-_MIN_EIGENVALUE = 1e-10  # Directions with eigenvalues below this share of the largest one are dropped.
+# Maximum share of the ridge in the regularized scatter within classes along a direction.
+_MAX_RIDGE_SHARE = 0.99
+# Directions with eigenvalues below this share of the largest one are dropped.
+_MIN_EIGENVALUE = 1e-10
 
 
 def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
@@ -38,12 +47,14 @@ def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
     )
 
 
-def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
+def fisher_directions(
+    rows: np.ndarray, classes: Classes, ridge: float, q: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the q largest eigenvalues and their directions, shape (q, p), with unit variance within classes.
 
-    The directions v are solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices within and
-    between classes. H has only c rows for c classes, so a Cholesky factor of W + ridge and the eigenvalues of a c x c
-    matrix are sufficient.
+    The directions v are solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter
+    matrices within and between classes. H has only c rows for c classes, so a Cholesky factor of W
+    + ridge and the eigenvalues of a c x c matrix are sufficient.
     """
     counts = classes.counts
     means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
@@ -65,8 +76,9 @@ def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) 
 def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
     """Scale each row v of ``vectors`` so that v' W v = 1, where W is the scatter matrix within classes.
 
-    With few objects v' W v may be zero. It is therefore replaced by a hundredth of v' (W + ridge) v if it is smaller.
-    Otherwise a feature that separates the labeled objects by chance would dominate all others.
+    With few objects v' W v may be zero. It is therefore replaced by a hundredth of v' (W + ridge) v
+    if it is smaller. Otherwise a feature that separates the labeled objects by chance would
+    dominate all others.
     """
     variances = np.einsum("qi,ij,qj->q", vectors, within, vectors, optimize=True)
     regularized = np.einsum("qi,ij,qj->q", vectors, regular, vectors, optimize=True)
@@ -83,12 +95,12 @@ class FDA(LinearMetricLearner):
 
         S_b v = \lambda \Bigl(S_w + \rho \frac{\operatorname{tr}(S_w)}{d} I\Bigr) v,
 
-    where S_w and S_b are the scatter matrices of the labeled objects within and between classes, d is the number of
-    attributes and I is the identity matrix. There are at most
-    n_classes - 1 features. They have unit variance within classes, so their Euclidean distances are comparable.
+    where S_w and S_b are the scatter matrices of the labeled objects within and between classes, d
+    is the number of attributes and I is the identity matrix. There are at most n_classes - 1
+    features. They have unit variance within classes, so their Euclidean distances are comparable.
 
-    Unlike scikit-learn's ``LinearDiscriminantAnalysis``, whose shrinkage also changes S_b, this class ignores unlabeled
-    objects and accepts fewer labeled objects than attributes.
+    Unlike scikit-learn's ``LinearDiscriminantAnalysis``, whose shrinkage also changes S_b, this
+    class ignores unlabeled objects and accepts fewer labeled objects than attributes.
 
     Parameters
     ----------
@@ -111,8 +123,9 @@ class FDA(LinearMetricLearner):
 
     References
     ----------
-    R. A. Fisher (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7.
-    K. Fukunaga (1990). Introduction to Statistical Pattern Recognition. Academic Press, chapter 10.
+    R. A. Fisher (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics
+    7. K. Fukunaga (1990). Introduction to Statistical Pattern Recognition. Academic Press, chapter
+    10.
 
     Examples
     --------
@@ -133,13 +146,16 @@ class FDA(LinearMetricLearner):
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         classes = self._classes(data, y, constraints)
-        n_classes, n_features = len(classes.names), data.shape[1]
+        n_classes = len(classes.names)
+        n_features = data.shape[1]
         q = self._number_of_components(
             min(n_classes - 1, n_features),
             f"min(n_classes - 1, n_features) with {n_classes} classes and n_features={n_features}",
         )
         labeled = data[classes.positions].astype(np.float64, copy=False)
-        eigenvalues, vectors = interruptible(fisher_directions, labeled, classes, self.regularization, q)
+        eigenvalues, vectors = interruptible(
+            fisher_directions, labeled, classes, self.regularization, q
+        )
         self.components_ = vectors.astype(data.dtype)
         self._set_eigenvalues(eigenvalues, classes)
 
@@ -153,20 +169,23 @@ class LFDA(LinearMetricLearner):
 
         A_{ij} = \exp\Bigl(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\Bigr),
 
-    where sigma_i is the distance from x_i to its ``n_neighbors``-th neighbor in the class. The method therefore brings
-    only near objects of a class together and keeps the clusters of a class separate. There may be more features than
-    classes. For nonlinear features, apply scikit-learn's ``KernelPCA`` first.
+    where sigma_i is the distance from x_i to its ``n_neighbors``-th neighbor in the class. The
+    method therefore brings only near objects of a class together and keeps the clusters of a class
+    separate. There may be more features than classes. For nonlinear features, apply scikit-learn's
+    ``KernelPCA`` first.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features, at most n_features; by default all features that separate the classes.
     n_neighbors : int, default=7
-        Rank of the neighbor that defines sigma_i. In smaller classes, it is the farthest object of the class.
+        Rank of the neighbor that defines sigma_i. In smaller classes, it is the farthest object of
+        the class.
     embedding : {"weighted", "plain", "orthonormalized"}, default="weighted"
-        Scaling of the features. With "plain", they have unit local variance within classes. With "weighted", they are
-        also multiplied by the square roots of the eigenvalues, which gives more weight to the features that separate
-        the classes best. With "orthonormalized", the rows of ``components_`` are orthonormal.
+        Scaling of the features. With "plain", they have unit local variance within classes. With
+        "weighted", they are also multiplied by the square roots of the eigenvalues, which gives
+        more weight to the features that separate the classes best. With "orthonormalized", the rows
+        of ``components_`` are orthonormal.
     regularization : float >= 0, default=1e-3
         Ridge on the local scatter within classes, in units of its mean eigenvalue.
 
@@ -179,8 +198,8 @@ class LFDA(LinearMetricLearner):
 
     References
     ----------
-    M. Sugiyama (2007). Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis.
-    Journal of Machine Learning Research 8.
+    M. Sugiyama (2007). Dimensionality reduction of multimodal labeled data by local Fisher
+    discriminant analysis. Journal of Machine Learning Research 8.
 
     Examples
     --------
@@ -219,7 +238,9 @@ class LFDA(LinearMetricLearner):
         classes = self._classes(data, y, constraints)
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         labeled = data[classes.positions].astype(np.float64, copy=False)
-        within, between = local_scatters(labeled, classes, lambda rows: local_affinity(rows, self.n_neighbors))
+        within, between = local_scatters(
+            labeled, classes, lambda rows: local_affinity(rows, self.n_neighbors)
+        )
         eigenvalues, vectors = self._leading(within, between, q)
         vectors = fix_signs(vectors * np.sqrt(len(labeled)))
         if self.embedding == "weighted":
@@ -229,17 +250,22 @@ class LFDA(LinearMetricLearner):
         self.components_ = vectors.astype(data.dtype)
         self._set_eigenvalues(eigenvalues, classes)
 
-    def _leading(self, within: np.ndarray, between: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+    def _leading(
+        self, within: np.ndarray, between: np.ndarray, q: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return at most q eigenvalues lambda > 0 and vectors v with S_b v = lambda (S_w + ridge) v."""
         regular = add_ridge(within, self.regularization)
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
         except linalg.LinAlgError:
             raise _singular_error(within, self.regularization) from None
-        eigenvalues, vectors = eigenvalues[::-1][:q], vectors.T[::-1][:q]
+        eigenvalues = eigenvalues[::-1][:q]
+        vectors = vectors.T[::-1][:q]
         kept = eigenvalues > _MIN_EIGENVALUE * max(eigenvalues[0], 0)
         if not kept.any():
-            raise InvalidParameterError("X", must="separate the classes of y in at least one direction")
+            raise InvalidParameterError(
+                "X", must="separate the classes of y in at least one direction"
+            )
         if self.n_components is not None and not kept.all():
             message = f"n_components={q} exceeds the number of features that separate the classes, {kept.sum()}"
             warnings.warn(message, UserWarning, stacklevel=4)
@@ -247,11 +273,15 @@ class LFDA(LinearMetricLearner):
 
 
 def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Return exp(-|x_i - x_j|^2 / (sigma_i sigma_j)); sigma_i is the distance from x_i to neighbor ``n_neighbors``."""
+    """Return exp(-|x_i - x_j|^2 / (sigma_i sigma_j)).
+
+    Sigma_i is the distance from x_i to neighbor ``n_neighbors``.
+    """
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
     scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # Position 0 is the object itself.
-    # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to different objects.
+    # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to
+    # different objects.
     with np.errstate(over="ignore"):
         return np.exp(-squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny))
 
@@ -261,10 +291,11 @@ def local_scatters(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the local scatter matrices within and between classes (Sugiyama, 2007).
 
-    Two objects i and j of class k (n_k of the n objects) have the weight A_ij / n_k in the scatter within classes and
-    A_ij (1/n - 1/n_k) in the scatter between classes, where A_ij is their affinity. Two objects of different classes
-    have the weight 1/n in the scatter between classes. The sum over pairs of different classes is the sum over all
-    pairs minus the sums over the pairs of each class, so that only affinities within a class are stored.
+    Two objects i and j of class k (n_k of the n objects) have the weight A_ij / n_k in the scatter
+    within classes and A_ij (1/n - 1/n_k) in the scatter between classes, where A_ij is their
+    affinity. Two objects of different classes have the weight 1/n in the scatter between classes.
+    The sum over pairs of different classes is the sum over all pairs minus the sums over the pairs
+    of each class, so that only affinities within a class are stored.
     """
     n = len(labeled)
     centered = labeled - labeled.mean(axis=0)
@@ -291,23 +322,26 @@ class KFDA(KernelMetricLearner):
 
         M \alpha = \lambda \Bigl(N + \rho \frac{\operatorname{tr}(N)}{n} I\Bigr) \alpha,
 
-    where M and N are the scatter matrices of the columns of K between and within classes. There are at most
-    n_classes - 1 features, each with unit variance within classes. The cost is cubic in the number of labeled objects
-    and linear in the number of unlabeled objects. The ridge rho prevents overfitting to a few labels.
+    where M and N are the scatter matrices of the columns of K between and within classes. There are
+    at most n_classes - 1 features, each with unit variance within classes. The cost is cubic in the
+    number of labeled objects and linear in the number of unlabeled objects. The ridge rho prevents
+    overfitting to a few labels.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features; by default the maximum, n_classes - 1.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        Kernel function k. With "precomputed", X contains kernel values. In ``fit`` these are the values for all pairs
-        of training objects; in ``transform`` they are the values of the new objects (rows) with all training objects.
+        Kernel function k. With "precomputed", X contains kernel values. In ``fit`` these are the
+        values for all pairs of training objects; in ``transform`` they are the values of the new
+        objects (rows) with all training objects.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto" is 2 divided by
-        the median squared distance between objects (for the Laplacian kernel, by the median L1 distance).
+        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel.
+        "auto" is 2 divided by the median squared distance between objects (for the Laplacian
+        kernel, by the median L1 distance).
     regularization : float >= 0, default=1
-        Ridge rho, in units of the mean eigenvalue of N. The default is suitable for tens of labels. With
-        hundreds of labels, use 0.1 or less.
+        Ridge rho, in units of the mean eigenvalue of N. The default is suitable for tens of labels.
+        With hundreds of labels, use 0.1 or less.
 
     Attributes
     ----------
@@ -324,9 +358,10 @@ class KFDA(KernelMetricLearner):
 
     References
     ----------
-    S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller (1999). Fisher discriminant analysis with kernels.
-    Neural Networks for Signal Processing IX. J. Yang, Z. Jin, J.-Y. Yang, D. Zhang and A. F. Frangi (2004). Essence of
-    kernel Fisher discriminant: KPCA plus LDA. Pattern Recognition 37.
+    S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller (1999). Fisher discriminant
+    analysis with kernels. Neural Networks for Signal Processing IX. J. Yang, Z. Jin, J.-Y. Yang, D.
+    Zhang and A. F. Frangi (2004). Essence of kernel Fisher discriminant: KPCA plus LDA. Pattern
+    Recognition 37.
 
     Examples
     --------
@@ -341,7 +376,11 @@ class KFDA(KernelMetricLearner):
     True
     """
 
-    _rules = {**KERNEL_RULES, "n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
+    _rules = {
+        **KERNEL_RULES,
+        "n_components": rule.choice(None) | rule.integer(1),
+        "regularization": rule.real(0),
+    }
 
     def __init__(
         self,
@@ -362,6 +401,8 @@ class KFDA(KernelMetricLearner):
         q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
         # K is symmetric, so that its rows can be used like the rows of X in FDA.
         gram = self._gram(data, classes.positions)
-        eigenvalues, vectors = interruptible(fisher_directions, gram, classes, self.regularization, q)
+        eigenvalues, vectors = interruptible(
+            fisher_directions, gram, classes, self.regularization, q
+        )
         self._set_support(data, classes.positions, vectors)
         self._set_eigenvalues(eigenvalues, classes)

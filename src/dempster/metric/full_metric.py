@@ -1,7 +1,8 @@
 """Learning of full metrics (x - x')' A (x - x') from must-links and cannot-links (MMC and DMLEig).
 
-Let S be the scatter matrix of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of the squared
-distances of the must-links is then tr(B). The feasible matrices B are positive semidefinite with trace one.
+Let S be the scatter matrix of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of
+the squared distances of the must-links is then tr(B). The feasible matrices B are positive
+semidefinite with trace one.
 """
 
 from __future__ import annotations
@@ -21,22 +22,30 @@ from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import row_mean
-from dempster.metric._base import PAIR_RULES, LinearMetricLearner, PairMetricLearner, Pairs, fix_signs, limit_threads
+from dempster.metric._base import (
+    PAIR_RULES,
+    LinearMetricLearner,
+    PairMetricLearner,
+    Pairs,
+    fix_signs,
+    limit_threads,
+)
 from dempster.optimize.descent import Run
 
 _MIN_SQUARE = 1e-12  # Minimum squared distance in gradients, as a share of the mean.
 _FIRST_SMOOTHING = 0.1
 _ROUGH_TOL = 1e-2  # Tolerance for all degrees of smoothing except the last.
 
-Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # Maps B to the objective and its gradient.
+# Maps B to the objective and its gradient.
+Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Whitened(NamedTuple):
     """Differences of the cannot-links in whitened coordinates, in which the scatter of the must-links is the identity.
 
-    ``inverse`` is S^-1/2. With more features than objects, the coordinates refer to r orthonormal directions that span
-    all differences, ``basis``, shape (r, d), and the optimal metric is zero in all orthogonal directions. Otherwise
-    ``basis`` is None.
+    ``inverse`` is S^-1/2. With more features than objects, the coordinates refer to r orthonormal
+    directions that span all differences, ``basis``, shape (r, d), and the optimal metric is zero in
+    all orthogonal directions. Otherwise ``basis`` is None.
     """
 
     cannot: np.ndarray
@@ -63,22 +72,33 @@ class Whitened(NamedTuple):
         return (A + A.T) / 2
 
 
-def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
+def whiten(
+    learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False
+) -> Whitened:
     """Whiten the differences of the cannot-links by the scatter matrix of the must-links.
 
-    If ``diagonal`` is True, only the diagonal of the scatter matrix is used. ``ridge`` times the mean eigenvalue of the
-    scatter matrix is added to its diagonal.
+    If ``diagonal`` is True, only the diagonal of the scatter matrix is used. ``ridge`` times the
+    mean eigenvalue of the scatter matrix is added to its diagonal.
     """
-    must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
+    must = pairs.differences(data, 1)
+    cannot = pairs.differences(data, -1)
     for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
             advice = "add one to constraints or, if y has both kinds, increase max_pairs"
-            raise InvalidInputError(f"{learner} requires must-links and cannot-links, got no {kind}; {advice}")
+            raise InvalidInputError(
+                f"{learner} requires must-links and cannot-links, got no {kind}; {advice}"
+            )
         if not differences.any():
-            raise InvalidInputError(f"{learner} requires a {kind} between different objects, but all join equal ones")
-    basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
+            raise InvalidInputError(
+                f"{learner} requires a {kind} between different objects, but all join equal ones"
+            )
+    if diagonal:
+        basis = None
+    else:
+        basis = _basis_of_differences(data[np.unique(pairs.ends)])
     if basis is not None:
-        must, cannot = must @ basis.T, cannot @ basis.T
+        must = must @ basis.T
+        cannot = cannot @ basis.T
     scatter = must.T @ must
     if diagonal:
         scatter = np.diag(np.diag(scatter))
@@ -99,7 +119,10 @@ def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
 
 
 def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
-    """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of A; L'L = A if q = d."""
+    """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of A.
+
+    L'L = A if q = d.
+    """
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)
     return fix_signs(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
@@ -108,9 +131,9 @@ def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
 def projector(differences: np.ndarray) -> np.ndarray:
     """Return the matrix of the projection onto the span of the differences, which is the initial value of B.
 
-    With this initial value, B remains zero in the directions orthogonal to all differences. Other values in these
-    directions, such as a feature that is constant in the training data, would not change the objective but would affect
-    new objects.
+    With this initial value, B remains zero in the directions orthogonal to all differences. Other
+    values in these directions, such as a feature that is constant in the training data, would not
+    change the objective but would affect new objects.
     """
     eigenvalues, vectors = np.linalg.eigh(differences.T @ differences)
     spanned = vectors[:, eigenvalues > 1e-12 * eigenvalues[-1]]
@@ -120,13 +143,14 @@ def projector(differences: np.ndarray) -> np.ndarray:
 def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
     """Maximize a concave function of B, a positive semidefinite matrix with trace one, by L-BFGS.
 
-    The variables are a square matrix F with B = F F' / tr(F F') or, for a diagonal B, a vector f with the diagonal
-    f^2 / sum(f^2). The objective can increase by at most the largest eigenvalue (or entry) of the gradient minus its
-    inner product with B. The iterations stop when this bound is at most ``tol`` times the objective, so that a
-    converged result is a global maximum.
+    The variables are a square matrix F with B = F F' / tr(F F') or, for a diagonal B, a vector f
+    with the diagonal f^2 / sum(f^2). The objective can increase by at most the largest eigenvalue
+    (or entry) of the gradient minus its inner product with B. The iterations stop when this bound
+    is at most ``tol`` times the objective, so that a converged result is a global maximum.
     """
     objective = _FactorObjective(problem, start)
-    history, converged = [objective.evaluate(start)[0]], False
+    history = [objective.evaluate(start)[0]]
+    converged = False
     unit = abs(history[0]) or 1.0
 
     def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -147,7 +171,13 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
         jac=True,
         method="L-BFGS-B",
         callback=check_gap,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
+        options={
+            "maxiter": max_iter,
+            "maxfun": 20 * max_iter,
+            "maxcor": 20,
+            "ftol": 0.0,
+            "gtol": 0.0,
+        },
     )
     return Run(result.x.reshape(start.shape), history, converged)
 
@@ -158,7 +188,10 @@ def normalize_factor(factor: np.ndarray) -> np.ndarray:
 
 
 class _FactorObjective:
-    """Objective as a function of the factor F. The last result is cached, because it is used twice."""
+    """Objective as a function of the factor F.
+
+    The last result is cached, because it is used twice.
+    """
 
     def __init__(self, problem: Problem, start: np.ndarray):
         self.problem = problem
@@ -171,13 +204,22 @@ class _FactorObjective:
             B = normalize_factor(factor)
             value, gradient = self.problem(B)
             inner = np.vdot(gradient, B)
-            product = gradient * factor if factor.ndim == 1 else gradient @ factor
+            if factor.ndim == 1:
+                product = gradient * factor
+            else:
+                product = gradient @ factor
             slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
 
             def gap() -> float:
-                return float(gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1]) - inner
+                return (
+                    float(
+                        gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1]
+                    )
+                    - inner
+                )
 
-            self.last, self.result = factor.copy(), (value, slope, gap)
+            self.last = factor.copy()
+            self.result = (value, slope, gap)
         return self.result
 
 
@@ -199,12 +241,16 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         pairs = self._pairs(data, y, constraints, as_generator(self.random_state))
-        objects, learner = data.astype(np.float64, copy=False), type(self).__name__
-        coordinates = whiten(learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal))
+        objects = data.astype(np.float64, copy=False)
+        learner = type(self).__name__
+        coordinates = whiten(
+            learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal)
+        )
         with limit_threads(coordinates.cannot.shape[1]):
             run = self._maximize(coordinates.cannot)
         B = normalize_factor(run.model)
-        B = np.diag(B) if B.ndim == 1 else B
+        if B.ndim == 1:
+            B = np.diag(B)
         self.metric_matrix_ = coordinates.metric(B)
         self.components_ = coordinates.root(B, q).astype(data.dtype)
         self._set_descent(run)
@@ -213,51 +259,56 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
 class MMC(FullMetricLearner):
     r"""Metric learning with side information (Xing et al., also called LSI).
 
-    The method maximizes, over positive semidefinite matrices A, the sum of the distances of the cannot-links (CL) under
-    a bound on the squared distances of the must-links (ML),
+    The method maximizes, over positive semidefinite matrices A, the sum of the distances of the
+    cannot-links (CL) under a bound on the squared distances of the must-links (ML),
 
     .. math::
 
         \max_A \sum_{CL} \sqrt{u^T A u} \quad\text{subject to}\quad \sum_{ML} u^T A u \leq 1,
 
-    where u is the difference of the two objects of a pair. The problem is convex. It is solved by L-BFGS on a factor of
-    A, up to a duality gap of ``tol``. The cost of an iteration is cubic in the number of attributes, so the method is
-    suitable for few attributes. Standardize the attributes first.
+    where u is the difference of the two objects of a pair. The problem is convex. It is solved by
+    L-BFGS on a factor of A, up to a duality gap of ``tol``. The cost of an iteration is cubic in
+    the number of attributes, so the method is suitable for few attributes. Standardize the
+    attributes first.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features, those with the largest eigenvalues of A; by default n_features.
     diagonal : bool, default=False
-        Whether to learn a diagonal A, that is, weights of the attributes. The published variant minimizes
-        sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to a factor.
+        Whether to learn a diagonal A, that is, weights of the attributes. The published variant
+        minimizes sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to a factor.
     regularization : float > 0, default=1e-6
-        Ridge on the scatter of the must-links, in units of its mean eigenvalue. Use a larger value if there are
-        fewer must-links than attributes. Otherwise A is concentrated on directions in which must-linked objects do not
-        differ.
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. Use a larger value
+        if there are fewer must-links than attributes. Otherwise A is concentrated on directions in
+        which must-linked objects do not differ.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is
+        drawn at random.
     max_iter : int, default=1000
         Maximum number of iterations.
     tol : float, default=1e-3
-        Relative duality gap at which the iterations stop. The objective is at most this share below its maximum.
+        Relative duality gap at which the iterations stop. The objective is at most this share below
+        its maximum.
     random_state : int, RandomState, Generator or None
         Seed for drawing pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted by eigenvalue.
+        Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted
+        by eigenvalue.
     metric_matrix_ : ndarray of shape (n_features, n_features)
         Matrix A of the metric.
     objective_, history_, n_iter_, converged_
-        Sum of the distances of the cannot-links, array of its values at the start and after every iteration (it never
-        decreases), number of iterations, and whether the duality gap reached ``tol`` within ``max_iter`` iterations.
+        Sum of the distances of the cannot-links, array of its values at the start and after every
+        iteration (it never decreases), number of iterations, and whether the duality gap reached
+        ``tol`` within ``max_iter`` iterations.
 
     References
     ----------
-    E. P. Xing, A. Y. Ng, M. I. Jordan and S. Russell (2002). Distance metric learning with application to clustering
-    with side-information. NIPS 15.
+    E. P. Xing, A. Y. Ng, M. I. Jordan and S. Russell (2002). Distance metric learning with
+    application to clustering with side-information. NIPS 15.
 
     Examples
     --------
@@ -289,9 +340,11 @@ class MMC(FullMetricLearner):
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         problem: Problem
         if self.diagonal:
-            problem, start = partial(sum_of_diagonal_distances, U**2), np.where(np.any(U, axis=0), 1.0, 0.0)
+            problem = partial(sum_of_diagonal_distances, U**2)
+            start = np.where(np.any(U, axis=0), 1.0, 0.0)
         else:
-            problem, start = partial(sum_of_distances, U), projector(U)
+            problem = partial(sum_of_distances, U)
+            start = projector(U)
         return ascend(problem, start, self.max_iter, self.tol)
 
 
@@ -302,7 +355,10 @@ def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def sum_of_diagonal_distances(squares: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b; ``squares`` contains u_nk^2."""
+    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b.
+
+    ``squares`` contains u_nk^2.
+    """
     value, weights = _sum_of_roots(squares @ b)
     return value, weights @ squares
 
@@ -316,29 +372,30 @@ def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
 class DMLEig(FullMetricLearner):
     r"""Metric learning by eigenvalue optimization (DML-eig).
 
-    The method maximizes, over positive semidefinite matrices A, the smallest squared distance of the cannot-links (CL)
-    under a bound on the squared distances of the must-links (ML),
+    The method maximizes, over positive semidefinite matrices A, the smallest squared distance of
+    the cannot-links (CL) under a bound on the squared distances of the must-links (ML),
 
     .. math::
 
         \max_A \min_{CL} u^T A u \quad\text{subject to}\quad \sum_{ML} u^T A u \leq 1,
 
-    where u is the difference of the two objects of a pair. The minimum is replaced by a smooth function,
+    where u is the difference of the two objects of a pair. The minimum is replaced by a smooth
+    function,
     :math:`-\mu \ln \sum_{CL} \exp(-u^T A u / \mu)`. The parameter mu is decreased by factors of ten down to
-    ``smoothing``, and each solution is the initial value for the next mu. L-BFGS on a factor of A needs far fewer
-    iterations than the Frank-Wolfe steps of the paper.
+    ``smoothing``, and each solution is the initial value for the next mu. L-BFGS on a factor of A
+    needs far fewer iterations than the Frank-Wolfe steps of the paper.
 
-    The cannot-link with the smallest distance determines the result, so that one wrong cannot-link can make the metric
-    useless. Prefer `MMC` or `PCCA` if there may be errors. Cannot-links between identical objects are ignored with a
-    warning. Standardize the attributes first.
+    The cannot-link with the smallest distance determines the result, so that one wrong cannot-link
+    can make the metric useless. Prefer `MMC` or `PCCA` if there may be errors. Cannot-links between
+    identical objects are ignored with a warning. Standardize the attributes first.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features, those with the largest eigenvalues of A; by default n_features.
     smoothing : float > 0, default=1e-3
-        Final value of mu, divided by the mean squared distance of the cannot-links under the initial metric, in which
-        the must-links have the same scatter in all directions.
+        Final value of mu, divided by the mean squared distance of the cannot-links under the
+        initial metric, in which the must-links have the same scatter in all directions.
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
@@ -346,7 +403,8 @@ class DMLEig(FullMetricLearner):
     max_iter : int, default=1000
         Maximum number of iterations for each value of mu.
     tol : float, default=1e-3
-        Relative duality gap at which the iterations stop. The objective is at most this share below its maximum.
+        Relative duality gap at which the iterations stop. The objective is at most this share below
+        its maximum.
     random_state : int, RandomState, Generator or None
         Seed for drawing pairs.
 
@@ -355,8 +413,8 @@ class DMLEig(FullMetricLearner):
     components_, metric_matrix_ : ndarrays
         Matrix L of the linear map and matrix A of the metric; see `MMC`.
     objective_ : float
-        Smoothed minimum of the squared distances of the cannot-links. The exact minimum is larger by at most
-        mu ln(number of cannot-links).
+        Smoothed minimum of the squared distances of the cannot-links. The exact minimum is larger
+        by at most mu ln(number of cannot-links).
     smoothing_ : float
         Final value of mu.
     history_, n_iter_, converged_
@@ -364,8 +422,8 @@ class DMLEig(FullMetricLearner):
 
     References
     ----------
-    Y. Ying and P. Li (2012). Distance metric learning with eigenvalue optimization. Journal of Machine Learning
-    Research 13.
+    Y. Ying and P. Li (2012). Distance metric learning with eigenvalue optimization. Journal of
+    Machine Learning Research 13.
 
     Examples
     --------
@@ -403,13 +461,21 @@ class DMLEig(FullMetricLearner):
             U = U[different]
         self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
         first = max(_FIRST_SMOOTHING, self.smoothing)
-        degrees = np.geomspace(first, self.smoothing, 1 + int(np.ceil(np.log10(first / self.smoothing))))
-        factor, history, converged = projector(U), [], False
+        degrees = np.geomspace(
+            first, self.smoothing, 1 + int(np.ceil(np.log10(first / self.smoothing)))
+        )
+        factor = projector(U)
+        history = []
+        converged = False
         for degree in degrees:
             mu = self.smoothing_ * degree / self.smoothing
-            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
+            if degree == degrees[-1]:
+                tol = self.tol
+            else:
+                tol = max(self.tol, _ROUGH_TOL)
             run = ascend(partial(smoothed_minimum, U, mu), factor, self.max_iter, tol)
-            factor, converged = run.model, run.converged
+            factor = run.model
+            converged = run.converged
             history += run.history
         return Run(factor, history, converged)
 

@@ -31,7 +31,8 @@ from dempster.optimize.descent import Run
 _MIN_ITERATIONS = 10  # The first steps from an initial value near zero are short.
 _ROUNDING = 1e-13  # Distances below this share of the largest value are rounding errors.
 _TIE = 1e-3  # Objectives with a smaller relative difference are tied; the first one is kept.
-_MIN_EIGENVALUE = 1e-10  # Eigenvalues of the kernel matrix below this share of the largest one are ignored.
+# Eigenvalues of the kernel matrix below this share of the largest one are ignored.
+_MIN_EIGENVALUE = 1e-10
 _MAX_NEGATIVE = 0.1  # Rounding gives small negative eigenvalues; a distance matrix has large ones.
 
 PCCA_RULES = {
@@ -50,15 +51,21 @@ class PairLoss:
     def __init__(self, objects: np.ndarray, pairs: Pairs, beta: float, penalty: float = 0.0):
         n_pairs = len(pairs.signs)
         used, ends = np.unique(pairs.ends, return_inverse=True)
-        self.objects, self.signs, self.beta, self.penalty = objects[used], pairs.signs, beta, penalty
-        # The product with a sparse matrix, u_n = sum_i incidence_ni x_i, is cheaper than storing all differences.
+        self.objects = objects[used]
+        self.signs = pairs.signs
+        self.beta = beta
+        self.penalty = penalty
+        # The product with a sparse matrix, u_n = sum_i incidence_ni x_i, is cheaper than storing
+        # all differences.
         self.incidence = sparse.csr_array(
             (np.tile([1.0, -1.0], n_pairs), (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1))),
             shape=(n_pairs, len(used)),
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
         if self.typical_distance <= _ROUNDING * np.abs(self.objects).max(initial=0.0):
-            raise InvalidParameterError("X", must="contain two different objects for at least one of the pairs")
+            raise InvalidParameterError(
+                "X", must="contain two different objects for at least one of the pairs"
+            )
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
         """Return the vectors L u_n of all N pairs, shape (N, q), where u_n is the difference of the two objects."""
@@ -70,7 +77,10 @@ class PairLoss:
         excess = self.beta * self.signs * (np.einsum("nq,nq->n", mapped, mapped) - 1)
         value = np.logaddexp(0, excess).sum() / self.beta + self.penalty * np.vdot(L, L)
         weights = self.signs * expit(excess)
-        gradient = 2 * (self.incidence.T @ (weights[:, None] * mapped)).T @ self.objects + 2 * self.penalty * L
+        gradient = (
+            2 * (self.incidence.T @ (weights[:, None] * mapped)).T @ self.objects
+            + 2 * self.penalty * L
+        )
         return float(value), gradient
 
 
@@ -80,12 +90,14 @@ def _typical(differences: np.ndarray) -> float:
     return np.median(squared) or squared.mean()
 
 
-def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any) -> list[np.ndarray]:
+def initial_maps(
+    loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any
+) -> list[np.ndarray]:
     """Return initial maps of shape (q, r), scaled so that the median squared distance of the pairs is one.
 
-    With ``init="pca"`` the first map consists of the principal directions; all others are random. The rows of a random
-    map are random linear combinations of the centered objects, because gradient steps cannot change directions outside
-    the span of the objects.
+    With ``init="pca"`` the first map consists of the principal directions; all others are random.
+    The rows of a random map are random linear combinations of the centered objects, because
+    gradient steps cannot change directions outside the span of the objects.
     """
     centered = objects - row_mean(objects)
     maps = []
@@ -98,7 +110,8 @@ def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init:
     maps += [rng.standard_normal((q, len(centered))) @ centered for _ in range(n_init - len(maps))]
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
-    # If the objects of all pairs coincide in all maps, use the attributes, in which at least one pair differs.
+    # If the objects of all pairs coincide in all maps, use the attributes, in which at least one
+    # pair differs.
     return useful or [np.eye(q, objects.shape[1]) / loss.typical_distance]
 
 
@@ -110,14 +123,24 @@ def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | N
     if start.shape != shape:
         raise InvalidParameterError("init", must=f"have shape {shape} ({axes}), got {start.shape}")
     if not np.isfinite(start).all() or not start.any():
-        raise InvalidParameterError("init", "finite and not all zero, because the gradient is zero there")
+        raise InvalidParameterError(
+            "init", "finite and not all zero, because the gradient is zero there"
+        )
     return start
 
 
 def best_descent(
-    params: PCCA | KPCCA, loss: PairLoss, objects: np.ndarray, q: int, start: np.ndarray | None, rng: Any
+    params: PCCA | KPCCA,
+    loss: PairLoss,
+    objects: np.ndarray,
+    q: int,
+    start: np.ndarray | None,
+    rng: Any,
 ) -> Run[np.ndarray]:
-    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``; return the best run."""
+    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``.
+
+    Return the best run.
+    """
     if start is not None:
         return _descend(loss, start, params.max_iter, params.tol)
     starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
@@ -131,7 +154,8 @@ def best_descent(
 
 def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
     """Run L-BFGS until the relative decrease of the objective is at most ``tol`` or the gradient is zero."""
-    # The unknowns are scaled to order one, so that the thresholds of the optimizer do not depend on the units.
+    # The unknowns are scaled to order one, so that the thresholds of the optimizer do not depend on
+    # the units.
     unit = loss.typical_distance
 
     def scaled(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -168,7 +192,9 @@ def warn_one_kind(learner: str, pairs: Pairs) -> None:
         message = "has only cannot-links, so that the distances of the optimal map are unbounded"
     else:
         return
-    warnings.warn(f"{learner} {message}; pass both must-links and cannot-links", UserWarning, stacklevel=4)
+    warnings.warn(
+        f"{learner} {message}; pass both must-links and cannot-links", UserWarning, stacklevel=4
+    )
 
 
 class PCCA(PairMetricLearner, LinearMetricLearner):
@@ -180,10 +206,10 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
 
         E(L) = \frac{1}{\beta} \sum_n \ln\bigl(1 + \exp(\beta y_n (\|L u_n\|^2 - 1))\bigr),
 
-    where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1 for a cannot-link.
-    Must-linked objects get distances below one, and cannot-linked objects get distances above one. Among the linear
-    methods that learn from pairs, try this method first; `KPCCA` is its nonlinear version. Standardize the attributes
-    first.
+    where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1
+    for a cannot-link. Must-linked objects get distances below one, and cannot-linked objects get
+    distances above one. Among the linear methods that learn from pairs, try this method first;
+    `KPCCA` is its nonlinear version. Standardize the attributes first.
 
     Parameters
     ----------
@@ -194,14 +220,15 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
     regularization : float >= 0, default=0
         Weight of the squared norm of L, which is added to the objective; zero in the paper.
     init : {"pca", "random"} or array of shape (n_components, n_features), default="pca"
-        Initial value of L. "pca" uses the principal directions first, then random maps, and "random" uses random maps
-        only. They are scaled so that the median squared distance of the pairs is one. If an array is given, ``n_init``
-        is ignored.
+        Initial value of L. "pca" uses the principal directions first, then random maps, and
+        "random" uses random maps only. They are scaled so that the median squared distance of the
+        pairs is one. If an array is given, ``n_init`` is ignored.
     n_init : int, default=3
-        Number of initial values. The result with the smallest objective is kept; if the relative difference is below
-        0.001, the first one.
+        Number of initial values. The result with the smallest objective is kept; if the relative
+        difference is below 0.001, the first one.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is
+        drawn at random.
     max_iter : int, default=1000
         Maximum number of iterations.
     tol : float, default=1e-5
@@ -214,12 +241,14 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
     components_ : ndarray of shape (n_components, n_features)
         Matrix L of the linear map, which is unique only up to a rotation.
     objective_, history_, n_iter_, converged_
-        Final objective, array of the objective at the initial value and after every iteration (it never increases),
-        number of iterations, and whether the optimization converged within ``max_iter`` iterations.
+        Final objective, array of the objective at the initial value and after every iteration (it
+        never increases), number of iterations, and whether the optimization converged within
+        ``max_iter`` iterations.
 
     References
     ----------
-    A. Mignon and F. Jurie (2012). PCCA: a new approach for distance learning from sparse pairwise constraints. CVPR.
+    A. Mignon and F. Jurie (2012). PCCA: a new approach for distance learning from sparse pairwise
+    constraints. CVPR.
 
     Examples
     --------
@@ -275,10 +304,11 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
 
         E(A) = \frac{1}{\beta} \sum_{n = (i, j)} \ln\bigl(1 + \exp(\beta y_n (\|A (k_i - k_j)\|^2 - 1))\bigr),
 
-    where k_i is the column of object i in the kernel matrix, and y_n is 1 for a must-link and -1 for a cannot-link. The
-    features of any object x are :math:`z(x) = \sum_i a_i k(x_i, x)`, where a_i is column i of A. Only constrained
-    objects have coefficients, so that the cost does not depend on the number of other objects. For example, fifty pairs
-    are enough to separate a disc from a surrounding ring by one feature.
+    where k_i is the column of object i in the kernel matrix, and y_n is 1 for a must-link and -1
+    for a cannot-link. The features of any object x are :math:`z(x) = \sum_i a_i k(x_i, x)`, where
+    a_i is column i of A. Only constrained objects have coefficients, so that the cost does not
+    depend on the number of other objects. For example, fifty pairs are enough to separate a disc
+    from a surrounding ring by one feature.
 
     Parameters
     ----------
@@ -291,16 +321,18 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     beta : float > 0, default=1
         Steepness of the loss; see `PCCA`.
     regularization : float >= 0, default=0
-        Weight of the squared norm of the map in the feature space, which is added to the objective; zero in the paper.
-        With few pairs a small value (0.01) makes the features smoother.
+        Weight of the squared norm of the map in the feature space, which is added to the objective;
+        zero in the paper. With few pairs a small value (0.01) makes the features smoother.
     init : {"pca", "random"} or array of shape (n_components, n_samples), default="pca"
-        Initial coefficients, as in `PCCA`. "pca" uses the kernel principal directions of the constrained objects first.
-        If an array is given, objects with a nonzero coefficient are added to ``support_``.
+        Initial coefficients, as in `PCCA`. "pca" uses the kernel principal directions of the
+        constrained objects first. If an array is given, objects with a nonzero coefficient are
+        added to ``support_``.
     n_init, max_pairs, max_iter : int, default=3, 10000, 1000
-        Number of initial values, maximum number of pairs of labeled objects, and maximum number of iterations; see
-        `PCCA`.
+        Number of initial values, maximum number of pairs of labeled objects, and maximum number of
+        iterations; see `PCCA`.
     tol : float, default=1e-4
-        Relative decrease of the objective at which the iterations (L-BFGS) stop. Much smaller values overfit the pairs.
+        Relative decrease of the objective at which the iterations (L-BFGS) stop. Much smaller
+        values overfit the pairs.
     random_state : int, RandomState, Generator or None
         Seed for random initial values and for drawing pairs.
 
@@ -319,7 +351,8 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
 
     References
     ----------
-    A. Mignon and F. Jurie (2012). PCCA: a new approach for distance learning from sparse pairwise constraints. CVPR.
+    A. Mignon and F. Jurie (2012). PCCA: a new approach for distance learning from sparse pairwise
+    constraints. CVPR.
 
     Examples
     --------
@@ -362,7 +395,9 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("KPCCA", pairs)
         support = np.unique(pairs.ends)
-        q = self._number_of_components(len(support), f"{len(support)}, the number of constrained objects")
+        q = self._number_of_components(
+            len(support), f"{len(support)}, the number of constrained objects"
+        )
         start = validate_map(self.init, (q, len(data)), "n_components, n_samples")
         if start is not None:
             support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
@@ -370,7 +405,10 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         with limit_threads(len(support)):
             coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
-            start = None if start is None else start[:, support] @ coordinates
+            if start is None:
+                start = None
+            else:
+                start = start[:, support] @ coordinates
             run = best_descent(self, loss, coordinates, q, start, rng)
         self._set_support(data, support, run.model @ back)
         self._set_descent(run)
@@ -379,13 +417,16 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
 def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix Q.
 
-    In these coordinates the problem is the same as for linear PCCA. A linear map M of the coordinates corresponds to
-    the coefficients A = M Q of the objects, for which A K = M R'.
+    In these coordinates the problem is the same as for linear PCCA. A linear map M of the
+    coordinates corresponds to the coefficients A = M Q of the objects, for which A K = M R'.
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
     if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):
         ends = f"{eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
-        raise InvalidParameterError("X", f"a positive semidefinite kernel matrix, got eigenvalues from {ends}")
+        raise InvalidParameterError(
+            "X", f"a positive semidefinite kernel matrix, got eigenvalues from {ends}"
+        )
     kept = eigenvalues > _MIN_EIGENVALUE * eigenvalues[-1]
-    roots, vectors = np.sqrt(eigenvalues[kept]), vectors[:, kept]
+    roots = np.sqrt(eigenvalues[kept])
+    vectors = vectors[:, kept]
     return vectors * roots, (vectors / roots).T

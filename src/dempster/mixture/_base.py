@@ -26,7 +26,10 @@ def several(test: Any) -> Any:
 
     def passes(value: Any) -> bool:
         try:
-            items = [] if isinstance(value, str | Iterator) else list(value)
+            if isinstance(value, str | Iterator):
+                items = []
+            else:
+                items = list(value)
         except Exception:  # The value is not iterable.
             return False
         return len(items) > 0 and all(map(test, items))
@@ -34,14 +37,19 @@ def several(test: Any) -> Any:
     return passes
 
 
-NUMBER_RULE = rule.choice("auto") | rule.integer(1) | rule.Rule("several of these", several(rule.integer(1).test))
+NUMBER_RULE = (
+    rule.choice("auto")
+    | rule.integer(1)
+    | rule.Rule("several of these", several(rule.integer(1).test))
+)
 
 
 class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Base class of mixtures.
 
-    A subclass defines the constructor, the rules that validate its parameters (`_rules`), the estimation
-    (`_estimate`), the logarithms of proportion times density (`_log_joint`) and random objects (`_draw`).
+    A subclass defines the constructor, the rules that validate its parameters (`_rules`), the
+    estimation (`_estimate`), the logarithms of proportion times density (`_log_joint`) and random
+    objects (`_draw`).
     """
 
     _rules: Mapping[str, rule.Rule]
@@ -65,7 +73,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         """Draw an object from each of the components."""
         raise NotImplementedError
 
-    # ---- fitting --------------------------------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the mixture, and select the number of components and the model if several are given.
@@ -76,7 +84,8 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
             Training objects.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects. An object of weight 2 counts as two objects; an object of weight 0 is ignored.
+            Weights of the objects. An object of weight 2 counts as two objects; an object of weight
+            0 is ignored.
 
         Returns
         -------
@@ -108,7 +117,9 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         if isinstance(self.n_components, str):
             return list(AUTO_COMPONENTS)
         is_single = isinstance(self.n_components, Integral)
-        return [int(self.n_components)] if is_single else sorted({int(g) for g in self.n_components})
+        if is_single:
+            return [int(self.n_components)]
+        return sorted({int(g) for g in self.n_components})
 
     def _select_model(
         self,
@@ -120,32 +131,49 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         """Compare the fits (the simplest first) by BIC, set the common attributes, and return the selected fit."""
         import pandas as pd
 
-        rows, best = [], None
+        rows = []
+        best = None
         for (g, model), run in results.items():
             count = count_parameters(g, model)
             bic = 2 * run.log_likelihood - count * np.log(total)
             problem = run.problem or ""
-            rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
+            rows.append(
+                (g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem)
+            )
             # If several criteria are equal up to rounding, the simplest model is selected.
             if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
                 best = bic, (g, model)
-        names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
+        names = [
+            "n_components",
+            "model",
+            "bic",
+            "log_likelihood",
+            "n_parameters",
+            "n_iter",
+            "converged",
+            "problem",
+        ]
         table = pd.DataFrame(rows, columns=names).set_index(names[:2])
         if best is None:
             raise InvalidInputError(failure_message(table))
         bic, (g, model) = best
         run = results[g, model]
         self.bic_table_ = table
-        self.n_components_, self.model_, self.bic_ = g, model, float(bic)
-        self.parameters_, self.log_likelihood_ = run.parameters, run.log_likelihood
+        self.n_components_ = g
+        self.model_ = model
+        self.bic_ = float(bic)
+        self.parameters_ = run.parameters
+        self.log_likelihood_ = run.log_likelihood
         self.weights_ = run.parameters.proportions
         self.n_parameters_ = count_parameters(g, model)
-        self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
+        self.history_ = run.history
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
         if not run.converged:
             warn_not_converged(self)
         return run
 
-    # ---- prediction -----------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable component of each object.
@@ -242,7 +270,11 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self, "parameters_")
         rule.check(n_samples, "n_samples", rule.integer(1))
-        rule.check_memory(24 * n_samples * (self.n_features_in_ + 1), f"n_samples={n_samples:,}", "draw fewer")
+        rule.check_memory(
+            24 * n_samples * (self.n_features_in_ + 1), f"n_samples={n_samples:,}", "draw fewer"
+        )
         rng = as_random_state(self.random_state if random_state is None else random_state)
-        components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
+        components = np.sort(
+            rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum())
+        )
         return self._draw(components, rng), components

@@ -1,7 +1,8 @@
 """Expectation-maximization (EM) for Gaussian mixtures with one of 14 covariance models.
 
-`fit_em` runs compiled code without the interpreter lock, so that many fits (a bootstrap, a grid of models) can run in
-parallel threads. If a component collapses, its result contains a message; no error is raised.
+`fit_em` runs compiled code without the interpreter lock, so that many fits (a bootstrap, a grid of
+models) can run in parallel threads. If a component collapses, its result contains a message; no
+error is raised.
 """
 
 from __future__ import annotations
@@ -15,36 +16,57 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, convert_fields
 
-# The three letters of a model describe the volume, the shape and the orientation of the covariances. Each of them is
-# Equal for all components, Varying, or the Identity (Celeux and Govaert, 1995).
-MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
+# The three letters of a model describe the volume, the shape and the orientation of the
+# covariances. Each of them is Equal for all components, Varying, or the Identity (Celeux and
+# Govaert, 1995).
+MODELS = (
+    "EII",
+    "VII",
+    "EEI",
+    "VEI",
+    "EVI",
+    "VVI",
+    "EEE",
+    "VEE",
+    "EVE",
+    "VVE",
+    "EEV",
+    "VEV",
+    "EVV",
+    "VVV",
+)
 DIAGONAL_MODELS = MODELS[:6]
 _ONE_DIMENSIONAL = {"E": "EII", "V": "VII"}
-_NO_PROBLEM, _SINGULAR = 0, 2  # Codes of run_em; code 1 means that a component is empty.
-# Write log(proportion * density) or, if normalized is true, the responsibilities to `out`. Return the first component
-# whose covariance matrix is not positive definite, or -1 if all are. X is transposed.
+# Codes of run_em; code 1 means that a component is empty.
+_NO_PROBLEM = 0
+_SINGULAR = 2
+# Write log(proportion * density) or, if normalized is true, the responsibilities to `out`. Return
+# the first component whose covariance matrix is not positive definite, or -1 if all are. X is
+# transposed.
 _densities = kernel("""mixture_densities(
     X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
     diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
-# Run EM with the initial responsibilities Z or, if given_parameters is true, with the initial parameters. Both are
-# overwritten. EM stops when the log-likelihood L changes by at most absolute + relative |L - reference|.
-# `regularization` times the variances of the data is added to the variances within components. Variances below `share`
-# times the variances of the data are considered zero. `outcome` contains the number of iterations, whether EM
-# converged, the code of the problem, and the component with the problem.
+# Run EM with the initial responsibilities Z or, if given_parameters is true, with the initial
+# parameters. Both are overwritten. EM stops when the log-likelihood L changes by at most absolute +
+# relative |L - reference|. `regularization` times the variances of the data is added to the
+# variances within components. Variances below `share` times the variances of the data are
+# considered zero. `outcome` contains the number of iterations, whether EM converged, the code of
+# the problem, and the component with the problem.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
     model: int, absolute: float, relative: float, reference: float, max_iter: int, regularization: float, share: float,
     history: float64[max_iter] out, outcome: int64[4] out)""")
-# Run EM on samples of the rows, from the initial parameters of each sample, which are overwritten. `overlaps` contains
-# the sum over the rows of weight times `posterior` times responsibility, for each pair of components.
+# Run EM on samples of the rows, from the initial parameters of each sample, which are overwritten.
+# `overlaps` contains the sum over the rows of weight times `posterior` times responsibility, for
+# each pair of components.
 _refit_em = kernel("""refit_em(
     X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n], proportions: float64[samples, g] out,
     means: float64[samples, g, d] out, covariances: float64[samples, g, d, d] out, axes: float64[samples, d, d] out,
     model: int, absolute: float, max_iter: int, regularization: float, share: float,
     overlaps: float64[samples, g, g] out, log_likelihood: float64[samples] out, outcomes: int64[samples, 4] out)""")
-# A covariance matrix is singular if the variance of a column, given the previous columns, is below this share of the
-# variance of the column in the data.
+# A covariance matrix is singular if the variance of a column, given the previous columns, is below
+# this share of the variance of the column in the data.
 SINGULAR_SHARE = 1e-10
 
 
@@ -63,7 +85,8 @@ class GaussianParameters:
     model : str
         Covariance model, one of `dempster.mixture.em.MODELS`.
     orientation : ndarray of shape (d, d), optional
-        Common axes (rows) of the covariances in the models EVE and VVE, used as initial values in a new fit.
+        Common axes (rows) of the covariances in the models EVE and VVE, used as initial values in a
+        new fit.
     """
 
     proportions: np.ndarray
@@ -104,20 +127,24 @@ def fit_em(
 ) -> EMResult:
     """Maximize the log-likelihood of a Gaussian mixture by EM, within a covariance model (Celeux and Govaert, 1995).
 
-    ``start`` contains initial parameters or responsibilities. A row of weight 0 is ignored. EM stops when the
-    log-likelihood L changes by at most ``tol * (1 + |L - L0|)``, where L0 is `unit_log_likelihood`, or zero if
-    ``scaled`` is False. The share ``regularization`` of the variance of each column is added to its variance within
-    every component, before the constraints of the covariance model are applied. The result contains a message if a
-    component collapsed. The data are divided by `binary_unit`, so that a power of two does not change the
-    responsibilities.
+    ``start`` contains initial parameters or responsibilities. A row of weight 0 is ignored. EM
+    stops when the log-likelihood L changes by at most ``tol * (1 + |L - L0|)``, where L0 is
+    `unit_log_likelihood`, or zero if ``scaled`` is False. The share ``regularization`` of the
+    variance of each column is added to its variance within every component, before the constraints
+    of the covariance model are applied. The result contains a message if a component collapsed. The
+    data are divided by `binary_unit`, so that a power of two does not change the responsibilities.
     """
     n, d = data.shape
     Z: np.ndarray
     axes: np.ndarray
     if weights is None:
-        used, w = None, np.ones(n)
+        used = None
+        w = np.ones(n)
     else:
-        used = None if weights.all() else np.flatnonzero(weights)
+        if weights.all():
+            used = None
+        else:
+            used = np.flatnonzero(weights)
         w = np.ascontiguousarray(weights if used is None else weights[used], dtype=np.float64)
     unit = binary_unit(data.var(axis=0).mean())
     X = np.ascontiguousarray((data if used is None else data[used]).T / unit, dtype=np.float64)
@@ -131,35 +158,70 @@ def fit_em(
     else:
         Z = np.array((start if used is None else start[used]).T, dtype=np.float64, order="C")
         g = len(Z)
-        proportions, means, covariances = np.empty(g), np.empty((g, d)), np.empty((g, d, d))
+        proportions = np.empty(g)
+        means = np.empty((g, d))
+        covariances = np.empty((g, d, d))
         axes = np.empty((d, d))
     history: np.ndarray = np.empty(max_iter)
     outcome = np.empty(4, np.int64)
-    reference = unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit)
-    interruptible(_run_em,
-        X, w, Z, isinstance(start, GaussianParameters), proportions, means, covariances, axes, MODELS.index(model), tol,
-        tol, reference, max_iter, regularization, SINGULAR_SHARE, history, outcome,
-    )  # fmt: skip
+    if scaled:
+        reference = unit_log_likelihood(X.T, w)
+    else:
+        reference = w.sum() * d * np.log(unit)
+    interruptible(
+        _run_em,
+        X,
+        w,
+        Z,
+        isinstance(start, GaussianParameters),
+        proportions,
+        means,
+        covariances,
+        axes,
+        MODELS.index(model),
+        tol,
+        tol,
+        reference,
+        max_iter,
+        regularization,
+        SINGULAR_SHARE,
+        history,
+        outcome,
+    )
     n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
     if code != _NO_PROBLEM:
         problem = _describe_problem(n_iter, code, component)
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
-    orientation = axes if model in ("EVE", "VVE") else None
-    parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
-    responsibilities = Z.T if used is None else _evaluate_components(parameters, data, normalized=True)
-    return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+    if model in ("EVE", "VVE"):
+        orientation = axes
+    else:
+        orientation = None
+    parameters = GaussianParameters(
+        proportions, means * unit, covariances * unit**2, model, orientation
+    )
+    if used is None:
+        responsibilities = Z.T
+    else:
+        responsibilities = _evaluate_components(parameters, data, normalized=True)
+    return EMResult(
+        parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Result of `refit_em` for B samples; the parameters are not meaningful if there is a problem."""
+    """Result of `refit_em` for B samples.
+
+    The parameters are not meaningful if there is a problem.
+    """
 
     proportions: np.ndarray  # (B, g)
     means: np.ndarray  # (B, g, d)
     covariances: np.ndarray  # (B, g, d, d)
     log_likelihood: np.ndarray  # (B,), -inf if a component collapsed
-    overlaps: np.ndarray  # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    overlaps: np.ndarray
     problems: list[str | None]  # messages about components that collapsed
 
     @property
@@ -179,44 +241,83 @@ def refit_em(
 ) -> Refits:
     """Fit a Gaussian mixture to B samples of the rows by EM, which takes less time than B calls of `fit_em`.
 
-    ``weights``, shape (B, n), contains the weights of the rows in each sample. EM stops when the log-likelihood changes
-    by at most ``max_change``. The fitted components are compared with ``posterior``, the probabilities for each row.
+    ``weights``, shape (B, n), contains the weights of the rows in each sample. EM stops when the
+    log-likelihood changes by at most ``max_change``. The fitted components are compared with
+    ``posterior``, the probabilities for each row.
     """
     B, g, d = len(weights), *start.means.shape
     unit = binary_unit(data.var(axis=0).mean())
-    initial = (start.proportions, start.means / unit, start.covariances / unit**2, _common_axes(start, start.model))
-    proportions, means, covariances, axes = (np.repeat(np.asarray(a, np.float64)[None], B, axis=0) for a in initial)
-    overlaps, log_likelihood, outcomes = np.empty((B, g, g)), np.empty(B), np.empty((B, 4), np.int64)
-    columns, posterior = (np.ascontiguousarray(a.T, dtype=np.float64) for a in (data / unit, posterior))
-    interruptible(_refit_em,
-        columns, weights, posterior, proportions, means, covariances, axes, MODELS.index(start.model), max_change,
-        max_iter, regularization, SINGULAR_SHARE, overlaps, log_likelihood, outcomes,
-    )  # fmt: skip
+    initial = (
+        start.proportions,
+        start.means / unit,
+        start.covariances / unit**2,
+        _common_axes(start, start.model),
+    )
+    proportions, means, covariances, axes = (
+        np.repeat(np.asarray(a, np.float64)[None], B, axis=0) for a in initial
+    )
+    overlaps = np.empty((B, g, g))
+    log_likelihood = np.empty(B)
+    outcomes = np.empty((B, 4), np.int64)
+    columns, posterior = (
+        np.ascontiguousarray(a.T, dtype=np.float64) for a in (data / unit, posterior)
+    )
+    interruptible(
+        _refit_em,
+        columns,
+        weights,
+        posterior,
+        proportions,
+        means,
+        covariances,
+        axes,
+        MODELS.index(start.model),
+        max_change,
+        max_iter,
+        regularization,
+        SINGULAR_SHARE,
+        overlaps,
+        log_likelihood,
+        outcomes,
+    )
     problems = [
         None if code == _NO_PROBLEM else _describe_problem(n_iter, code, component)
         for n_iter, _, code, component in outcomes.tolist()
     ]
     log_likelihood -= weights.sum(axis=1) * d * np.log(unit)
-    return Refits(proportions, means * unit, covariances * unit**2, log_likelihood, overlaps, problems)
+    return Refits(
+        proportions, means * unit, covariances * unit**2, log_likelihood, overlaps, problems
+    )
 
 
 def _describe_problem(n_iter: int, code: int, component: int) -> str:
-    what = "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
+    if code == _SINGULAR:
+        what = "its covariance matrix became singular"
+    else:
+        what = "it lost all its objects"
     return f"component {component} collapsed: {what} (iteration {n_iter + 1})"
 
 
 def binary_unit(variance: float) -> float:
-    """Return the smallest power of two above the square root of a variance. Division by this power is exact."""
-    return float(2.0 ** np.frexp(np.sqrt(variance))[1]) if variance > 0 else 1.0
+    """Return the smallest power of two above the square root of a variance.
+
+    Division by this power is exact.
+    """
+    if variance > 0:
+        return float(2.0 ** np.frexp(np.sqrt(variance))[1])
+    return 1.0
 
 
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the log-likelihood of a density that is constant in a box whose sides are the standard deviations.
 
-    If a column is multiplied by s, log(s) per row is subtracted both from this value and from the log-likelihood of a
-    mixture, so that their difference does not depend on the units.
+    If a column is multiplied by s, log(s) per row is subtracted both from this value and from the
+    log-likelihood of a mixture, so that their difference does not depend on the units.
     """
-    w = np.ones(len(X)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(X))
+    else:
+        w = weights
     gap = X - X[0]
     gap = gap - np.average(gap, axis=0, weights=w)
     variances = np.average(gap * gap, axis=0, weights=w)
@@ -228,7 +329,9 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
     return _evaluate_components(parameters, X, normalized=False)
 
 
-def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
+def _evaluate_components(
+    parameters: GaussianParameters, X: np.ndarray, normalized: bool
+) -> np.ndarray:
     """Return the responsibilities if ``normalized`` is True, else log(proportion * density), shape (n, g)."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
@@ -240,9 +343,13 @@ def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normaliz
     is_diagonal = parameters.model in DIAGONAL_MODELS
     singular = _densities(columns, proportions, means, covariances, is_diagonal, normalized, out)
     if singular >= 0:
-        message = f"covariances must be positive definite, but the matrix of component {singular} is not"
+        message = (
+            f"covariances must be positive definite, but the matrix of component {singular} is not"
+        )
         raise InvalidParameterError("covariances", message=message)
-    return out.T if normalized else out.T - len(columns) * np.log(unit)
+    if normalized:
+        return out.T
+    return out.T - len(columns) * np.log(unit)
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
@@ -255,24 +362,34 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
     return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])
 
 
-# ---- covariance models ----------------------------------------------------------------------------------------------
+# ---- covariance models ---------------------------------------------------------------------------
 
 
 def resolve_model(name: str, n_features: int) -> str:
-    """Return the name of a covariance model in `MODELS`. With one column, "E" and "V" are valid names, too."""
+    """Return the name of a covariance model in `MODELS`.
+
+    With one column, "E" and "V" are valid names, too.
+    """
     if name in MODELS:
         return name
     if n_features == 1 and name in _ONE_DIMENSIONAL:
         return _ONE_DIMENSIONAL[name]
-    hint = " (E and V are models for one attribute)" if name in _ONE_DIMENSIONAL else ""
+    if name in _ONE_DIMENSIONAL:
+        hint = " (E and V are models for one attribute)"
+    else:
+        hint = ""
     raise InvalidParameterError("model", f"one of {', '.join(MODELS)}{hint}", name)
 
 
 def count_parameters(model: str, n_components: int, n_features: int) -> int:
     """Return the number of free parameters of a mixture (Celeux and Govaert, 1995, table 1)."""
-    g, d = n_components, n_features
+    g = n_components
+    d = n_features
     volume, shape, orientation = tuple(model)
-    count = g if volume == "V" else 1
+    if volume == "V":
+        count = g
+    else:
+        count = 1
     count += {"I": 0, "E": 1, "V": g}[shape] * (d - 1)
     count += {"I": 0, "E": 1, "V": g}[orientation] * (d * (d - 1) // 2)
     return (g - 1) + g * d + count

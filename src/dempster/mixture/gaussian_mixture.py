@@ -33,11 +33,16 @@ _cut = kernel("""cut_merges(
 class MergeTree:
     """Merges of an agglomerative clustering of the distinct rows (points) of a table."""
 
-    merges: np.ndarray  # Clusters merged at each step, shape (n_points - 1, 2), given by their first points.
-    point_of: np.ndarray  # Index of the point of each row, shape (n_samples,); -1 for a row of weight zero.
+    # Clusters merged at each step, shape (n_points - 1, 2), given by their first points.
+    merges: np.ndarray
+    # Index of the point of each row, shape (n_samples,); -1 for a row of weight zero.
+    point_of: np.ndarray
 
     def labels(self, n_clusters: int) -> np.ndarray:
-        """Return the cluster of each row, numbered in the order of the sorted points; -1 for rows of weight zero."""
+        """Return the cluster of each row, numbered in the order of the sorted points.
+
+        -1 for rows of weight zero.
+        """
         n_points = len(self.merges) + 1
         if not 1 <= n_clusters <= n_points:
             expected = f"between 1 and the number of different objects, {n_points}"
@@ -47,20 +52,27 @@ class MergeTree:
         return np.append(labels, -1)[self.point_of]
 
 
-def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
+def merge_tree(
+    X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True
+) -> MergeTree:
     """Compute a hierarchy of clusters by a Gaussian classification likelihood (Fraley, 1998).
 
-    Each step merges the two clusters whose union decreases the likelihood least. Time and memory are quadratic in the
-    number of different rows. The covariance ``model`` is unconstrained ("VVV"), spherical ("VII"), or spherical with
-    equal volumes ("EII", Ward's method). If ``sphere`` is True, the data are standardized, rotated to their principal
-    axes and divided by the square roots of the singular values (Scrucca and Raftery, 2015).
+    Each step merges the two clusters whose union decreases the likelihood least. Time and memory
+    are quadratic in the number of different rows. The covariance ``model`` is unconstrained
+    ("VVV"), spherical ("VII"), or spherical with equal volumes ("EII", Ward's method). If
+    ``sphere`` is True, the data are standardized, rotated to their principal axes and divided by
+    the square roots of the singular values (Scrucca and Raftery, 2015).
     """
     if model not in _MODELS:
         raise InvalidParameterError("model", f"one of {', '.join(_MODELS)}", model)
     data = np.asarray(X, dtype=np.float64)
-    weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if sample_weight is None:
+        weights = np.ones(len(data))
+    else:
+        weights = np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    # The points are sorted and distinct, so that the result does not depend on the order of the rows.
+    # The points are sorted and distinct, so that the result does not depend on the order of the
+    # rows.
     points, inverse = np.unique(data[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     sizes = np.bincount(inverse, weights[used], minlength=len(points))
@@ -68,8 +80,11 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
         points = _sphere(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
     alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
-    merges, alpha = np.empty((len(points) - 1, 2), np.int64), max(alpha, np.finfo(float).tiny)
-    interruptible(_agglomerate, np.ascontiguousarray(points), sizes, _MODELS.index(model), alpha, merges)
+    merges = np.empty((len(points) - 1, 2), np.int64)
+    alpha = max(alpha, np.finfo(float).tiny)
+    interruptible(
+        _agglomerate, np.ascontiguousarray(points), sizes, _MODELS.index(model), alpha, merges
+    )
     point_of = np.full(len(data), -1)
     point_of[used] = inverse
     return MergeTree(merges, point_of)
@@ -87,9 +102,11 @@ def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return gaps @ axes[used].T / np.sqrt(singular[used])
 
 
-_TREE_LIMIT = 2000  # Maximum number of rows for the merge tree, which has quadratic cost (the limit of mclust).
+# Maximum number of rows for the merge tree, which has quadratic cost (the limit of mclust).
+_TREE_LIMIT = 2000
 _TREE_SAMPLE = 1000  # Number of rows that are drawn for the merge tree if there are more.
-_PARTITIONS = 5  # Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
+# Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
+_PARTITIONS = 5
 _FIRST_ITERATIONS = 10  # Number of iterations after which runs of EM are compared.
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
@@ -97,33 +114,38 @@ _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 class ParsimoniousGaussianMixture(Mixture):
     """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, selected by BIC.
 
-    The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k', where lambda_k is the volume,
-    A_k the shape (diagonal, with determinant one) and D_k the orientation (orthogonal) of component k. The three
-    letters of a covariance model describe whether volume, shape and orientation are Equal for all components, Varying,
-    or the Identity. For example, the components are spheres of the same size with "EII", ellipsoids of the same shape
-    but with different sizes and directions with "VEV", and unconstrained with "VVV".
+    The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k', where
+    lambda_k is the volume, A_k the shape (diagonal, with determinant one) and D_k the orientation
+    (orthogonal) of component k. The three letters of a covariance model describe whether volume,
+    shape and orientation are Equal for all components, Varying, or the Identity. For example, the
+    components are spheres of the same size with "EII", ellipsoids of the same shape but with
+    different sizes and directions with "VEV", and unconstrained with "VVV".
 
-    EM maximizes the likelihood, starting from a partition of the objects. The number of components and the model can be
-    selected by the Bayesian information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is
-    better**, like in mclust; scikit-learn's criterion has the opposite sign.
+    EM maximizes the likelihood, starting from a partition of the objects. The number of components
+    and the model can be selected by the Bayesian information criterion, BIC = 2 log-likelihood -
+    (number of parameters) log n. **Larger is better**, like in mclust; scikit-learn's criterion has
+    the opposite sign.
 
-    Prefer a general model if the components overlap or are few, and a simple model if there are few objects.
+    Prefer a general model if the components overlap or are few, and a simple model if there are few
+    objects.
 
     Parameters
     ----------
     n_components : int, iterable of int or "auto", default="auto"
-        Number of components. If it contains several numbers, the number with the largest BIC is selected. "auto"
-        stands for 1 to 9, but at most the number of different objects.
+        Number of components. If it contains several numbers, the number with the largest BIC is
+        selected. "auto" stands for 1 to 9, but at most the number of different objects.
     model : str, iterable of str or "auto", default="auto"
-        Covariance model, EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV. If there are several
-        names, the model with the largest BIC is selected. "auto" stands for all models. For one attribute all models
-        are equal to EII or VII, which are then also called E and V.
+        Covariance model, EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV. If
+        there are several names, the model with the largest BIC is selected. "auto" stands for all
+        models. For one attribute all models are equal to EII or VII, which are then also called E
+        and V.
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
-        Initialization of EM. "hierarchical" uses model-based hierarchical clustering of sphered data with the criterion
-        VVV, like mclust, and "ward" with the criterion EII. Above 2,000 objects, hierarchical clustering of 1,000
-        randomly drawn objects is compared with k-means of all objects, and EM continues with the larger likelihood.
-        "k-means" runs EM from ``n_init`` partitions of the standardized data and keeps the largest likelihood. An array
-        contains labels, shape (n_samples,), or responsibilities, shape (n_samples, n_components).
+        Initialization of EM. "hierarchical" uses model-based hierarchical clustering of sphered
+        data with the criterion VVV, like mclust, and "ward" with the criterion EII. Above 2,000
+        objects, hierarchical clustering of 1,000 randomly drawn objects is compared with k-means of
+        all objects, and EM continues with the larger likelihood. "k-means" runs EM from ``n_init``
+        partitions of the standardized data and keeps the largest likelihood. An array contains
+        labels, shape (n_samples,), or responsibilities, shape (n_samples, n_components).
         `GaussianParameters` are initial parameters, such as ``parameters_`` of a fitted mixture.
     n_init : int, default=10
         Number of partitions for ``init="k-means"``; the other initializations are used once.
@@ -132,18 +154,19 @@ class ParsimoniousGaussianMixture(Mixture):
     max_iter : int, default=1000
         Maximum number of iterations of EM.
     reg_covar : float >= 0, default=0
-        This share of the variance of each attribute (of the mean variance if the attribute is constant) is added to its
-        variance within the components, before the constraints of the model are applied. It prevents components from
-        collapsing to a point or a plane. With 0, the result is the maximum likelihood estimate, and a collapse is
-        reported.
+        This share of the variance of each attribute (of the mean variance if the attribute is
+        constant) is added to its variance within the components, before the constraints of the
+        model are applied. It prevents components from collapsing to a point or a plane. With 0, the
+        result is the maximum likelihood estimate, and a collapse is reported.
     convention : {"scaled", "mclust"}, default="scaled"
-        Units of the attributes for L in ``tol``. With "scaled", they are the standard deviations of the attributes.
-        With "mclust", they are the units of X, like in mclust, so that EM stops earlier if L is large because of the
-        units.
+        Units of the attributes for L in ``tol``. With "scaled", they are the standard deviations of
+        the attributes. With "mclust", they are the units of X, like in mclust, so that EM stops
+        earlier if L is large because of the units.
     random_state : int, RandomState, Generator or None
         Seed for k-means and for drawing objects.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Attributes
     ----------
@@ -166,9 +189,10 @@ class ParsimoniousGaussianMixture(Mixture):
     n_parameters_ : int
         Number of free parameters.
     bic_table_ : pandas.DataFrame
-        Table with a row for each number of components and each model, and the columns ``bic``, ``log_likelihood``,
-        ``n_parameters``, ``n_iter``, ``converged`` and ``problem``. If a model could not be fitted, ``problem``
-        contains the reason, and ``bic`` is -inf. ``bic_table_["bic"].unstack()`` has the format of mclust.
+        Table with a row for each number of components and each model, and the columns ``bic``,
+        ``log_likelihood``, ``n_parameters``, ``n_iter``, ``converged`` and ``problem``. If a model
+        could not be fitted, ``problem`` contains the reason, and ``bic`` is -inf.
+        ``bic_table_["bic"].unstack()`` has the format of mclust.
     history_ : ndarray
         Log-likelihood after every iteration; it never decreases (with ``reg_covar=0``).
     n_iter_ : int
@@ -177,20 +201,22 @@ class ParsimoniousGaussianMixture(Mixture):
 
     Notes
     -----
-    A component collapses if it has no objects left, or if the conditional variance of an attribute given the previous
-    attributes falls below 1e-10 times the variance of the attribute in the data. ``bic_table_`` contains the reason. If
-    all models collapse, `fit` raises a ValueError. With a constant attribute, only the spherical models EII and VII can
-    be fitted.
+    A component collapses if it has no objects left, or if the conditional variance of an attribute
+    given the previous attributes falls below 1e-10 times the variance of the attribute in the data.
+    ``bic_table_`` contains the reason. If all models collapse, `fit` raises a ValueError. With a
+    constant attribute, only the spherical models EII and VII can be fitted.
 
-    From the same initialization, the estimates agree with those of mclust, except for the model VVE. mclust 6.0.0
-    computes its orientation without the volumes, so that the likelihood is slightly below the maximum.
+    From the same initialization, the estimates agree with those of mclust, except for the model
+    VVE. mclust 6.0.0 computes its orientation without the volumes, so that the likelihood is
+    slightly below the maximum.
 
     References
     ----------
-    G. Celeux and G. Govaert (1995). Gaussian parsimonious clustering models. Pattern Recognition 28. C. Fraley and
-    A. E. Raftery (2002). Model-based clustering, discriminant analysis, and density estimation. Journal of the American
-    Statistical Association 97. L. Scrucca, M. Fop, T. B. Murphy and A. E. Raftery (2016). mclust 5: clustering,
-    classification and density estimation using Gaussian finite mixture models. The R Journal 8.
+    G. Celeux and G. Govaert (1995). Gaussian parsimonious clustering models. Pattern Recognition
+    28. C. Fraley and A. E. Raftery (2002). Model-based clustering, discriminant analysis, and
+    density estimation. Journal of the American Statistical Association 97. L. Scrucca, M. Fop, T.
+    B. Murphy and A. E. Raftery (2016). mclust 5: clustering, classification and density estimation
+    using Gaussian finite mixture models. The R Journal 8.
 
     Examples
     --------
@@ -208,7 +234,9 @@ class ParsimoniousGaussianMixture(Mixture):
         "n_components": NUMBER_RULE,
         "model": rule.Rule("a name or 'auto'", lambda v: isinstance(v, str))
         | rule.Rule("several names", several(lambda v: isinstance(v, str))),
-        "init": rule.choice("hierarchical", "ward", "k-means") | rule.kind(GaussianParameters) | rule.array,
+        "init": rule.choice("hierarchical", "ward", "k-means")
+        | rule.kind(GaussianParameters)
+        | rule.array,
         "n_init": rule.repetitions(),
         "max_iter": rule.iterations(),
         "tol": rule.real(0),
@@ -243,7 +271,7 @@ class ParsimoniousGaussianMixture(Mixture):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # ---- fitting --------------------------------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
@@ -251,11 +279,19 @@ class ParsimoniousGaussianMixture(Mixture):
         with rule.validating(X, "X"):
             data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         rule.check_scale(data, "X")
-        weights = rule.validate_weights(rule.reorder_like(sample_weight, rule.row_index(X)), len(data))
-        used = data if weights is None else data[weights > 0]
+        weights = rule.validate_weights(
+            rule.reorder_like(sample_weight, rule.row_index(X)), len(data)
+        )
+        if weights is None:
+            used = data
+        else:
+            used = data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
-            which = "all rows" if len(used) == len(data) else "all rows of positive sample_weight"
+            if len(used) == len(data):
+                which = "all rows"
+            else:
+                which = "all rows of positive sample_weight"
             message = f"X must contain at least two different objects, but {which} are equal"
             raise InvalidParameterError("X", message=message)
         init = rule.reorder_like(self.init, rule.row_index(X))
@@ -264,7 +300,9 @@ class ParsimoniousGaussianMixture(Mixture):
         is_short = len(used) <= data.shape[1]
         problems = {c: self._find_problem(*c, n_different, ~varying, is_short) for c in candidates}
         fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
-        failed = {c: EMResult(None, -np.inf, 0, False, None, problems[c], np.empty(0)) for c in candidates}
+        failed = {
+            c: EMResult(None, -np.inf, 0, False, None, problems[c], np.empty(0)) for c in candidates
+        }
         results = {c: fitted.get(c, failed[c]) for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         run = self._select_model(
@@ -275,31 +313,49 @@ class ParsimoniousGaussianMixture(Mixture):
         )
         assert run.responsibilities is not None
         self.labels_ = run.responsibilities.argmax(axis=1)
-        self.means_, self.covariances_ = run.parameters.means, run.parameters.covariances
+        self.means_ = run.parameters.means
+        self.covariances_ = run.parameters.covariances
 
-    def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
+    def _candidates(
+        self, n_start: int | None, used: np.ndarray
+    ) -> tuple[list[tuple[int, str]], int]:
         """Return all pairs (number of components, model), the simplest first, and the number of different rows."""
         d = used.shape[1]
         is_auto = isinstance(self.n_components, str)
-        numbers = [n_start] if is_auto and n_start is not None else self._requested_numbers()
+        if is_auto and n_start is not None:
+            numbers = [n_start]
+        else:
+            numbers = self._requested_numbers()
         n_different = _count_different(used, numbers[-1])
         if is_auto and n_start is None:
             numbers = [g for g in numbers if g <= n_different]
         elif not is_auto and numbers[0] > n_different:
-            raise InvalidParameterError("n_components", f"at most {n_different} (different objects)", numbers[0])
+            raise InvalidParameterError(
+                "n_components", f"at most {n_different} (different objects)", numbers[0]
+            )
         if n_start is not None and numbers != [n_start]:
-            raise InvalidParameterError("n_components", f"{n_start}, the number in init", self.n_components)
+            raise InvalidParameterError(
+                "n_components", f"{n_start}, the number in init", self.n_components
+            )
         if isinstance(self.model, str) and self.model == "auto":
             models = list(em.MODELS if d > 1 else em.MODELS[:2])
         else:
-            names = [self.model] if isinstance(self.model, str) else list(self.model)
-            models = [name for name in em.MODELS if name in {em.resolve_model(each, d) for each in names}]
+            if isinstance(self.model, str):
+                names = [self.model]
+            else:
+                names = list(self.model)
+            models = [
+                name for name in em.MODELS if name in {em.resolve_model(each, d) for each in names}
+            ]
         return [(g, name) for g in numbers for name in models], n_different
 
     def _find_problem(
         self, n_components: int, model: str, n_different: int, constant: np.ndarray, is_short: bool
     ) -> str | None:
-        """Return the reason why a model cannot be fitted, or None. ``is_short`` means that n_samples <= n_features."""
+        """Return the reason why a model cannot be fitted, or None.
+
+        ``is_short`` means that n_samples <= n_features.
+        """
         if n_components > n_different:
             return f"more components than the {n_different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
@@ -310,7 +366,12 @@ class ParsimoniousGaussianMixture(Mixture):
 
     def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
         scaled = self.convention == "scaled"
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar, "scaled": scaled}
+        settings = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "regularization": self.reg_covar,
+            "scaled": scaled,
+        }
         shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
 
         def fit_best(g: int, model: str) -> EMResult:
@@ -322,7 +383,7 @@ class ParsimoniousGaussianMixture(Mixture):
         with bar as advance, block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(fit_best, candidates), strict=True))
 
-    # ---- prediction -----------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
@@ -339,34 +400,52 @@ class ParsimoniousGaussianMixture(Mixture):
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """Count the distinct rows; if the first 1,000 rows include ``enough`` distinct rows, count only these."""
+    """Count the distinct rows.
+
+    If the first 1,000 rows include ``enough`` distinct rows, count only these.
+    """
     first = len(np.unique(X[:1000], axis=0))
-    return first if first >= enough or len(X) <= 1000 else len(np.unique(X, axis=0))
+    if first >= enough or len(X) <= 1000:
+        return first
+    return len(np.unique(X, axis=0))
 
 
 def _failure_message(table: Any, n_used: int, d: int) -> str:
     first = table.iloc[0]
     g, model = table.index[0]
-    components = "1 component" if g == 1 else f"{g} components"
-    what = f"model {model} with {components} cannot be fitted to {n_used} objects with {d} attributes"
-    others = f" (and {len(table) - 1} more that failed)" if len(table) > 1 else ""
+    if g == 1:
+        components = "1 component"
+    else:
+        components = f"{g} components"
+    what = (
+        f"model {model} with {components} cannot be fitted to {n_used} objects with {d} attributes"
+    )
+    if len(table) > 1:
+        others = f" (and {len(table) - 1} more that failed)"
+    else:
+        others = ""
     return (
         f"{what}{others}: {first['problem']}; use fewer components, a simpler model (it has {first['n_parameters']} "
         "parameters) or reg_covar > 0"
     )
 
 
-# ---- starts of EM ---------------------------------------------------------------------------------------------------
+# ---- starts of EM --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class EMStart:
-    """Initial parameters or responsibilities of EM. ``data`` contains the rows of the responsibilities (None: all)."""
+    """Initial parameters or responsibilities of EM.
+
+    ``data`` contains the rows of the responsibilities (None: all).
+    """
 
     state: np.ndarray | GaussianParameters
     data: np.ndarray | None = None
 
-    def fit(self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+    def fit(
+        self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any
+    ) -> EMResult:
         state = self.state
         if self.data is not None and isinstance(state, np.ndarray):
             first = em.fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
@@ -379,11 +458,18 @@ class EMStart:
 class EMStarts:
     """Initial values of EM for every number of components, computed from the same merge tree."""
 
-    def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
-        self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
+    def __init__(
+        self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any
+    ):
+        self.data = data
+        self.weights = weights
+        self.n_init = n_init
+        self.rng = rng
         if isinstance(init, GaussianParameters):
             if init.means.shape[1] != data.shape[1]:
-                raise InvalidParameterError("init", f"means with {data.shape[1]} attributes", init.means.shape)
+                raise InvalidParameterError(
+                    "init", f"means with {data.shape[1]} attributes", init.means.shape
+                )
         elif not isinstance(init, str):
             init = _read_responsibilities(init, len(data))
         self.init: str | np.ndarray | GaussianParameters = init
@@ -394,13 +480,15 @@ class EMStarts:
         """Return the number of components of ``init`` if it is an array or `GaussianParameters`, else None."""
         if isinstance(self.init, str):
             return None
-        return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
+        if isinstance(self.init, GaussianParameters):
+            return len(self.init.proportions)
+        return self.init.shape[1]
 
     def create(self, n_components: int) -> Sequence[EMStart]:
         """Return the initial values for a number of components.
 
-        There are ``n_init`` initial values for k-means, two for hierarchical clustering of a subset of the rows (the
-        second is from k-means of all rows), and one otherwise.
+        There are ``n_init`` initial values for k-means, two for hierarchical clustering of a subset
+        of the rows (the second is from k-means of all rows), and one otherwise.
         """
         if not isinstance(self.init, str):
             return [EMStart(self.init)]
@@ -410,18 +498,24 @@ class EMStarts:
             return [self._run_k_means(n_components, 1) for _ in range(self.n_init)]
         tree, sample = self._build_tree(_TREE_MODEL[self.init])
         merged = EMStart(one_hot(tree.labels(n_components), n_components), sample)
-        return [merged] if sample is None else [merged, self._run_k_means(n_components, _PARTITIONS)]
+        if sample is None:
+            return [merged]
+        return [merged, self._run_k_means(n_components, _PARTITIONS)]
 
     def fit_best(self, starts: Sequence[EMStart], model: str, **settings: Any) -> EMResult:
         """Run EM from several initial values and return the result with the largest likelihood.
 
-        With ``init="k-means"``, complete runs are compared. Otherwise the runs from the merge tree and from k-means are
-        compared after a few iterations. If a component of the better run collapses later, the other run is used.
+        With ``init="k-means"``, complete runs are compared. Otherwise the runs from the merge tree
+        and from k-means are compared after a few iterations. If a component of the better run
+        collapses later, the other run is used.
         """
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
-            # Likelihoods are often equal up to rounding errors, which must not determine the numbering of components.
-            best = find_likeliest([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
+            # Likelihoods are often equal up to rounding errors, which must not determine the
+            # numbering of components.
+            best = find_likeliest(
+                [run.log_likelihood for run in runs], float(self._in_order()[2].sum())
+            )
             return runs[best[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
@@ -437,7 +531,11 @@ class EMStarts:
                 self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
             else:
                 reach = np.cumsum(w)
-                at = (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE)) / _TREE_SAMPLE * reach[-1]
+                at = (
+                    (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE))
+                    / _TREE_SAMPLE
+                    * reach[-1]
+                )
                 rows = order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
                 sample = self.data[rows]
                 self._tree = merge_tree(sample, model=model), sample
@@ -446,15 +544,20 @@ class EMStarts:
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the indices of the rows of positive weight, sorted along a projection, their data and weights.
 
-        The data are standardized. Random choices use this order, so that the initial values do not depend on the order
-        of the rows, and rows can be repeated instead of weighted.
+        The data are standardized. Random choices use this order, so that the initial values do not
+        depend on the order of the rows, and rows can be repeated instead of weighted.
         """
         if self._ordered is None:
-            w = np.ones(len(self.data)) if self.weights is None else self.weights
+            if self.weights is None:
+                w = np.ones(len(self.data))
+            else:
+                w = self.weights
             mean = rule.row_mean(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
-            order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")
+            order = np.argsort(
+                scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable"
+            )
             order = order[w[order] > 0]
             self._ordered = order, scaled[order], w[order]
         return self._ordered
@@ -462,13 +565,17 @@ class EMStarts:
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
         order, scaled, w = self._in_order()
         runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
-        _, best = min(runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1)))
+        _, best = min(
+            runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1))
+        )
         labels = np.full(len(self.data), -1)
         labels[order] = best
         return EMStart(one_hot(labels, n_components))
 
 
-def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+def _continue(
+    run: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any
+) -> EMResult:
     max_iter = settings["max_iter"] - run.n_iter
     if run.parameters is None or run.converged or max_iter == 0:
         return run
@@ -478,12 +585,18 @@ def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the responsibilities of a hard partition, shape (n, g); rows with the label -1 contain zeros."""
+    """Return the responsibilities of a hard partition, shape (n, g).
+
+    Rows with the label -1 contain zeros.
+    """
     return (labels[:, None] == np.arange(n_components)).astype(np.float64)
 
 
 def _read_responsibilities(init: Any, n: int) -> np.ndarray:
-    """Validate ``init``, labels or responsibilities of n objects; return responsibilities of shape (n, g)."""
+    """Validate ``init``, labels or responsibilities of n objects.
+
+    Return responsibilities of shape (n, g).
+    """
     if isinstance(init, MassFunctions):
         message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
         raise InvalidParameterError("init", message=message)
@@ -497,6 +610,12 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
             different, labels = np.unique(rule.as_labels(init, "init"), return_inverse=True)
         return one_hot(labels, len(different))
     array = rule.as_reals(init, "init").astype(np.float64)
-    if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
-        raise InvalidParameterError("init", "responsibilities that are nonnegative and sum to one in every row")
+    if (
+        not np.isfinite(array).all()
+        or (array < 0).any()
+        or not np.allclose(array.sum(axis=1), 1, atol=1e-6)
+    ):
+        raise InvalidParameterError(
+            "init", "responsibilities that are nonnegative and sum to one in every row"
+        )
     return array

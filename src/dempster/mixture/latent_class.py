@@ -30,7 +30,8 @@ class LatentClassParameters:
     """Parameters of a latent class model of g components for p attributes with C categories in total."""
 
     proportions: np.ndarray  # (g,)
-    probabilities: np.ndarray  # (g, C), probabilities of the categories; those of an attribute sum to one
+    # (g, C), probabilities of the categories; those of an attribute sum to one
+    probabilities: np.ndarray
     offsets: np.ndarray  # (p + 1,), number of the first category of each attribute, and C
     model: str = MODEL
 
@@ -44,29 +45,32 @@ class LatentClassModel(Mixture):
 
         \sum_k \pi_k \prod_{j=1}^p \theta_{kj}(x_j),
 
-    where pi_k is the proportion of component k, and theta_kj(a) the probability of category a of attribute j in
-    component k. The product is over the observed attributes, which is exact if values are missing at random.
+    where pi_k is the proportion of component k, and theta_kj(a) the probability of category a of
+    attribute j in component k. The product is over the observed attributes, which is exact if
+    values are missing at random.
 
-    EM maximizes the likelihood times the density of a Dirichlet prior, which has the effect of adding ``smoothing``
-    objects to each component. The attributes of these objects have the distribution of the whole table, so that no
-    probability is zero. The number of components can be selected by the Bayesian information criterion, BIC = 2
-    log-likelihood - (number of parameters) log n. **Larger is better**.
+    EM maximizes the likelihood times the density of a Dirichlet prior, which has the effect of
+    adding ``smoothing`` objects to each component. The attributes of these objects have the
+    distribution of the whole table, so that no probability is zero. The number of components can be
+    selected by the Bayesian information criterion, BIC = 2 log-likelihood - (number of parameters)
+    log n. **Larger is better**.
 
     Parameters
     ----------
     n_components : int, iterable of int or "auto", default="auto"
-        Number of components. If it contains several numbers, the number with the largest BIC is selected. "auto"
-        stands for 1 to 9, but at most the number of different objects.
+        Number of components. If it contains several numbers, the number with the largest BIC is
+        selected. "auto" stands for 1 to 9, but at most the number of different objects.
     smoothing : float > 0, default=1.0
         Number of objects that the prior adds to each component.
     handle_unknown : {"error", "ignore"}, default="error"
-        Whether categories that occur in new objects but not in `fit` raise an error or are treated as missing values.
+        Whether categories that occur in new objects but not in `fit` raise an error or are treated
+        as missing values.
     n_init : int, default=10
-        Number of starts of EM from randomly drawn objects. After 50 iterations, EM continues with the largest
-        objective.
+        Number of starts of EM from randomly drawn objects. After 50 iterations, EM continues with
+        the largest objective.
     tol : float, default=1e-7
-        EM stops when the objective L, the logarithm of likelihood times prior density, changes by at most
-        ``tol * (1 + |L|)``.
+        EM stops when the objective L, the logarithm of likelihood times prior density, changes by
+        at most ``tol * (1 + |L|)``.
     max_iter : int, default=2000
         Maximum number of iterations of EM.
     random_state : int, RandomState, Generator or None
@@ -79,7 +83,8 @@ class LatentClassModel(Mixture):
     weights_ : ndarray of shape (n_components_,)
         Proportions of the components.
     probabilities_ : list of arrays
-        Probabilities of the categories of each attribute, shape (n_components_, number of categories).
+        Probabilities of the categories of each attribute, shape (n_components_, number of
+        categories).
     categories_ : list of arrays
         Categories of each attribute.
     parameters_ : LatentClassParameters
@@ -91,29 +96,30 @@ class LatentClassModel(Mixture):
     n_parameters_ : int
         Number of free parameters.
     bic_table_ : pandas.DataFrame
-        Table with a row for each number of components, like in `ParsimoniousGaussianMixture`; the only model is
-        "latent class".
+        Table with a row for each number of components, like in `ParsimoniousGaussianMixture`; the
+        only model is "latent class".
     model_ : str
         "latent class".
     history_ : ndarray
-        Logarithm of likelihood times prior density (up to a constant) after every iteration; it never decreases.
+        Logarithm of likelihood times prior density (up to a constant) after every iteration; it
+        never decreases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
 
     Notes
     -----
-    A model with more parameters than there are combinations of categories cannot be identified and is not fitted;
-    ``bic_table_`` contains the reason.
+    A model with more parameters than there are combinations of categories cannot be identified and
+    is not fitted; ``bic_table_`` contains the reason.
 
-    With ``smoothing`` near zero, the estimates are the maximum likelihood estimates. On the example of Linzer and Lewis
-    (2011), likelihoods and BIC agree with those of their R package poLCA.
+    With ``smoothing`` near zero, the estimates are the maximum likelihood estimates. On the example
+    of Linzer and Lewis (2011), likelihoods and BIC agree with those of their R package poLCA.
 
     References
     ----------
-    L. A. Goodman (1974). Exploratory latent structure analysis using both identifiable and unidentifiable models.
-    Biometrika 61. D. A. Linzer and J. B. Lewis (2011). poLCA: an R package for polytomous variable latent class
-    analysis. Journal of Statistical Software 42.
+    L. A. Goodman (1974). Exploratory latent structure analysis using both identifiable and
+    unidentifiable models. Biometrika 61. D. A. Linzer and J. B. Lewis (2011). poLCA: an R package
+    for polytomous variable latent class analysis. Journal of Statistical Software 42.
 
     Examples
     --------
@@ -162,13 +168,15 @@ class LatentClassModel(Mixture):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    # ---- fitting --------------------------------------------------------------------------------------------------
+    # ---- fitting ---------------------------------------------------------------------------------
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
         self._encoder = CategoryEncoder(missing="ignore")
         codes = self._encoder.read(self, X, reset=True)
-        weights = rule.validate_weights(rule.reorder_like(sample_weight, rule.row_index(X)), len(codes))
+        weights = rule.validate_weights(
+            rule.reorder_like(sample_weight, rule.row_index(X)), len(codes)
+        )
         offsets = self._encoder.offsets
         sizes = np.diff(offsets)
         if not sizes.all():
@@ -178,12 +186,15 @@ class LatentClassModel(Mixture):
         # The distinct rows are the same for any order and any repetition of the rows.
         rows, inverse = find_distinct_rows(codes, offsets)
         counts = np.bincount(inverse, weights, minlength=len(rows)).astype(float)
-        rows, counts = rows[counts > 0], counts[counts > 0]
+        rows = rows[counts > 0]
+        counts = counts[counts > 0]
         numbers = self._requested_numbers()
         if isinstance(self.n_components, str):
             numbers = [g for g in numbers if g <= len(rows)]
         elif numbers[0] > len(rows):
-            raise InvalidParameterError("n_components", f"at most {len(rows)} (different objects)", numbers[0])
+            raise InvalidParameterError(
+                "n_components", f"at most {len(rows)} (different objects)", numbers[0]
+            )
 
         def count_parameters(g: int, model: str = MODEL) -> int:
             return int(g - 1 + g * (sizes - 1).sum())
@@ -202,45 +213,62 @@ class LatentClassModel(Mixture):
             for g in numbers:
                 problem = find_problem(g)
                 failed = EMResult(None, -np.inf, 0, False, None, problem, np.empty(0))
-                results[g, MODEL] = failed if problem else self._fit_best(rows, counts, offsets, g, rng)
+                if problem:
+                    results[g, MODEL] = failed
+                else:
+                    results[g, MODEL] = self._fit_best(rows, counts, offsets, g, rng)
                 advance(f"{g} components")
         run = self._select_model(results, float(counts.sum()), count_parameters, _failure_message)
         self.labels_ = log_joint(run.parameters, codes).argmax(axis=1)
         self.probabilities_ = [run.parameters.probabilities[:, a:b] for a, b in pairwise(offsets)]
         self.categories_ = self._encoder.levels
 
-    def _fit_best(self, rows: np.ndarray, counts: np.ndarray, offsets: np.ndarray, g: int, rng: Any) -> EMResult:
+    def _fit_best(
+        self, rows: np.ndarray, counts: np.ndarray, offsets: np.ndarray, g: int, rng: Any
+    ) -> EMResult:
         """Run EM from ``n_init`` starts, and continue the run with the largest objective after some iterations."""
         data = CodedRows(rows, offsets)
         proportions = np.full((self.n_init, g), 1 / g)
         probabilities = data.draw_classes(counts, self.n_init, g, rng)
         weights = np.broadcast_to(counts, (self.n_init, len(counts)))
-        rule.check_memory(16 * self.n_init * g * len(rows), f"n_init={self.n_init}", "take fewer starts")
+        rule.check_memory(
+            16 * self.n_init * g * len(rows), f"n_init={self.n_init}", "take fewer starts"
+        )
         settings = {"smoothing": self.smoothing, "absolute": self.tol, "relative": self.tol}
         first = min(_FIRST_ITERATIONS, self.max_iter)
         runs = run_em(data, weights, proportions, probabilities, max_iter=first, **settings)
-        # Objectives are often equal up to rounding errors, which must not determine the numbering of components.
+        # Objectives are often equal up to rounding errors, which must not determine the numbering
+        # of components.
         best = find_likeliest([history[-1] for history in runs.histories], counts.sum())[0]
         history = runs.histories[best]
         if not runs.converged[best] and self.max_iter > first:
-            pi, theta = runs.proportions[[best]], runs.probabilities[[best]]
-            runs, best = run_em(data, weights[:1], pi, theta, max_iter=self.max_iter - first, **settings), 0
+            pi = runs.proportions[[best]]
+            theta = runs.probabilities[[best]]
+            runs = run_em(data, weights[:1], pi, theta, max_iter=self.max_iter - first, **settings)
+            best = 0
             history = np.concatenate([history, runs.histories[0]])
-        parameters = LatentClassParameters(runs.proportions[best], runs.probabilities[best], offsets)
-        likelihood, converged = float(runs.log_likelihood[best]), bool(runs.converged[best])
+        parameters = LatentClassParameters(
+            runs.proportions[best], runs.probabilities[best], offsets
+        )
+        likelihood = float(runs.log_likelihood[best])
+        converged = bool(runs.converged[best])
         return EMResult(parameters, likelihood, len(history), converged, None, None, history)
 
-    # ---- prediction -----------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        return log_joint(self.parameters_, self._encoder.read(self, X, reset=False, unknown=self.handle_unknown))
+        return log_joint(
+            self.parameters_, self._encoder.read(self, X, reset=False, unknown=self.handle_unknown)
+        )
 
     def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         codes = np.empty((len(components), self.n_features_in_), dtype=np.int64)
         for j, probabilities in enumerate(self.probabilities_):
             reach = np.cumsum(probabilities, axis=1)[components, :-1]
-            codes[:, j] = self._encoder.offsets[j] + (rng.random_sample((len(components), 1)) > reach).sum(axis=1)
+            codes[:, j] = self._encoder.offsets[j] + (
+                rng.random_sample((len(components), 1)) > reach
+            ).sum(axis=1)
         return self._encoder.decode(codes)
 
     def __sklearn_tags__(self) -> Any:
@@ -250,11 +278,12 @@ class LatentClassModel(Mixture):
 
 
 def _failure_message(table: Any) -> str:
-    g, problem = table.index[0][0], table["problem"].iloc[0]
+    g = table.index[0][0]
+    problem = table["problem"].iloc[0]
     return f"a latent class model with {g} components cannot be fitted: {problem}; use fewer components"
 
 
-# ---- EM -------------------------------------------------------------------------------------------------------------
+# ---- EM ------------------------------------------------------------------------------------------
 
 
 def category_indicators(codes: np.ndarray, n_categories: int) -> sparse.csr_array:
@@ -262,14 +291,17 @@ def category_indicators(codes: np.ndarray, n_categories: int) -> sparse.csr_arra
     observed = codes != ABSENT
     ends = np.concatenate([[0], np.cumsum(observed.sum(axis=1))])
     columns = codes[observed].astype(np.int64)
-    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(codes), n_categories))
+    return sparse.csr_array(
+        (np.ones(len(columns)), columns, ends), shape=(len(codes), n_categories)
+    )
 
 
 class CodedRows:
     """Rows of category numbers as a sparse matrix that indicates the observed categories."""
 
     def __init__(self, codes: np.ndarray, offsets: np.ndarray):
-        self.offsets, self.sizes = offsets, np.diff(offsets)
+        self.offsets = offsets
+        self.sizes = np.diff(offsets)
         self.matrix = category_indicators(codes, int(offsets[-1]))
         self.transposed = self.matrix.T.tocsr()
 
@@ -316,17 +348,24 @@ def run_em(
 ) -> EMRuns:
     """Run EM for B latent class models, with the same n rows but different weights or initial parameters.
 
-    ``weights`` has the shape (B, n), and ``probabilities`` the shape (B, g, C). ``smoothing`` objects with the shares
-    of the categories in the weighted rows are added to each component. A run stops when the objective L changes by at
-    most ``absolute + relative * |L|``.
+    ``weights`` has the shape (B, n), and ``probabilities`` the shape (B, g, C). ``smoothing``
+    objects with the shares of the categories in the weighted rows are added to each component. A
+    run stops when the objective L changes by at most ``absolute + relative * |L|``.
     """
     B, g = proportions.shape
-    proportions, probabilities = proportions.copy(), probabilities.copy()
-    log_likelihood, converged = np.empty(B), np.zeros(B, dtype=bool)
+    proportions = proportions.copy()
+    probabilities = probabilities.copy()
+    log_likelihood = np.empty(B)
+    converged = np.zeros(B, dtype=bool)
     histories: list[list[float]] = [[] for _ in range(B)]
-    # The arrays of the runs that have not stopped have the shapes (n, b), (C, b), (b, g) and (C, b, g).
-    left, w, prior = np.arange(B), weights.T, smoothing * data.category_shares(weights)
-    pi, theta, before = proportions, np.moveaxis(probabilities, 2, 0), np.full(B, -np.inf)
+    # The arrays of the runs that have not stopped have the shapes (n, b), (C, b), (b, g) and (C, b,
+    # g).
+    left = np.arange(B)
+    w = weights.T
+    prior = smoothing * data.category_shares(weights)
+    pi = proportions
+    theta = np.moveaxis(probabilities, 2, 0)
+    before = np.full(B, -np.inf)
     for iteration in range(max_iter + 1):
         logs = np.log(theta)
         joint = (data.matrix @ logs.reshape(len(logs), -1)).reshape(-1, len(left), g)
@@ -345,11 +384,16 @@ def run_em(
             stops = np.ones(len(left), dtype=bool)
         if stops.any():
             done = left[stops]
-            proportions[done], probabilities[done] = pi[stops], np.moveaxis(theta[:, stops], 0, 2)
+            proportions[done] = pi[stops]
+            probabilities[done] = np.moveaxis(theta[:, stops], 0, 2)
             log_likelihood[done] = likelihood[stops]
             goes_on = ~stops
-            left, w, prior, objective = left[goes_on], w[:, goes_on], prior[:, goes_on], objective[goes_on]
-            Z, total = Z[:, goes_on], total[:, goes_on]
+            left = left[goes_on]
+            w = w[:, goes_on]
+            prior = prior[:, goes_on]
+            objective = objective[goes_on]
+            Z = Z[:, goes_on]
+            total = total[:, goes_on]
             if len(left) == 0:
                 break
         before = objective
@@ -357,7 +401,9 @@ def run_em(
         pi = Z.sum(axis=0) / w.sum(axis=0)[:, None]
         counts = (data.transposed @ Z.reshape(len(Z), -1)).reshape(-1, len(left), g)
         theta = (counts + prior[:, :, None]) / (data.sum_categories(counts) + smoothing)
-    return EMRuns(proportions, probabilities, log_likelihood, converged, list(map(np.array, histories)))
+    return EMRuns(
+        proportions, probabilities, log_likelihood, converged, list(map(np.array, histories))
+    )
 
 
 def log_joint(parameters: LatentClassParameters, codes: np.ndarray) -> np.ndarray:
@@ -379,7 +425,8 @@ class LatentClassRefits:
 
     parameters: tuple[np.ndarray, np.ndarray]  # proportions (B, g) and probabilities (B, g, C)
     log_likelihood: np.ndarray  # (B,)
-    overlaps: np.ndarray  # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    # (B, g, g), shared weight of each component in `posterior` and each fitted component
+    overlaps: np.ndarray
     problems: list[str | None]  # always None, because components do not collapse
 
 
@@ -399,16 +446,23 @@ def refit_em(
     """
     rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
     weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])
-    initial = (np.repeat(a[None], len(weights), axis=0) for a in (start.proportions, start.probabilities))
+    initial = (
+        np.repeat(a[None], len(weights), axis=0) for a in (start.proportions, start.probabilities)
+    )
     settings: dict[str, Any] = {"absolute": max_change, "relative": 0.0, "max_iter": max_iter}
-    runs = run_em(CodedRows(rows, start.offsets), weights, *initial, smoothing=regularization, **settings)
+    runs = run_em(
+        CodedRows(rows, start.offsets), weights, *initial, smoothing=regularization, **settings
+    )
     expected = np.empty((len(rows), len(start.proportions)))
     expected[inverse] = posterior  # Equal rows have equal probabilities.
     overlaps = np.stack(
         [
-            (w[:, None] * expected).T @ normalize(log_joint(LatentClassParameters(pi, theta, start.offsets), rows))
+            (w[:, None] * expected).T
+            @ normalize(log_joint(LatentClassParameters(pi, theta, start.offsets), rows))
             for w, pi, theta in zip(weights, runs.proportions, runs.probabilities, strict=True)
         ]
     )
     problems: list[str | None] = [None] * len(weights)
-    return LatentClassRefits((runs.proportions, runs.probabilities), runs.log_likelihood, overlaps, problems)
+    return LatentClassRefits(
+        (runs.proportions, runs.probabilities), runs.log_likelihood, overlaps, problems
+    )

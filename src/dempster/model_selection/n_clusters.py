@@ -40,21 +40,28 @@ if TYPE_CHECKING:
 _MAX_CANDIDATES = 100_000
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
 _MIN_ROWS = 6  # Three objects in each of two clusters.
-# If a cluster is split in two, the pair of its two parts gets mass, so that focal sets with all pairs detect too many
-# clusters. Without pairs the curve often continues to decrease or is flat. Pairs are therefore omitted only if there
-# are too many of them.
+# If a cluster is split in two, the pair of its two parts gets mass, so that focal sets with all
+# pairs detect too many clusters. Without pairs the curve often continues to decrease or is flat.
+# Pairs are therefore omitted only if there are too many of them.
 _PAIRS_UP_TO = 10  # Maximum number of clusters for focal sets with all pairs.
 
 
 def _check_candidates(candidates: Any, name: str) -> list[int]:
-    """Return the sorted candidates; raise an error if they are not distinct integers greater than or equal to 2."""
+    """Return the sorted candidates.
+
+    Raise an error if they are not distinct integers greater than or equal to 2.
+    """
     if not isinstance(candidates, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
     values = as_list(candidates, name, "integers")
     if not 1 <= len(values) <= _MAX_CANDIDATES:
-        raise InvalidParameterError(name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates)
+        raise InvalidParameterError(
+            name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates
+        )
     if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(values):
-        raise InvalidParameterError(name, must="contain distinct integers greater than or equal to 2", value=values)
+        raise InvalidParameterError(
+            name, must="contain distinct integers greater than or equal to 2", value=values
+        )
     return sorted(map(int, values))
 
 
@@ -69,8 +76,8 @@ class NClustersCurve:
     nonspecificity : (k,) array
         Mean nonspecificity N* of each partition, from 0 (precise) to 1 (vacuous).
     objective : (k,) array
-        Final objective of each fit, NaN for estimators without ``objective_``. It usually decreases with the number of
-        clusters, so its minimum is not informative.
+        Final objective of each fit, NaN for estimators without ``objective_``. It usually decreases
+        with the number of clusters, so its minimum is not informative.
     converged : (k,) Boolean array
         Whether each fit converged.
     partitions : list of k CredalPartition
@@ -88,7 +95,10 @@ class NClustersCurve:
 
     @property
     def best(self) -> int:
-        """Number of clusters with the smallest nonspecificity; the smallest number in case of ties."""
+        """Number of clusters with the smallest nonspecificity.
+
+        The smallest number in case of ties.
+        """
         return int(self.n_clusters[self.nonspecificity.argmin()])
 
     def to_frame(self) -> pd.DataFrame:
@@ -100,7 +110,11 @@ class NClustersCurve:
         """
         import pandas as pd
 
-        columns = {"nonspecificity": self.nonspecificity, "objective": self.objective, "converged": self.converged}
+        columns = {
+            "nonspecificity": self.nonspecificity,
+            "objective": self.objective,
+            "converged": self.converged,
+        }
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
@@ -111,13 +125,15 @@ class NClustersCurve:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``color``, ``mark_best``, ``label`` and ``title``.
+            Further options of the method ``plot`` of the display: ``color``, ``mark_best``,
+            ``label`` and ``title``.
 
         Returns
         -------
         NonspecificityDisplay
         """
-        from dempster.plot.number_of_clusters import NonspecificityDisplay  # This module needs matplotlib.
+        # This module needs matplotlib.
+        from dempster.plot.number_of_clusters import NonspecificityDisplay
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 
@@ -125,7 +141,10 @@ class NClustersCurve:
         return len(self.n_clusters)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{c}: {value:.3f}" for c, value in zip(self.n_clusters, self.nonspecificity, strict=True))
+        values = ", ".join(
+            f"{c}: {value:.3f}"
+            for c, value in zip(self.n_clusters, self.nonspecificity, strict=True)
+        )
         return f"NClustersCurve(nonspecificity={{{values}}}, best={self.best})"
 
 
@@ -141,36 +160,39 @@ def n_clusters_curve(
 ) -> NClustersCurve:
     """Fit an estimator with each number of clusters and compute the nonspecificity of each partition.
 
-    The mean nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters (mass on large sets or
-    on the empty set) and if there are too many (mass on the union of the parts of one cluster). Choose the number of
-    clusters where it is smallest, or where it stops decreasing.
+    The mean nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters
+    (mass on large sets or on the empty set) and if there are too many (mass on the union of the
+    parts of one cluster). Choose the number of clusters where it is smallest, or where it stops
+    decreasing.
 
-    The minimum is clear and correct for compact, well separated clusters, which are common in simulated data. On most
-    real data the curve only decreases or only increases. For 29 labeled public data sets, its minimum was at the
-    number of classes once with ECM and five times with EVCLUS. To choose a number, use `number_of_clusters`, or
-    ``n_clusters="auto"`` in a clusterer.
+    The minimum is clear and correct for compact, well separated clusters, which are common in
+    simulated data. On most real data the curve only decreases or only increases. For 29 labeled
+    public data sets, its minimum was at the number of classes once with ECM and five times with
+    EVCLUS. To choose a number, use `number_of_clusters`, or ``n_clusters="auto"`` in a clusterer.
 
     N* can only be compared between partitions with the *same type* of focal sets. Therefore:
 
-    - ``focal_sets="auto"`` is replaced by ``"pairs"`` if the largest candidate is at most 10, otherwise by
-      ``"simple"``. It would add pairs of neighboring clusters after the fit, so that N* would measure the overlap of
-      the clusters. With ``"simple"`` the curve often continues to decrease slowly, or is flat, above the right number;
-      look for the elbow.
+    - ``focal_sets="auto"`` is replaced by ``"pairs"`` if the largest candidate is at most 10,
+      otherwise by ``"simple"``. It would add pairs of neighboring clusters after the fit, so that
+      N* would measure the overlap of the clusters. With ``"simple"`` the curve often continues to
+      decrease slowly, or is flat, above the right number; look for the elbow.
     - A `FocalSets` object raises an error, because it is valid for one number of clusters only.
-    - Some parameters are estimated for each number of clusters (``d0="auto"`` of EVCLUS, ``delta="auto"`` of ECM).
-      Fixed values make the partitions easier to compare.
+    - Some parameters are estimated for each number of clusters (``d0="auto"`` of EVCLUS,
+      ``delta="auto"`` of ECM). Fixed values make the partitions easier to compare.
 
     Parameters
     ----------
     estimator : clusterer
-        Estimator with the parameter ``n_clusters`` and the fitted attribute ``credal_partition_``. It is copied.
+        Estimator with the parameter ``n_clusters`` and the fitted attribute ``credal_partition_``.
+        It is copied.
     X : table, array or square matrix of dissimilarities
         Data for ``estimator.fit``.
     n_clusters : iterable of int, default=range(2, 11)
         Distinct numbers of clusters to compare, from 2 to the number of objects, in any order.
     n_jobs : int or None, default=-1
-        Number of threads, each of which fits one estimator. -1 uses all processors; None uses one unless
-        `joblib.parallel_config` sets another number. With more than one thread, the estimators use ``n_jobs=1``.
+        Number of threads, each of which fits one estimator. -1 uses all processors; None uses one
+        unless `joblib.parallel_config` sets another number. With more than one thread, the
+        estimators use ``n_jobs=1``.
     verbose : int, default=0
         1 shows a progress bar.
     return_estimators : bool, default=False
@@ -185,16 +207,18 @@ def n_clusters_curve(
 
     See Also
     --------
-    number_of_clusters : Four criteria that do not depend on an estimator and are correct more often.
+    number_of_clusters : Four criteria that do not depend on an estimator and are correct more
+    often.
 
     Notes
     -----
-    The seed of each fit depends only on the ``random_state`` of the estimator and on the number of clusters.
+    The seed of each fit depends only on the ``random_state`` of the estimator and on the number of
+    clusters.
 
     References
     ----------
-    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm. Pattern
-    Recognition 41.
+    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm.
+    Pattern Recognition 41.
 
     Examples
     --------
@@ -213,19 +237,27 @@ def n_clusters_curve(
     with validating_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
-        raise InvalidParameterError("n_clusters", f"at most the number of objects in X, {n}", candidates[-1])
+        raise InvalidParameterError(
+            "n_clusters", f"at most the number of objects in X, {n}", candidates[-1]
+        )
     models = _clone_for_candidates(estimator, candidates)
     check_flags(return_estimators=return_estimators)
     check(verbose, "verbose", verbosity)
     threads = min(n_threads(n_jobs), len(candidates))
-    # Nested threads would compete for the processors, and nested progress bars would write to the same line.
+    # Nested threads would compete for the processors, and nested progress bars would write to the
+    # same line.
     settings = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
     jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
     fits = run_fits_in_threads(_fit_candidate, jobs, threads)
     if verbose:
         from tqdm.auto import tqdm
 
-        fits = tqdm(fits, total=len(models), desc=f"{type(estimator).__name__}, number of clusters", unit="fit")
+        fits = tqdm(
+            fits,
+            total=len(models),
+            desc=f"{type(estimator).__name__}, number of clusters",
+            unit="fit",
+        )
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(
         n_clusters=np.array(candidates),
@@ -240,7 +272,10 @@ def n_clusters_curve(
 def _fit_candidate(
     model: Any, settings: dict[str, Any], X: Any, fit_params: dict[str, Any], return_estimator: bool
 ) -> tuple[CredalPartition, float, bool, Any]:
-    """Fit a clusterer; return the partition, the objective, whether it converged and, if required, the estimator."""
+    """Fit a clusterer.
+
+    Return the partition, the objective, whether it converged and, if required, the estimator.
+    """
     parameters = model.get_params(deep=False)
     changed = {name: value for name, value in settings.items() if name in parameters}
     model.set_params(**changed).fit(X, **fit_params)
@@ -250,14 +285,17 @@ def _fit_candidate(
         raise InvalidParameterError(
             "estimator", must=f"set credal_partition_ in fit, but {type(model).__name__} does not"
         )
-    objective, converged = float(getattr(model, "objective_", np.nan)), bool(getattr(model, "converged_", True))
+    objective = float(getattr(model, "objective_", np.nan))
+    converged = bool(getattr(model, "converged_", True))
     return partition.to_numpy(), objective, converged, model if return_estimator else None
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
     """Return a copy of the estimator for each number of clusters, with the same type of focal sets."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
-        raise InvalidParameterError("estimator", "a clusterer with the parameter n_clusters", estimator)
+        raise InvalidParameterError(
+            "estimator", "a clusterer with the parameter n_clusters", estimator
+        )
     parameters = estimator.get_params(deep=False)
     common: dict[str, Any] = {}
     family = parameters.get("focal_sets")
@@ -267,7 +305,10 @@ def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
             f"object for {family.n_clusters} clusters"
         )
     if isinstance(family, str) and family == "auto":
-        common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
+        if max(candidates) <= _PAIRS_UP_TO:
+            common["focal_sets"] = "pairs"
+        else:
+            common["focal_sets"] = "simple"
     models = [clone(estimator).set_params(n_clusters=c, **common) for c in candidates]
     if "random_state" in parameters:
         entropy = as_integer_seed(parameters["random_state"])
@@ -288,36 +329,42 @@ def number_of_clusters(
 ) -> NumberOfClusters:
     """Estimate the number of clusters by the mean of four criteria.
 
-    The criteria are the silhouette, the penalized likelihoods of spherical clusters with equal and with different
-    sizes, and the number of belief peaks. They are computed on at most 1,500 randomly drawn objects and scaled to
-    [0, 1]. The best number of clusters has the largest mean of the four criteria. Clusterers with ``n_clusters="auto"``
-    use this function, and store the result in ``number_``.
+    The criteria are the silhouette, the penalized likelihoods of spherical clusters with equal and
+    with different sizes, and the number of belief peaks. They are computed on at most 1,500
+    randomly drawn objects and scaled to [0, 1]. The best number of clusters has the largest mean of
+    the four criteria. Clusterers with ``n_clusters="auto"`` use this function, and store the result
+    in ``number_``.
 
     Limitations:
 
-    - The estimate is reliable for compact clusters, also with unequal sizes or noise. The criteria then rarely fail
-      together; examine the plot, and the mean criterion (support) of the second best number.
+    - The estimate is reliable for compact clusters, also with unequal sizes or noise. The criteria
+      then rarely fail together; examine the plot, and the mean criterion (support) of the second
+      best number.
     - The smallest number is two, because the silhouette is not defined for one cluster.
-    - Rings, spirals and other clusters without a center are divided into compact parts, and the parts are counted.
-    - Classes are not clusters. On labeled public data the estimate is the number of classes less than half of the
-      time, like that of all methods without labels (``benchmarks/DEFAULTS.md``). If you know the number, use it.
+    - Rings, spirals and other clusters without a center are divided into compact parts, and the
+      parts are counted.
+    - Classes are not clusters. On labeled public data the estimate is the number of classes less
+      than half of the time, like that of all methods without labels (``benchmarks/DEFAULTS.md``).
+      If you know the number, use it.
 
     Parameters
     ----------
     X : table, array or square matrix of dissimilarities
         Data. Scale the attributes first if their units differ.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
-        "precomputed" if X contains dissimilarities.
+        A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and
+        categories, or "precomputed" if X contains dissimilarities.
     candidates : iterable of int or None, default=None
-        Distinct numbers of clusters to compare, at least 2. By default 2 to 25, and the numbers within 20 % of the
-        number of belief peaks. Numbers above a third of the number of different objects are ignored.
+        Distinct numbers of clusters to compare, at least 2. By default 2 to 25, and the numbers
+        within 20 % of the number of belief peaks. Numbers above a third of the number of different
+        objects are ignored.
     sample_weight : array-like of shape (n,), optional
         Weights of the objects.
     random_state : int, RandomState, Generator or None
         Seed for drawing objects and for initial values.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Returns
     -------
@@ -330,14 +377,16 @@ def number_of_clusters(
 
     References
     ----------
-    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
-    J. Computational and Applied Mathematics 20.
+    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis. J. Computational and Applied Mathematics 20.
 
     G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6.
 
-    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution. Statistics and Computing 10.
+    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution.
+    Statistics and Computing 10.
 
-    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems
+    27.
 
     Examples
     --------
@@ -353,17 +402,23 @@ def number_of_clusters(
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
-    numbers = None if candidates is None else _check_candidates(candidates, "candidates")
+    if candidates is None:
+        numbers = None
+    else:
+        numbers = _check_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)
     if len(source) < _MIN_ROWS:
-        raise InvalidParameterError("X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}")
+        raise InvalidParameterError(
+            "X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}"
+        )
     weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(source))
     with block_map(n_jobs) as apply:
         result = compare_numbers(source, weights, numbers, random_state, apply)
     if numbers is None and result.best < 2:
         raise InvalidParameterError(
-            "X", must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}"
+            "X",
+            must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}",
         )
     if numbers is not None and not np.isin(result.n_clusters, numbers).all():
         expected = f"contain a number of at most a third of the {result.n_objects} sampled objects"
@@ -375,4 +430,6 @@ class _Reader(BaseEstimator):
     """Estimator with the parameters that the validation of X requires."""
 
     def __init__(self, metric: Metric, random_state: Seed, n_jobs: int | None):
-        self.metric, self.random_state, self.n_jobs = metric, random_state, n_jobs
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs

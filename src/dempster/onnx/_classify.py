@@ -15,7 +15,16 @@ from dempster.classify.evidence import EvidenceFromClassifier, is_network
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
 from dempster.dissimilarity.neighbors import PointTree, minkowski_power
-from dempster.onnx.graph import Value, center_rows, concatenate, maximum, squared_distances, squares_of, take, where
+from dempster.onnx.graph import (
+    Value,
+    center_rows,
+    concatenate,
+    maximum,
+    squared_distances,
+    squares_of,
+    take,
+    where,
+)
 
 
 def masses_of_classes(
@@ -25,13 +34,17 @@ def masses_of_classes(
     nearest, which = squares.smallest(n_neighbors)
     supports = reliability * (-nearest * take(np.square(gamma)[codes], which, squares.dtype)).exp()
     of_class = take(np.eye(len(gamma))[codes], which, squares.dtype)
-    weights = -((1 - supports).log().reshape(0, n_neighbors, 1) * of_class).sum().reshape(0, len(gamma))
+    weights = (
+        -((1 - supports).log().reshape(0, n_neighbors, 1) * of_class).sum().reshape(0, len(gamma))
+    )
     top = weights.max()
     masses = concatenate((1 - (-weights).exp()) * (weights - top).exp(), (-top).exp())
     return masses / masses.sum()
 
 
-def masses_of_labels(squares: Value, n_neighbors: int, labels: Any, gamma: float, reliability: float) -> Value:
+def masses_of_labels(
+    squares: Value, n_neighbors: int, labels: Any, gamma: float, reliability: float
+) -> Value:
     """Return the masses of `EKNNClassifier` with soft labels on f focal sets, shape (n, f), in double precision."""
     nearest, which = squares.smallest(n_neighbors)
     supports = reliability * (nearest.double() * -(gamma**2)).exp()
@@ -47,26 +60,36 @@ def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
     return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
 
 
-def network_masses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray) -> Value:
+def network_masses(
+    rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray
+) -> Value:
     """Return the masses of `EvidentialNeuralNetworkClassifier` on M classes and the frame, shape (n, M + 1).
 
-    Let s_i be the mass that prototype i assigns to the classes. m({k}) is proportional to A_k - B and m(frame) to B,
-    where A_k is the product of 1 - s_i (1 - u_ik) over the prototypes, and B the product of 1 - s_i.
+    Let s_i be the mass that prototype i assigns to the classes. m({k}) is proportional to A_k - B
+    and m(frame) to B, where A_k is the product of 1 - s_i (1 - u_ik) over the prototypes, and B the
+    product of 1 - s_i.
     """
     r, n_classes = u.shape
     support = responses(rows, prototypes, gamma) * alpha
     logs_of_A = (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
     log_of_B = (1 - support).log().sum()
-    top = logs_of_A.max()  # Divide the products by the largest one to avoid underflow; the masses are ratios.
-    A, B = (logs_of_A - top).exp(), (log_of_B - top).exp()
+    # Divide the products by the largest one to avoid underflow; the masses are ratios.
+    top = logs_of_A.max()
+    A = (logs_of_A - top).exp()
+    B = (log_of_B - top).exp()
     return concatenate((A - B).relu(), B) / (A.sum() - (n_classes - 1) * B)
 
 
 _LOG_ZERO = -1e300  # finite substitute for log(0), whose product with zero is zero
 
 
-def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, family: FocalSets) -> Value:
-    """Return masses on f focal sets, shape (n, f), from features (n, J); see `WeightsOfEvidence.masses`."""
+def evidence_masses(
+    features: Value, slopes: np.ndarray, offsets: np.ndarray, family: FocalSets
+) -> Value:
+    """Return masses on f focal sets, shape (n, f), from features (n, J).
+
+    See `WeightsOfEvidence.masses`.
+    """
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
     support, opposition = (part.relu().sum().reshape(0, n_classes) for part in (weights, -weights))
@@ -79,7 +102,10 @@ def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, fa
 
 
 def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
-    """Return the logarithms of the normalized masses; see `WeightsOfEvidence._log_masses` in `dempster.classify`."""
+    """Return the logarithms of the normalized masses.
+
+    See `WeightsOfEvidence._log_masses` in `dempster.classify`.
+    """
     inside = family.membership.astype(float)
     against = _log_complement(opposition)
     every = support.sum()
@@ -113,14 +139,25 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         squares = X * X
     elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
         search = estimator._search
-        rows = search.points if isinstance(search, PointTree) else vars(search)["_fit_X"]
+        if isinstance(search, PointTree):
+            rows = search.points
+        else:
+            rows = vars(search)["_fit_X"]
         squares = squared_distances(X, rows)
     else:
-        metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise InvalidInputError(f"metric must be 'euclidean' or 'precomputed' to export, got {format_value(metric)}")
-    k, reliability = estimator.n_neighbors_, estimator._reliability
+        if isinstance(estimator.metric, str):
+            metric = estimator.metric
+        else:
+            metric = "a function"
+        raise InvalidInputError(
+            f"metric must be 'euclidean' or 'precomputed' to export, got {format_value(metric)}"
+        )
+    k = estimator.n_neighbors_
+    reliability = estimator._reliability
     if estimator._soft is not None:
-        return masses_of_labels(squares, k, estimator._soft, float(estimator.gamma_[0]), reliability)
+        return masses_of_labels(
+            squares, k, estimator._soft, float(estimator.gamma_[0]), reliability
+        )
     assert estimator._codes is not None
     return masses_of_classes(squares, k, estimator._codes, estimator.gamma_, reliability)
 

@@ -11,7 +11,12 @@ import numpy as np
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import format_value
-from dempster.cluster._expressions import cluster_contour, mass_step, masses_from_plausibilities, mixture_logs
+from dempster.cluster._expressions import (
+    cluster_contour,
+    mass_step,
+    masses_from_plausibilities,
+    mixture_logs,
+)
 from dempster.cluster._pool import PooledModel
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
@@ -41,11 +46,14 @@ from dempster.onnx.graph import (
 from dempster.optimize.projection import linear_image, projection_hessian
 
 
-def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None) -> Value:
+def layer_of_masses(
+    scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None
+) -> Value:
     """Return the masses of the last layer of `NNEVCLUS` on f focal sets, shape (n, f).
 
-    The layer is a softmax, with an optional outlier unit that gives mass to the empty set. ``unit`` contains the two
-    coefficients of the outlier unit and the decision values of the outlier detector, shape (n, 1), or is None.
+    The layer is a softmax, with an optional outlier unit that gives mass to the empty set. ``unit``
+    contains the two coefficients of the outlier unit and the decision values of the outlier
+    detector, shape (n, 1), or is None.
     """
     masses = scores.softmax()
     if unit is None:
@@ -53,22 +61,30 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
     coefficients, decision = unit
     total = decision * coefficients[1] + coefficients[0]
     eta = total.relu() + ((-total.abs()).exp() + 1).log()  # softplus, without overflow
-    share = (eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)).astype(scores.dtype)
+    share = (eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)).astype(
+        scores.dtype
+    )
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
 
-_RIDGE = 1e-12  # relative size of the term added to the diagonal of the Hessian, which may be singular
-_ENTER = 1e-9  # a variable at zero is freed if its derivative, relative to the coefficients, is below -1e-9
+# relative size of the term added to the diagonal of the Hessian, which may be singular
+_RIDGE = 1e-12
+# a variable at zero is freed if its derivative, relative to the coefficients, is below -1e-9
+_ENTER = 1e-9
 _FAR = 1e300
 
 
 def matched_masses(
-    squares: Value, masses: np.ndarray, conflict: np.ndarray, gamma: float, weights: np.ndarray | None
+    squares: Value,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    gamma: float,
+    weights: np.ndarray | None,
 ) -> Value:
     """Return masses whose degrees of conflict with the reference objects best match 1 - exp(-gamma d^2).
 
-    ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r), in double
-    precision. ``masses`` and ``weights`` are those of the reference objects.
+    ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r),
+    in double precision. ``masses`` and ``weights`` are those of the reference objects.
     """
     H = projection_hessian(masses, conflict, weights)
     delta = 1 - (squares * -gamma).exp()
@@ -84,15 +100,17 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
     vertex = (linear + np.diag(H) / 2).argmin()  # starting point
     corners, changes = _tableaus(H)
     right = concatenate(-linear, linear.columns([0]) * 0 + 1).reshape(0, f + 1, 1)
-    tableau = concatenate(take(corners, vertex, np.float64), take(changes, vertex, np.float64) @ right, axis=2)
+    tableau = concatenate(
+        take(corners, vertex, np.float64), take(changes, vertex, np.float64) @ right, axis=2
+    )
     point = take(np.eye(f), vertex, np.float64)
     size = linear.abs().max() + np.abs(H).max()
 
     def step(tableau: Value, point: Value, passive: Value) -> tuple[Value, ...]:
         last = tableau.columns([f + 1], axis=2).reshape(0, f + 1).columns(np.arange(f))
         best = last * passive
-        # Move to the minimizer over the current face, or to the point where the first variable becomes zero. This
-        # variable is then fixed at zero.
+        # Move to the minimizer over the current face, or to the point where the first variable
+        # becomes zero. This variable is then fixed at zero.
         limit = where(best < 0, point / (point - best), _FAR)
         share = minimum(limit.min(), 1.0)
         cut = share < 1
@@ -112,7 +130,8 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
 def _exchange(tableau: Value, which: Value, m: int) -> Value:
     """Return the tableaus, shape (n, m, m + 1), after an exchange of variable which[i] in tableau i (a pivot step)."""
     unit = take(np.eye(m, m + 1), which, np.float64)
-    across, down = unit.reshape(0, 1, m + 1), unit.columns(np.arange(m)).reshape(0, m, 1)
+    across = unit.reshape(0, 1, m + 1)
+    down = unit.columns(np.arange(m)).reshape(0, m, 1)
     column = tableau @ unit.reshape(0, m + 1, 1)
     row = down.reshape(0, 1, m) @ tableau
     pivot = (column * down).sum()
@@ -123,13 +142,16 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each vertex of the simplex its tableau and the matrix that transforms its right-hand side."""
     f = len(H)
     K = np.ones((f + 1, f + 1))
-    K[:f, :f], K[f, f] = H, 0
+    K[:f, :f] = H
+    K[f, f] = 0
     corners, changes = np.empty((2, f, f + 1, f + 1))
     for k in range(f):
-        P, N = np.array([k, f]), np.delete(np.arange(f), k)
+        P = np.array([k, f])
+        N = np.delete(np.arange(f), k)
         inverse = np.linalg.inv(K[np.ix_(P, P)])
         T = corners[k]
-        T[np.ix_(P, P)], T[np.ix_(P, N)] = inverse, inverse @ K[np.ix_(P, N)]
+        T[np.ix_(P, P)] = inverse
+        T[np.ix_(P, N)] = inverse @ K[np.ix_(P, N)]
         T[np.ix_(N, P)] = -K[np.ix_(N, P)] @ inverse
         T[np.ix_(N, N)] = K[np.ix_(N, N)] - K[np.ix_(N, P)] @ inverse @ K[np.ix_(P, N)]
         changes[k] = np.eye(f + 1)
@@ -140,8 +162,12 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     """Return the masses of a clusterer with prototypes on f focal sets, shape (n, f), from distances to barycenters."""
     barycenters, metrics, *mass_arguments = model.kernel_arguments(np.dtype(float))
-    points, lifts = barycenters[:n_features].T, barycenters[n_features:]
-    costs = squared_distances(X, points) if metrics is None else _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
+    points = barycenters[:n_features].T
+    lifts = barycenters[n_features:]
+    if metrics is None:
+        costs = squared_distances(X, points)
+    else:
+        costs = _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
@@ -149,7 +175,9 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     if empty_column < 0:
         return (shares / shares.sum()).columns(np.argsort(columns))
     total = shares.sum() + empty
-    return (concatenate(shares, empty) / total).columns(np.argsort(np.append(columns, empty_column)))
+    return (concatenate(shares, empty) / total).columns(
+        np.argsort(np.append(columns, empty_column))
+    )
 
 
 def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
@@ -172,7 +200,9 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     if len(model.linked) == 0:
         return masses
     points = _points(model.linked, X)
-    return replace_known_masses(masses, X, squared_distances(X, points), points, model.linked_masses)
+    return replace_known_masses(
+        masses, X, squared_distances(X, points), points, model.linked_masses
+    )
 
 
 def _export_mixture(estimator: EGMM, X: Value) -> Value:
@@ -192,21 +222,31 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
-        metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise InvalidInputError(f"EVCLUS can be exported with metric='euclidean', got {format_value(metric)}")
+        if isinstance(estimator.metric, str):
+            metric = estimator.metric
+        else:
+            metric = "a function"
+        raise InvalidInputError(
+            f"EVCLUS can be exported with metric='euclidean', got {format_value(metric)}"
+        )
     if not source.is_euclidean:
-        raise InvalidInputError("EVCLUS can be exported only if its landmarks have no missing values")
+        raise InvalidInputError(
+            "EVCLUS can be exported only if its landmarks have no missing values"
+        )
     points = _points(model.references, X)
     if isinstance(model, DoubtModel):
         squares = squared_distances(X, points)
-        operations, around = GraphOperations(squares), model.surroundings
+        operations = GraphOperations(squares)
+        around = model.surroundings
         affinity = around.affinity(model.labels, model.family.n_clusters)
         contour, outlying = cluster_contour(operations, squares, around, affinity)
         masses = masses_from_plausibilities(operations, contour, model.family, outlying)
     else:  # The quadratic program amplifies rounding errors of single precision.
         squares = squared_distances(X.double(), source.objects)
         conflict = np.array(model.family.conflict)
-        matched = matched_masses(squares, model.reference_masses, conflict, decay(model.d0), model.counts)
+        matched = matched_masses(
+            squares, model.reference_masses, conflict, decay(model.d0), model.counts
+        )
         masses = matched.astype(X.dtype)
     return replace_known_masses(masses, X, squares, points, model.reference_masses)
 
@@ -219,16 +259,25 @@ def _points(references: References, X: Value) -> np.ndarray:
 
 def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     model = estimator._model
-    preparation, network = model.preparation, model.network
+    preparation = model.preparation
+    network = model.network
     exact = center_rows(X.double(), preparation.mean, preparation.scale)
-    inputs, unit = exact.astype(X.dtype), None
+    inputs = exact.astype(X.dtype)
+    unit = None
     if preparation.detector is not None:
         from dempster.onnx.layers import decision_values
 
-        # Compute the decision values in double precision, because they are sums of terms with opposite signs.
-        rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
+        # Compute the decision values in double precision, because they are sums of terms with
+        # opposite signs.
+        if preparation.mean.ndim == 1:
+            rows = exact
+        else:
+            rows = exact.reshape(0, preparation.mean.size)
         decision = decision_values(preparation.detector, rows) / preparation.detector_scale
-        coefficients = network.weights[-2:] if isinstance(network, FeedForward) else to_host(network.coefficients)
+        if isinstance(network, FeedForward):
+            coefficients = network.weights[-2:]
+        else:
+            coefficients = to_host(network.coefficients)
         unit = coefficients, decision
     scores, layer = _scores(network, inputs, preparation.mean.shape)
     masses = layer_of_masses(scores, layer, len(model.family), unit)
@@ -264,7 +313,10 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
             outlying = masses.columns([one.family.empty_index])
         plausibilities = masses @ one.family.membership[:, order].astype(float)
         share = plausibilities / maximum(plausibilities.max(), np.finfo(np.float32).tiny) * weight
-        contour = share if contour is None else contour + share
+        if contour is None:
+            contour = share
+        else:
+            contour = contour + share
     return masses_from_plausibilities(GraphOperations(X), contour, model.family, outlying)
 
 

@@ -17,21 +17,25 @@ from dempster.io.atomic import as_path, atomic_write
 from dempster.onnx.graph import Graph, Value, center_rows
 
 
-def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32") -> Any:
+def to_onnx(
+    estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32"
+) -> Any:
     """Export a fitted estimator as an ONNX model, which runs without Python.
 
-    The input of the model is ``X``, a table with any number of rows. The output ``masses`` is the result of
-    `predict_mass`, with one column per focal set. The output ``labels`` contains the cluster or class that `predict`
-    returns for each row, numbered from 0. The metadata of the model give the focal set of each column and the name of
-    each cluster or class (``docs/files.md``). Requires ``dempster[onnx]``.
+    The input of the model is ``X``, a table with any number of rows. The output ``masses`` is the
+    result of `predict_mass`, with one column per focal set. The output ``labels`` contains the
+    cluster or class that `predict` returns for each row, numbered from 0. The metadata of the model
+    give the focal set of each column and the name of each cluster or class (``docs/files.md``).
+    Requires ``dempster[onnx]``.
 
     Parameters
     ----------
     estimator : estimator, Pipeline or TableModel
-        A fitted `ECM`, `FuzzyCMeans`, `NoiseClustering`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`,
-        `EKNNClassifier`, `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`. A
-        scikit-learn pipeline of scalers or principal components and one of these estimators is also accepted, and so is
-        a `TableModel` of one of these estimators, whose standardization is included.
+        A fitted `ECM`, `FuzzyCMeans`, `NoiseClustering`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`,
+        `NNEVCLUS`, `EKNNClassifier`, `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier`
+        or `EvidenceFromClassifier`. A scikit-learn pipeline of scalers or principal components and
+        one of these estimators is also accepted, and so is a `TableModel` of one of these
+        estimators, whose standardization is included.
     path : path, optional
         File to write, with the extension ``.onnx``. It is written atomically.
     dtype : {"float32", "float64"}, default="float32"
@@ -62,14 +66,20 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
         import onnx  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("to_onnx", "onnx", "onnx") from error
-    target = None if path is None else as_path(path)
+    if path is None:
+        target = None
+    else:
+        target = as_path(path)
     if target is not None and target.suffix.lower() != ".onnx":
-        raise InvalidInputError(f"{target}: the extension must be .onnx, got {target.suffix or 'none'}")
+        raise InvalidInputError(
+            f"{target}: the extension must be .onnx, got {target.suffix or 'none'}"
+        )
     shape, names = _attributes(estimator)
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
     family = final.focal_sets_
-    label_shares = family.membership.astype(float)  # The score of a label is the sum of masses times these shares.
+    # The score of a label is the sum of masses times these shares.
+    label_shares = family.membership.astype(float)
     if getattr(final, "_probability", "plausibility") != "plausibility":
         label_shares = label_shares / family.cardinality[:, None]
     labels = (masses @ label_shares).argmax()
@@ -95,7 +105,9 @@ def _masses(model: Any, X: Value) -> tuple[Value, Any]:
         preparation = model.preparation
         if preparation is not None and preparation.categories:
             column = preparation.categories[0]
-            raise InvalidInputError(f"models can be exported if columns are numeric; {column!r} contains categories")
+            raise InvalidInputError(
+                f"models can be exported if columns are numeric; {column!r} contains categories"
+            )
         if preparation is not None and preparation.is_scaled:
             X = center_rows(X, preparation.center, preparation.scale)
         return _masses(model.estimator, X)
@@ -124,7 +136,9 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     """Return the shape of a row of X, and the names of the features (None if they have no names)."""
     if type(model) is Pipeline:
         if len(model.steps) == 0:
-            raise InvalidParameterError("estimator", must="have at least one step, got an empty pipeline")
+            raise InvalidParameterError(
+                "estimator", must="have at least one step, got an empty pipeline"
+            )
         first = next(step for _, step in model.steps if step is not None and step != "passthrough")
         check_is_fitted(first)
         return _attributes(first)
@@ -135,8 +149,12 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     if not hasattr(model, "n_features_in_"):
         _exporter(model)
     names = getattr(model, "feature_names_in_", None)
-    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # The rows of a network may be images.
-    shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
+    # The rows of a network may be images.
+    preparation = getattr(getattr(model, "_model", None), "preparation", None)
+    if preparation is None:
+        shape = (int(model.n_features_in_),)
+    else:
+        shape = preparation.mean.shape
     return shape, None if names is None else [str(name) for name in names]
 
 
@@ -145,7 +163,10 @@ def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
 
     family = estimator.focal_sets_
     is_classifier = hasattr(estimator, "classes_")
-    frame = estimator.classes_.tolist() if is_classifier else list(range(family.n_clusters))
+    if is_classifier:
+        frame = estimator.classes_.tolist()
+    else:
+        frame = list(range(family.n_clusters))
     frame = [name if isinstance(name, bool | int | float | str) else str(name) for name in frame]
     return {
         "version": __version__,

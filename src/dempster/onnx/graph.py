@@ -1,7 +1,8 @@
 """ONNX graphs that are built from expressions similar to NumPy code.
 
-A `Value` is the output of an operator, usually with one row per object. Reductions keep the reduced axis with length
-one, so that values of shape (n, 1) and (n, f) can be combined. Numbers and arrays in an expression become constants.
+A `Value` is the output of an operator, usually with one row per object. Reductions keep the reduced
+axis with length one, so that values of shape (n, 1) and (n, f) can be combined. Numbers and arrays
+in an expression become constants.
 """
 
 from __future__ import annotations
@@ -15,15 +16,29 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    *("OPSET", "Graph", "GraphOperations", "Value", "concatenate", "maximum", "minimum", "take", "where"),
+    *(
+        "OPSET",
+        "Graph",
+        "GraphOperations",
+        "Value",
+        "concatenate",
+        "maximum",
+        "minimum",
+        "take",
+        "where",
+    ),
     *("center_rows", "squared_distances", "squares_of", "replace_known_masses"),
 ]
 
-OPSET = 18  # first version of the operators in which all reductions get their axes in the same way; released in 2023
+# first version of the operators in which all reductions get their axes in the same way; released in
+# 2023
+OPSET = 18
 _IR_VERSION = 8  # version of the file format for this version of the operators
 _NEGLIGIBLE = 58 * math.log(2)  # exp(-x) is replaced by zero for larger x, like in affinity.c
 _MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more columns, distances are computed by matrix products.
-_DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+_DOUBLE = np.dtype(np.float64)
+_INDEX = np.dtype(np.int64)
+_TRUTH = np.dtype(np.bool_)
 
 
 def _unary(kind: str) -> Callable[[Any], Value]:
@@ -37,12 +52,15 @@ def _binary(kind: str, dtype: np.dtype | None = None) -> Callable[[Any, Any], Va
 class Value:
     """Output of an operator in a `Graph`."""
 
-    __array_ufunc__ = None  # With this setting, NumPy arrays use the binary operators of this class.
+    # With this setting, NumPy arrays use the binary operators of this class.
+    __array_ufunc__ = None
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype):
-        self.graph, self.name, self.dtype = graph, name, dtype
+        self.graph = graph
+        self.name = name
+        self.dtype = dtype
 
-    # ---- arithmetic -------------------------------------------------------------------------------------------------
+    # ---- arithmetic ------------------------------------------------------------------------------
 
     __add__ = __radd__ = _binary("Add")
     __mul__ = __rmul__ = _binary("Mul")
@@ -57,7 +75,9 @@ class Value:
     __neg__ = _unary("Neg")
 
     def __pow__(self, power: float) -> Value:
-        return self if power == 1 else self.graph.node("Pow", self, self.like(power))
+        if power == 1:
+            return self
+        return self.graph.node("Pow", self, self.like(power))
 
     def __rsub__(self, other: Any) -> Value:
         return self.like(other) - self
@@ -67,9 +87,11 @@ class Value:
 
     def like(self, other: Any) -> Value:
         """Convert a number or an array to a constant with the type of this value."""
-        return other if isinstance(other, Value) else self.graph.constant(other, self.dtype)
+        if isinstance(other, Value):
+            return other
+        return self.graph.constant(other, self.dtype)
 
-    # ---- functions --------------------------------------------------------------------------------------------------
+    # ---- functions -------------------------------------------------------------------------------
 
     exp = _unary("Exp")
     log = _unary("Log")
@@ -86,8 +108,13 @@ class Value:
         return powers / powers.sum()
 
     def cumsum(self, *, exclusive: bool = False) -> Value:
-        """Return the cumulative sums over the columns; if ``exclusive`` is True, they exclude the current column."""
-        return self.graph.node("CumSum", self, self.graph.constant(1, _INDEX), exclusive=int(exclusive))
+        """Return the cumulative sums over the columns.
+
+        If ``exclusive`` is True, they exclude the current column.
+        """
+        return self.graph.node(
+            "CumSum", self, self.graph.constant(1, _INDEX), exclusive=int(exclusive)
+        )
 
     def astype(self, dtype: Any) -> Value:
         target = np.dtype(dtype)
@@ -98,7 +125,7 @@ class Value:
     def double(self) -> Value:
         return self.astype(_DOUBLE)
 
-    # ---- rows and columns -------------------------------------------------------------------------------------------
+    # ---- rows and columns ------------------------------------------------------------------------
 
     def sum(self, axis: int = 1) -> Value:
         return self._reduced("ReduceSum", axis)
@@ -123,15 +150,21 @@ class Value:
     def smallest(self, k: int) -> tuple[Value, Value]:
         """Return the k smallest values of each row in increasing order and their columns, both of shape (n, k).
 
-        A row is added before the operator and removed after it, because onnxruntime 1.30 crashes on an empty table.
+        A row is added before the operator and removed after it, because onnxruntime 1.30 crashes on
+        an empty table.
         """
-        count, dtypes = self.graph.constant([k], _INDEX), [self.dtype, _INDEX]
+        count = self.graph.constant([k], _INDEX)
+        dtypes = [self.dtype, _INDEX]
         more = self.graph.node("Pad", self, self.graph.constant([0, 0, 1, 0], _INDEX))
-        values, columns = self.graph.multi_node("TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
+        values, columns = self.graph.multi_node(
+            "TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1
+        )
         return values._without_last_row(), columns._without_last_row()
 
     def _without_last_row(self) -> Value:
-        return self.graph.node("Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0)))
+        return self.graph.node(
+            "Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0))
+        )
 
     def columns(self, which: Any, axis: int = 1) -> Value:
         return self.graph.node("Gather", self, self.graph.constant(which, _INDEX), axis=axis)
@@ -144,7 +177,9 @@ class Value:
         """Return the columns as separate values of shape (n, 1)."""
         if n_columns == 1:
             return (self,)
-        return self.graph.multi_node("Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns)
+        return self.graph.multi_node(
+            "Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns
+        )
 
     def reshape(self, *shape: int) -> Value:
         """Change the shape, where 0 keeps the length of an axis and -1 infers it from the other lengths."""
@@ -164,8 +199,14 @@ def _element_type(dtype: np.dtype) -> int:
 
 
 def where(condition: Value, yes: Any, no: Any) -> Value:
-    """Return ``yes`` where the condition is True and ``no`` elsewhere; at least one of them must be a `Value`."""
-    value = yes if isinstance(yes, Value) else no
+    """Return ``yes`` where the condition is True and ``no`` elsewhere.
+
+    At least one of them must be a `Value`.
+    """
+    if isinstance(yes, Value):
+        value = yes
+    else:
+        value = no
     return value.graph.node("Where", condition, value.like(yes), value.like(no), dtype=value.dtype)
 
 
@@ -178,23 +219,32 @@ def minimum(value: Value, other: Any) -> Value:
 
 
 def concatenate(*values: Value, axis: int = 1) -> Value:
-    return values[0] if len(values) == 1 else values[0].graph.node("Concat", *values, axis=axis)
+    if len(values) == 1:
+        return values[0]
+    return values[0].graph.node("Concat", *values, axis=axis)
 
 
 def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
     """Return the rows of a constant table with the given row numbers."""
-    return rows.graph.node("Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0)
+    return rows.graph.node(
+        "Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0
+    )
 
 
 class GraphOperations:
     """Operations for the formulas in `dempster.cluster._expressions` that add operators to a graph."""
 
-    minimum, maximum = staticmethod(minimum), staticmethod(maximum)
-    power, min, cumsum = staticmethod(Value.__pow__), staticmethod(Value.min), staticmethod(Value.cumsum)
-    smallest, at = staticmethod(Value.smallest), staticmethod(Value.at)
+    minimum = staticmethod(minimum)
+    maximum = staticmethod(maximum)
+    power = staticmethod(Value.__pow__)
+    min = staticmethod(Value.min)
+    cumsum = staticmethod(Value.cumsum)
+    smallest = staticmethod(Value.smallest)
+    at = staticmethod(Value.at)
 
     def __init__(self, value: Value):
-        self.graph, self.dtype = value.graph, value.dtype
+        self.graph = value.graph
+        self.dtype = value.dtype
 
     def constant(self, numbers: Any) -> Value:
         return self.graph.constant(numbers, self.dtype)
@@ -225,7 +275,10 @@ class GraphOperations:
 
     def scatter(self, width: int, *cells: tuple[Any, Value]) -> Value:
         unit = np.eye(width)
-        rows = [take(unit, k.reshape(-1), self.dtype) if isinstance(k, Value) else unit[k] for k, _ in cells]
+        rows = [
+            take(unit, k.reshape(-1), self.dtype) if isinstance(k, Value) else unit[k]
+            for k, _ in cells
+        ]
         return reduce(add, [value * row for row, (_, value) in zip(rows, cells, strict=True)])
 
     def similarity(self, squares: Value, rates: Value, scales: Value) -> Value:
@@ -242,13 +295,16 @@ class GraphOperations:
 def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
     """Return (X - center) / unit, computed in double precision to avoid cancellation."""
     shifted = X.double() - np.asarray(center, dtype=float)
-    return (shifted if np.all(np.asarray(unit) == 1) else shifted / np.asarray(unit, dtype=float)).astype(X.dtype)
+    return (
+        shifted if np.all(np.asarray(unit) == 1) else shifted / np.asarray(unit, dtype=float)
+    ).astype(X.dtype)
 
 
 def squared_distances(X: Value, points: np.ndarray) -> Value:
     """Return the squared Euclidean distances of n rows to r points, shape (n, r).
 
-    The distance between equal rows is exactly zero if ``points`` has the type of X and at most 32 columns.
+    The distance between equal rows is exactly zero if ``points`` has the type of X and at most 32
+    columns.
     """
     middle = points.mean(axis=0, dtype=float)
     return squares_of(center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype))
@@ -264,21 +320,24 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
     return ((rows * rows).sum() - 2 * (rows @ points.T) + squares).relu()
 
 
-def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
+def replace_known_masses(
+    masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray
+) -> Value:
     """Replace the masses of each row of X that equals one of ``objects`` by the masses of this object in ``known``."""
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
     return where(same, take(known, nearest, masses.dtype), masses)
 
 
-# ---- the graph ------------------------------------------------------------------------------------------------------
+# ---- the graph -----------------------------------------------------------------------------------
 
 
 class Graph:
     """Operators that compute the outputs of a model from the input ``X``, whose rows have the given shape and type."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
-        self.shape, self.dtype = shape, dtype
+        self.shape = shape
+        self.dtype = dtype
         self.X = Value(self, "X", dtype)
         self.nodes: list[Any] = []
         self._tensors: list[Any] = []
@@ -292,35 +351,57 @@ class Graph:
         name, _ = self._constants.setdefault(key, (f"constant_{len(self._constants)}", array))
         return Value(self, name, array.dtype)
 
-    def node(self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any) -> Value:
+    def node(
+        self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any
+    ) -> Value:
         """Add an operator and return its result, which has the type of the first input unless ``dtype`` is given."""
-        return self.multi_node(kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes)[0]
+        return self.multi_node(
+            kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes
+        )[0]
 
-    def multi_node(self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any) -> tuple[Value, ...]:
+    def multi_node(
+        self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any
+    ) -> tuple[Value, ...]:
         from onnx import helper
 
         first = self._fresh(kind)
         names = [first, *(f"{first}_{k}" for k in range(1, len(dtypes)))]
-        self.nodes.append(helper.make_node(kind, [value.name for value in inputs], names, first, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, [value.name for value in inputs], names, first, **attributes)
+        )
         return tuple(Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True))
 
-    def loop(self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int) -> tuple[Value, ...]:
+    def loop(
+        self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int
+    ) -> tuple[Value, ...]:
         """Add a loop of at most ``most`` iterations and return the final states.
 
-        ``step`` gets the current states and returns whether to continue, followed by the next states. The body of an
-        ONNX loop has two more inputs, the iteration number and the condition, which are not used.
+        ``step`` gets the current states and returns whether to continue, followed by the next
+        states. The body of an ONNX loop has two more inputs, the iteration number and the
+        condition, which are not used.
         """
         from onnx import helper
 
-        outside, self.nodes = self.nodes, []
+        outside = self.nodes
+        self.nodes = []
         inside = [Value(self, self._fresh("state"), state.dtype) for state in states]
         results = [self.node("Identity", result) for result in step(*inside)]
-        unused = [Value(self, self._fresh("step"), _INDEX), Value(self, self._fresh("continues"), _TRUTH)]
-        inputs = [*(value.describe([]) for value in unused), *(value.describe(None) for value in inside)]
-        body = helper.make_graph(self.nodes, "step", inputs, [value.describe(None) for value in results])
+        unused = [
+            Value(self, self._fresh("step"), _INDEX),
+            Value(self, self._fresh("continues"), _TRUTH),
+        ]
+        inputs = [
+            *(value.describe([]) for value in unused),
+            *(value.describe(None) for value in inside),
+        ]
+        body = helper.make_graph(
+            self.nodes, "step", inputs, [value.describe(None) for value in results]
+        )
         self.nodes = outside
         limits = self.constant(most, _INDEX), self.constant(True, _TRUTH)
-        return self.multi_node("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
+        return self.multi_node(
+            "Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body
+        )
 
     def insert(self, model: Any, inputs: Value) -> Value:
         """Insert an ONNX model with one input and one output, and return its output for ``inputs``."""
@@ -336,20 +417,32 @@ class Graph:
         self._count += 1
         return f"{kind}_{self._count}"
 
-    def model(self, outputs: dict[str, tuple[Value, int | None]], metadata: dict[str, str], description: str) -> Any:
+    def model(
+        self,
+        outputs: dict[str, tuple[Value, int | None]],
+        metadata: dict[str, str],
+        description: str,
+    ) -> Any:
         """Return the graph as an ``onnx.ModelProto``."""
         from onnx import checker, helper, numpy_helper
 
         from dempster import __version__
 
-        nodes, infos = list(self.nodes), []
+        nodes = list(self.nodes)
+        infos = []
         for name, (value, width) in outputs.items():
             nodes.append(helper.make_node("Identity", [value.name], [name], name=name))
-            infos.append(Value(self, name, value.dtype).describe(["n"] if width is None else ["n", width]))
+            infos.append(
+                Value(self, name, value.dtype).describe(["n"] if width is None else ["n", width])
+            )
         X = self.X.describe(["n", *self.shape])
-        constants = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
+        constants = [
+            numpy_helper.from_array(array, name) for name, array in self._constants.values()
+        ]
         model = helper.make_model(
-            helper.make_graph(nodes, "masses", [X], infos, constants + self._tensors, doc_string=description),
+            helper.make_graph(
+                nodes, "masses", [X], infos, constants + self._tensors, doc_string=description
+            ),
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=_IR_VERSION,
             producer_name="dempster",

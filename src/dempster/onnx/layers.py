@@ -1,8 +1,8 @@
 """ONNX operators for components of scikit-learn and torch.
 
-Supported components of scikit-learn are scalers and principal components in pipelines, hidden layers of perceptrons,
-and one-class support vector machines. Sequences of common torch layers are translated here, and other torch networks
-are exported by torch.
+Supported components of scikit-learn are scalers and principal components in pipelines, hidden
+layers of perceptrons, and one-class support vector machines. Sequences of common torch layers are
+translated here, and other torch networks are exported by torch.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def apply_steps(steps: Any, X: Value) -> Value:
 def _into_range(step: Any, X: Value) -> Value:
     scaled = (X.double() * step.scale_ + step.min_).astype(X.dtype)
     low, high = step.feature_range
-    return maximum(minimum(scaled, high), low) if step.clip else scaled
+    if step.clip:
+        return maximum(minimum(scaled, high), low)
+    return scaled
 
 
 def _components(step: Any, X: Value) -> Value:
@@ -76,28 +78,39 @@ def activate(name: str, values: Value) -> Value:
             return values.relu()
         case "tanh" | "logistic":
             return values.graph.node("Tanh" if name == "tanh" else "Sigmoid", values)
-    raise InvalidInputError(f"activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}")
+    raise InvalidInputError(
+        f"activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}"
+    )
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:
     """Return the decision values of an outlier detector, shape (n, 1)."""
     if type(detector) is not OneClassSVM or detector.kernel != "rbf":
-        kernel = f" with kernel={detector.kernel!r}" if type(detector) is OneClassSVM else ""
+        if type(detector) is OneClassSVM:
+            kernel = f" with kernel={detector.kernel!r}"
+        else:
+            kernel = ""
         raise InvalidInputError(
             f"outlier_detector must be a OneClassSVM with kernel='rbf', or None, got {type(detector).__name__}{kernel}"
         )
-    width = float(vars(detector)["_gamma"])  # Unlike the parameter gamma, this attribute is always a number.
+    # Unlike the parameter gamma, this attribute is always a number.
+    width = float(vars(detector)["_gamma"])
     similarity = (squared_distances(inputs, detector.support_vectors_) * -width).exp()
     return similarity @ detector.dual_coef_.T + detector.intercept_
 
 
-# ---- networks of torch ----------------------------------------------------------------------------------------------
+# ---- networks of torch ---------------------------------------------------------------------------
 
 
 def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     """Return the outputs of a torch module in evaluation mode."""
-    layers = list(_iterate_layers(module)) if len(shape) == 1 else [None]
-    return _export_by_torch(module, inputs, shape) if None in layers else _apply_layers(layers, inputs)
+    if len(shape) == 1:
+        layers = list(_iterate_layers(module))
+    else:
+        layers = [None]
+    if None in layers:
+        return _export_by_torch(module, inputs, shape)
+    return _apply_layers(layers, inputs)
 
 
 def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
@@ -105,14 +118,18 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
     from torch import nn
 
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
-    layers = list(_iterate_layers(module)) if len(shape) == 1 else [None]
+    if len(shape) == 1:
+        layers = list(_iterate_layers(module))
+    else:
+        layers = [None]
     if None not in layers:
         return _apply_layers(layers[: layers.index(last)], inputs)
 
     class Before(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.network, self.last = module, last
+            self.network = module
+            self.last = last
 
         def forward(self, x: Any) -> Any:
             inputs: list[Any] = []
@@ -159,7 +176,9 @@ def _layer_types() -> dict[type, Any]:
 
 def _linear(layer: Any, inputs: Value) -> Value:
     outputs = inputs @ to_host(layer.weight).T
-    return outputs if layer.bias is None else outputs + to_host(layer.bias)
+    if layer.bias is None:
+        return outputs
+    return outputs + to_host(layer.bias)
 
 
 def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
@@ -173,7 +192,8 @@ def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
     first = next(module.parameters(), torch.zeros(1))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Torch recommends a newer exporter, which needs additional packages.
+        # Torch recommends a newer exporter, which needs additional packages.
+        warnings.simplefilter("ignore")
         path = Path(folder, "network.onnx")
         try:
             torch.onnx.export(
@@ -188,7 +208,9 @@ def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
             )
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
-            raise InvalidInputError(f"torch cannot export {type(module).__name__} to ONNX: {words}") from error
+            raise InvalidInputError(
+                f"torch cannot export {type(module).__name__} to ONNX: {words}"
+            ) from error
         exported = onnx.load(path)
     cast_inputs = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
     return inputs.graph.insert(exported, cast_inputs).astype(inputs.dtype)

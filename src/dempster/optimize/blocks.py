@@ -20,12 +20,20 @@ _MAX_THREADS = 256
 class Apply(Protocol):
     """Callable that calls a function with each tuple of arguments, possibly in threads, and returns the results."""
 
-    def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]: ...
+    def __call__(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /
+    ) -> list[Result]: ...
 
 
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
-    """Divide n rows into at most ``most`` blocks of ``rows`` or more rows; return the start and end of each block."""
-    size = rows if most is None else max(rows, -(-n // most))
+    """Divide n rows into at most ``most`` blocks of ``rows`` or more rows.
+
+    Return the start and end of each block.
+    """
+    if most is None:
+        size = rows
+    else:
+        size = max(rows, -(-n // most))
     if 0 < n <= size:
         return [(0, n)]
     return [(start, min(start + size, n)) for start in range(0, n, size)]
@@ -53,13 +61,18 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
 
 
 class _Threads:
-    """`Apply` that starts its threads on the first use. A copy in another process uses one thread."""
+    """`Apply` that starts its threads on the first use.
+
+    A copy in another process uses one thread.
+    """
 
     def __init__(self, n: int = 1):
         self.n = n
         self.pool: ThreadPoolExecutor | None = None
 
-    def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
+    def __call__(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /
+    ) -> list[Result]:
         if len(arguments) == 1:
             return [function(*arguments[0])]
         if self.n == 1:
@@ -90,8 +103,9 @@ def run_fits_in_threads(
 ) -> Iterator[Result]:
     """Run a function that fits estimators in threads, and return an iterator of the results.
 
-    scikit-learn has a separate configuration for each thread, so the configuration is copied to each thread.
-    ``sklearn.utils.parallel`` is not used, because it changes the warning filters of the whole process.
+    scikit-learn has a separate configuration for each thread, so the configuration is copied to
+    each thread. ``sklearn.utils.parallel`` is not used, because it changes the warning filters of
+    the whole process.
     """
     from joblib import Parallel, delayed
     from sklearn import config_context, get_config

@@ -10,7 +10,8 @@ import numpy as np
 
 Model = TypeVar("Model")
 
-_LIKELIHOOD_TOLERANCE = 1e-9  # Absolute, because the units of the data add a constant to all values.
+# Absolute, because the units of the data add a constant to all values.
+_LIKELIHOOD_TOLERANCE = 1e-9
 
 
 @dataclass
@@ -29,10 +30,14 @@ class Run(Generic[Model]):
 def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
     """Return the indices of all log-likelihoods that are equal to the largest one up to rounding errors."""
     largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
-    return np.flatnonzero(np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects)
+    return np.flatnonzero(
+        np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects
+    )
 
 
-def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:
+def descend(
+    step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float
+) -> Run[Model]:
     """Iterate ``step`` (objective, next parameters) until the relative change of the objective is at most ``tol``."""
     run = Run(start)
     following = start
@@ -47,7 +52,10 @@ def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_i
 
 
 def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return the solution X of H X = R for a symmetric positive semidefinite H; add a small ridge if H is singular."""
+    """Return the solution X of H X = R for a symmetric positive semidefinite H.
+
+    Add a small ridge if H is singular.
+    """
     try:
         solution = np.linalg.solve(H, R)
         if np.isfinite(solution).all():
@@ -55,4 +63,6 @@ def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         pass
     # H is singular, for example if a cluster has no mass.
-    return np.linalg.solve(H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R)
+    return np.linalg.solve(
+        H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R
+    )

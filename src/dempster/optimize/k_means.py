@@ -22,14 +22,18 @@ def k_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the centers, shape (k, d), and the labels, shape (n,), of k-means with greedy k-means++ initialization.
 
-    The center of an empty cluster is moved to the row that is farthest from its own center. Rows with weight 0 do not
-    change the centers but get a label.
+    The center of an empty cluster is moved to the row that is farthest from its own center. Rows
+    with weight 0 do not change the centers but get a label.
     """
     data = np.ascontiguousarray(X, dtype=np.float64)
-    w = np.ones(len(data)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    if weights is None:
+        w = np.ones(len(data))
+    else:
+        w = np.ascontiguousarray(weights, dtype=np.float64)
     trials = 2 + int(np.log(n_clusters))
     draws = rng.random_sample((n_clusters, trials))
-    centers, labels = np.empty((n_clusters, data.shape[1])), np.empty(len(data), np.int64)
+    centers = np.empty((n_clusters, data.shape[1]))
+    labels = np.empty(len(data), np.int64)
     is_short = data.size * n_clusters * _MAX_ITER < _MAX_UNINTERRUPTIBLE_OPERATIONS
     call = _k_means if is_short else partial(interruptible, _k_means)
     call(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)

@@ -1,7 +1,8 @@
 """L-BFGS for smooth functions of a few hundred variables.
 
-The algorithm is that of SciPy, but has a tenth of its overhead, which dominates the cost of small problems. The
-implementation does not call BLAS, because the threads of BLAS slow down operations on short vectors.
+The algorithm is that of SciPy, but has a tenth of its overhead, which dominates the cost of small
+problems. The implementation does not call BLAS, because the threads of BLAS slow down operations on
+short vectors.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 from dempster._native import kernel
 from dempster.optimize.descent import Run
 
-_EVALUATE, _CONVERGED = 0, 1
+_EVALUATE = 0
+_CONVERGED = 1
 _ITERATIONS = 3  # Index of the number of iterations in _counts.
 _SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
 
@@ -41,24 +43,35 @@ def minimize_lbfgs(
 class LBFGS:
     """L-BFGS solver that runs one iteration at a time, and can be saved and restored exactly.
 
-    The solver stops after ``max_iter`` iterations (at least 1), if an iteration decreases the value f by at most
-    ``tol * max(|f|, 1)``, or if all derivatives are at most ``gradient_tol`` in absolute value. ``memory`` is the
-    number of previous steps that are used to estimate the curvature. ``point`` and ``value`` are the results of the
-    last iteration. ``history`` contains the value at the initial point and after each iteration.
+    The solver stops after ``max_iter`` iterations (at least 1), if an iteration decreases the value
+    f by at most ``tol * max(|f|, 1)``, or if all derivatives are at most ``gradient_tol`` in
+    absolute value. ``memory`` is the number of previous steps that are used to estimate the
+    curvature. ``point`` and ``value`` are the results of the last iteration. ``history`` contains
+    the value at the initial point and after each iteration.
 
     References
     ----------
-    J. Nocedal (1980). Updating quasi-Newton matrices with limited storage. Mathematics of Computation 35.
-    J. Nocedal and S. J. Wright (2006). Numerical Optimization. Springer.
+    J. Nocedal (1980). Updating quasi-Newton matrices with limited storage. Mathematics of
+    Computation 35. J. Nocedal and S. J. Wright (2006). Numerical Optimization. Springer.
     """
 
-    def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):
+    def __init__(
+        self,
+        start: np.ndarray,
+        *,
+        max_iter: int,
+        tol: float,
+        gradient_tol: float = 0.0,
+        memory: int = 20,
+    ):
         n = len(start)
         self._ends = max_iter, float(tol), float(gradient_tol)
         self._x = np.array(start, dtype=np.float64)  # Next point to evaluate.
         self._vectors = np.zeros((4, n))
-        self._steps, self._changes = np.zeros((memory, n)), np.zeros((memory, n))
-        self._line, self._counts = np.zeros(10), np.zeros(6, np.int64)
+        self._steps = np.zeros((memory, n))
+        self._changes = np.zeros((memory, n))
+        self._line = np.zeros(10)
+        self._counts = np.zeros(6, np.int64)
         self._values = np.zeros(max_iter + 1)
         self._status = np.array(_EVALUATE)
 
@@ -68,9 +81,17 @@ class LBFGS:
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)
             self._status[...] = _advance(
-                self._x, float(value), gradient, self._vectors, self._steps, self._changes, self._line, self._counts,
-                *self._ends, self._values,
-            )  # fmt: skip
+                self._x,
+                float(value),
+                gradient,
+                self._vectors,
+                self._steps,
+                self._changes,
+                self._line,
+                self._counts,
+                *self._ends,
+                self._values,
+            )
         return not self.ended
 
     @property

@@ -1,8 +1,8 @@
 """Quantiles of the probability that two objects are in the same cluster, over many fits of a mixture model.
 
-Let p_ikb be the probability of cluster k for object i in fit b. In this fit, objects i and j are in the same cluster
-with probability sum_k p_ikb p_jkb. For each pair of objects, only two quantiles of these probabilities are stored.
-``pair_quantiles.c`` explains how the order statistics are computed.
+Let p_ikb be the probability of cluster k for object i in fit b. In this fit, objects i and j are in
+the same cluster with probability sum_k p_ikb p_jkb. For each pair of objects, only two quantiles of
+these probabilities are stored. ``pair_quantiles.c`` explains how the order statistics are computed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import numpy as np
 
 from dempster._native import kernel
 
-# In all kernels, P contains the probabilities p_ikb, and rank and fraction are the results of `quantile_ranks`.
+# In all kernels, P contains the probabilities p_ikb, and rank and fraction are the results of
+# `quantile_ranks`.
 
-# Compute rows start to stop - 1 of the symmetric matrices of the lower and upper quantiles for all pairs. Each pair is
-# computed once and written at (i, j) and (j, i). Different threads may compute different blocks of rows.
+# Compute rows start to stop - 1 of the symmetric matrices of the lower and upper quantiles for all
+# pairs. Each pair is computed once and written at (i, j) and (j, i). Different threads may compute
+# different blocks of rows.
 quantiles_within = kernel("""quantiles_within(
     P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper: real[n, n] out,
     start: int up to stop, stop: int up to n)""")
@@ -37,8 +39,9 @@ probabilities_of_pairs = kernel("""probabilities_of_pairs(
 def quantile_ranks(n_values: int, confidence: float) -> tuple[int, float]:
     """Return the rank and the fraction that define the lower bound of a central confidence interval.
 
-    The bound is (1 - fraction) v[rank] + fraction v[rank + 1], where v are the sorted values (the default interpolation
-    of NumPy and R). The upper bound has the same rank and fraction if the values are sorted in decreasing order.
+    The bound is (1 - fraction) v[rank] + fraction v[rank + 1], where v are the sorted values (the
+    default interpolation of NumPy and R). The upper bound has the same rank and fraction if the
+    values are sorted in decreasing order.
     """
     place = (n_values - 1) * (1 - confidence) / 2
     rank = int(np.floor(place + 1e-9))

@@ -1,9 +1,9 @@
 """Computation of the masses of many objects from their conflicts with a few reference objects.
 
-Let m_l be the masses of the p reference objects, the rows of M (p, f), w_l their weights, C the conflict matrix, and
-delta_l the target conflicts of an object. Its masses m minimize sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The
-Hessian 2 C M'WM C is the same for all objects, so that a block of objects requires one matrix product, and a small
-quadratic program for each object.
+Let m_l be the masses of the p reference objects, the rows of M (p, f), w_l their weights, C the
+conflict matrix, and delta_l the target conflicts of an object. Its masses m minimize sum_l w_l (m'
+C m_l - delta_l)^2 over the simplex. The Hessian 2 C M'WM C is the same for all objects, so that a
+block of objects requires one matrix product, and a small quadratic program for each object.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-# Compute the masses of k objects with constraints between them, in place, by sweeps that minimize over one object after
-# the other. H is the common Hessian of the objects, `linear` contains their linear terms without the constraints, and
-# `rows` their rows in M. indptr, indices, coefficients and form have the format of `dempster.optimize.row_fit`. The
-# sweeps end when no mass changes by more than tol, or after max_iter sweeps.
+# Compute the masses of k objects with constraints between them, in place, by sweeps that minimize
+# over one object after the other. H is the common Hessian of the objects, `linear` contains their
+# linear terms without the constraints, and `rows` their rows in M. indptr, indices, coefficients
+# and form have the format of `dempster.optimize.row_fit`. The sweeps end when no mass changes by
+# more than tol, or after max_iter sweeps.
 settle_links = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
     indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
@@ -36,7 +37,9 @@ settle_links = kernel("""settle_links(
 _MAX_BLOCK_VALUES = 1 << 21  # Maximum number of conflicts that a thread stores.
 
 
-def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def projection_hessian(
+    masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the Hessian 2 C M'WM C of the quadratic programs in double precision."""
     image = masses.astype(float) @ conflict
     if weights is not None:
@@ -44,10 +47,17 @@ def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.nda
     return 2 * (image.T @ image)
 
 
-def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return -2 W M C in double precision. The target conflicts times this matrix are the linear terms."""
+def linear_image(
+    masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return -2 W M C in double precision.
+
+    The target conflicts times this matrix are the linear terms.
+    """
     image = masses.astype(float) @ conflict * -2
-    return image if weights is None else weights[:, None] * image
+    if weights is None:
+        return image
+    return weights[:, None] * image
 
 
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
@@ -60,16 +70,21 @@ def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
     return terms
 
 
-def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
+def euclidean_terms(
+    rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray
+) -> Terms:
     """Return a function that computes the linear terms for target conflicts 1 - exp(-gamma d^2).
 
-    d is the Euclidean distance between an object, a row of ``rows``, and a reference object. ``rows`` must be
-    C-contiguous and of the same type as ``references``. ``image`` is the result of `linear_image`.
+    d is the Euclidean distance between an object, a row of ``rows``, and a reference object.
+    ``rows`` must be C-contiguous and of the same type as ``references``. ``image`` is the result of
+    `linear_image`.
     """
-    references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
+    references = np.ascontiguousarray(references)
+    image = np.ascontiguousarray(image, dtype=rows.dtype)
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        linear, same = np.empty((stop - start, image.shape[1])), np.empty(stop - start, np.int64)
+        linear = np.empty((stop - start, image.shape[1]))
+        same = np.empty(stop - start, np.int64)
         _euclidean_terms(rows[start:stop], references, image, gamma, linear, same)
         return linear, same
 
@@ -85,7 +100,10 @@ def project(
     apply: Callable,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the masses of n objects, shape (n, f), in blocks; an object equal to a reference gets its masses."""
+    """Return the masses of n objects, shape (n, f), in blocks.
+
+    An object equal to a reference gets its masses.
+    """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)
 

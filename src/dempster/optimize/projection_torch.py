@@ -1,8 +1,9 @@
 """Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
 
-An active set method solves the quadratic programs of all rows of a block at the same time. Each row has a short list of
-the focal sets with positive mass. The small linear systems of all rows are factorized together, and finished rows are
-removed from the loop. The compiled solver is used for the few rows that need longer lists.
+An active set method solves the quadratic programs of all rows of a block at the same time. Each row
+has a short list of the focal sets with positive mass. The small linear systems of all rows are
+factorized together, and finished rows are removed from the loop. The compiled solver is used for
+the few rows that need longer lists.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from dempster.optimize.simplex_qp import simplex_qp_batch
 _CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision.
 _MAX_LIST = 8  # Maximum number of nonzero masses of a row.
 _RIDGE = 1e-12
-_ENTER = 1e-9  # A set is added if its reduced gradient, relative to the largest gradient, is below -1e-9.
+# A set is added if its reduced gradient, relative to the largest gradient, is below -1e-9.
+_ENTER = 1e-9
 
 
 def project_euclidean(
@@ -33,12 +35,16 @@ def project_euclidean(
 ) -> Array:
     """Return the masses of n rows, shape (n, f), from target conflicts 1 - exp(-gamma d^2) with p reference objects.
 
-    d is the Euclidean distance. ``references``, ``masses`` and ``weights`` are the data, masses and weights of the
-    reference objects. If ``rows`` is an array, its blocks are copied to the device one after the other, and the result
-    is an array. If it is a tensor, the result is a tensor on the same device.
+    d is the Euclidean distance. ``references``, ``masses`` and ``weights`` are the data, masses and
+    weights of the reference objects. If ``rows`` is an array, its blocks are copied to the device
+    one after the other, and the result is an array. If it is a tensor, the result is a tensor on
+    the same device.
     """
     torch = import_torch(device)
-    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
+    if precision_of(rows) == np.float32:
+        dtype = torch.float32
+    else:
+        dtype = torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
     image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
@@ -66,7 +72,10 @@ def project_euclidean(
 
 
 def simplex_qp_torch(H: Any, G: Any) -> Any:
-    """Minimize 1/2 x'Hx + g'x over the simplex for every row g of G; return the minimizers in double precision."""
+    """Minimize 1/2 x'Hx + g'x over the simplex for every row g of G.
+
+    Return the minimizers in double precision.
+    """
     import torch
 
     G = G.double()
@@ -75,7 +84,8 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
     out = torch.zeros_like(G)
     left = torch.arange(len(G), device=G.device)  # Indices of the unfinished rows.
     sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
-    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # The initial point is the best vertex.
+    # The initial point is the best vertex.
+    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)
     x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
     x[:, 0] = 1
     size = torch.ones(len(G), dtype=torch.long, device=G.device)
@@ -89,7 +99,11 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         y = _on_face(H, g, sets, used)
         step = torch.where(used, y - x, 0.0)
         shrinks = used & (step < 0) & (y < 0)
-        limit = torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf).min(dim=1).values.clamp(max=1.0)
+        limit = (
+            torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf)
+            .min(dim=1)
+            .values.clamp(max=1.0)
+        )
         cut = limit < 1
         x = torch.where(used, x + limit[:, None] * step, 0.0)
         # If the step of a row was cut at the boundary, the sets with zero mass are removed.
@@ -97,7 +111,9 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         x = torch.where(keep, x, 0.0)
         x = x / x.sum(dim=1, keepdim=True)
         order = torch.argsort(~keep, dim=1, stable=True)
-        sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
+        sets = sets.gather(1, order)
+        x = x.gather(1, order)
+        size = keep.sum(dim=1)
         # In all other rows, the set with the most negative reduced gradient is added.
         used = slot < size[:, None]
         dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
@@ -117,7 +133,10 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         x[where, size[where]] = 0.0
         size = size + grow
         go_on = ~done & ~full
-        left, sets, x, size = left[go_on], sets[go_on], x[go_on], size[go_on]
+        left = left[go_on]
+        sets = sets[go_on]
+        x = x[go_on]
+        size = size[go_on]
     rows = torch.cat([*hard, left])
     if len(rows):
         X = np.zeros((len(rows), f))
@@ -159,6 +178,7 @@ def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
         for k in range(i + 1, K):
             s = s - L[k][i][:, None] * z[k]
         z[i] = s / L[i][i][:, None]
-    free, ones = torch.stack([v[:, 0] for v in z], dim=1), torch.stack([v[:, 1] for v in z], dim=1)
+    free = torch.stack([v[:, 0] for v in z], dim=1)
+    ones = torch.stack([v[:, 1] for v in z], dim=1)
     multiplier = (1 - free.sum(dim=1)) / ones.sum(dim=1)
     return free + multiplier[:, None] * ones

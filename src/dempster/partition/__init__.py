@@ -17,5 +17,17 @@ from dempster.partition.lazy import LazyCredalPartition
 from dempster.partition.relational import RelationalPartition
 
 __all__ = ["CredalPartition", "LazyCredalPartition", "RelationalPartition", "PartitionSummary"]
-__all__ += ["credal_rand_index", "consistency_index", "pairwise_nonspecificity", "dominates", "non_dominated"]
-__all__ += ["IndexEstimate", "combine_partitions", "embed_partitions", "PartitionMap", "nearest_pairs"]
+__all__ += [
+    "credal_rand_index",
+    "consistency_index",
+    "pairwise_nonspecificity",
+    "dominates",
+    "non_dominated",
+]
+__all__ += [
+    "IndexEstimate",
+    "combine_partitions",
+    "embed_partitions",
+    "PartitionMap",
+    "nearest_pairs",
+]

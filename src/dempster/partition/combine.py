@@ -25,8 +25,9 @@ _MAX_SETS = 256  # Maximum number of focal sets of the result.
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # Maximum number of objects for hierarchical clustering.
 
-# Let a, b, g be the differences of the masses of empty, same and different. The Jousselme distance d is Euclidean:
-# 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with an upper triangular matrix R.
+# Let a, b, g be the differences of the masses of empty, same and different. The Jousselme distance
+# d is Euclidean: 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with an upper triangular
+# matrix R.
 _ROOT = np.linalg.cholesky(np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])).T
 
 
@@ -46,33 +47,39 @@ def combine_partitions(
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
 
-    For each pair of objects, every partition gives masses to "same cluster" and "different clusters". These masses are
-    combined over the partitions. The result is the partition whose pairwise masses are nearest to the combined masses,
-    that is, with the largest credal Rand index (Denoeux, Li and Sriboonchitta, 2018).
+    For each pair of objects, every partition gives masses to "same cluster" and "different
+    clusters". These masses are combined over the partitions. The result is the partition whose
+    pairwise masses are nearest to the combined masses, that is, with the largest credal Rand index
+    (Denoeux, Li and Sriboonchitta, 2018).
 
     Parameters
     ----------
     partitions : sequence of CredalPartition or hard labels
-        Partitions of the same objects. Objects are matched by name if the partitions have names, else by position.
+        Partitions of the same objects. Objects are matched by name if the partitions have names,
+        else by position.
     rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
-        Rule of combination. Dempster's rule assumes independent partitions; the masses of pairs with total conflict
-        are discounted by 1e-6 first. Here, "dubois_prade" and "yager" give the same result.
+        Rule of combination. Dempster's rule assumes independent partitions; the masses of pairs
+        with total conflict are discounted by 1e-6 first. Here, "dubois_prade" and "yager" give the
+        same result.
     n_clusters : int, optional
-        Number of clusters of the result; by default the largest number of clusters of the partitions.
+        Number of clusters of the result; by default the largest number of clusters of the
+        partitions.
     focal_sets : FocalSets or {"simple", "pairs", "full"}
         Focal sets of the result.
     normalization : {"dempster", "yager"}
-        Rule that removes mass on the empty set before the combination. ``rule="conjunctive"`` keeps this mass.
+        Rule that removes mass on the empty set before the combination. ``rule="conjunctive"`` keeps
+        this mass.
     n_init : int
-        Number of initial partitions, of which the best is used. The first ones are the given partitions, then follow a
-        hierarchical clustering of the combined masses (up to 2,000 objects) and random masses.
+        Number of initial partitions, of which the best is used. The first ones are the given
+        partitions, then follow a hierarchical clustering of the combined masses (up to 2,000
+        objects) and random masses.
     max_iter : int
         Maximum number of sweeps over the objects.
     tol : float
         The sweeps stop when the relative increase of the credal Rand index is at most ``tol``.
     n_partners : int or "auto"
-        Number of pairs used for each object. "auto" uses all pairs of up to 500 objects, and 200 pairs per object
-        above, so that the cost is linear in the number of objects.
+        Number of pairs used for each object. "auto" uses all pairs of up to 500 objects, and 200
+        pairs per object above, so that the cost is linear in the number of objects.
     random_state : int, RandomState, Generator or None
         Seed for random masses and random pairs.
     verbose : int
@@ -81,7 +88,8 @@ def combine_partitions(
     Returns
     -------
     CredalPartition
-        Combined partition. ``metadata["credal_rand_index"]`` measures how well it represents the combined masses.
+        Combined partition. ``metadata["credal_rand_index"]`` measures how well it represents the
+        combined masses.
 
     Examples
     --------
@@ -106,7 +114,10 @@ def combine_partitions(
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
         normalized = [NORMALIZATIONS[normalization](p.masses, p.focal_sets) for p in sources]
-        sources = [CredalPartition(*m, p.index, frame=p.frame) for m, p in zip(normalized, sources, strict=True)]
+        sources = [
+            CredalPartition(*m, p.index, frame=p.frame)
+            for m, p in zip(normalized, sources, strict=True)
+        ]
     rng = as_generator(random_state)
     n = len(sources[0])
     pairs = _select_pairs(n, n_partners, rng)
@@ -146,11 +157,14 @@ def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
     if rule == "average":
         return stacked.mean(axis=0)
     if rule == "disjunctive":
-        same, different = stacked[:, :, 1].prod(axis=0), stacked[:, :, 2].prod(axis=0)
+        same = stacked[:, :, 1].prod(axis=0)
+        different = stacked[:, :, 2].prod(axis=0)
         return np.column_stack([np.zeros_like(same), same, different, 1 - same - different])
     if rule == "dempster":
         total_conflict = _combine_conjunctively(stacked)[:, 0] >= 1 - 1e-12
-        stacked[:, total_conflict] = (1 - 1e-6) * stacked[:, total_conflict] + 1e-6 * np.array([0, 0, 0, 1])
+        stacked[:, total_conflict] = (1 - 1e-6) * stacked[:, total_conflict] + 1e-6 * np.array(
+            [0, 0, 0, 1]
+        )
     result = _combine_conjunctively(stacked)
     if rule == "conjunctive":
         return result
@@ -166,21 +180,25 @@ def _combine_conjunctively(stacked: np.ndarray) -> np.ndarray:
     unknown = stacked[:, :, 3].prod(axis=0)
     same = (stacked[:, :, 1] + stacked[:, :, 3]).prod(axis=0) - unknown
     different = (stacked[:, :, 2] + stacked[:, :, 3]).prod(axis=0) - unknown
-    return np.column_stack([np.clip(1 - same - different - unknown, 0, None), same, different, unknown])
+    return np.column_stack(
+        [np.clip(1 - same - different - unknown, 0, None), same, different, unknown]
+    )
 
 
 class _PartitionFit:
     """Fit of a partition to pairwise masses by iteratively reweighted quadratic programs.
 
-    The sum of the distances has an upper bound, the sum of the squared distances divided by the current distances. This
-    bound is minimized over the masses of one object at a time, which never decreases the credal Rand index.
+    The sum of the distances has an upper bound, the sum of the squared distances divided by the
+    current distances. This bound is minimized over the masses of one object at a time, which never
+    decreases the credal Rand index.
     """
 
     def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
         forms = pair_forms(family)[:3]
         root = _ROOT
         if family.empty_index is None and not relation[:, 0].any():
-            forms, root = forms[1:], np.eye(2)
+            forms = forms[1:]
+            root = np.eye(2)
             relation = relation[:, 1:]
         self.forms = np.ascontiguousarray(np.einsum("ra,afg->rfg", root, forms))
         self.targets = np.ascontiguousarray(relation[:, : len(root)] @ root.T)
@@ -196,18 +214,28 @@ class _PartitionFit:
     def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
         """Return the fitted masses, their credal Rand index and the number of sweeps."""
         masses = np.array(start, dtype=float, order="C")
-        index, n_sweeps = self.index(masses), 0
+        index = self.index(masses)
+        n_sweeps = 0
         for _ in range(max_iter):
             before = masses.copy()
             interruptible(
-                sweep_rows, masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms,
-                True, *self.links,
-            )  # fmt: skip
+                sweep_rows,
+                masses,
+                self.order,
+                self.indptr,
+                self.indices,
+                self.weights,
+                self.entry_targets,
+                self.forms,
+                True,
+                *self.links,
+            )
             n_sweeps += 1
             new_index = self.index(masses)
             if new_index < index:  # A decrease is a rounding error.
                 return before, index, n_sweeps
-            gain, index = new_index - index, new_index
+            gain = new_index - index
+            index = new_index
             if gain <= tol * abs(index):
                 break
         return masses, index, n_sweeps
@@ -233,9 +261,13 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
     order = np.argsort(family.cardinality, kind="stable")
     masses = np.zeros((len(source), len(family)))
     for column, row in zip(source.masses.T, padded, strict=True):
-        contains = (family.membership | ~row).all(axis=1) & (family.membership.any(axis=1) == row.any())
+        contains = (family.membership | ~row).all(axis=1) & (
+            family.membership.any(axis=1) == row.any()
+        )
         supersets = [j for j in order if contains[j]]
-        singletons = [j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()]
+        singletons = [
+            j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()
+        ]
         targets = supersets[:1] or singletons or list(range(len(family)))
         masses[:, targets] += column[:, None] / len(targets)
     return masses
@@ -255,14 +287,23 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
 
 def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
     validation.check(n_partners, "n_partners", validation.integer(1) | validation.choice("auto"))
-    few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
-    per_object = few if isinstance(n_partners, str) else n_partners
+    if n <= _ALL_PAIRS_UP_TO:
+        few = n
+    else:
+        few = _PAIRS_PER_OBJECT
+    if isinstance(n_partners, str):
+        per_object = few
+    else:
+        per_object = n_partners
     if per_object >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
-    # A random cycle connects the graph of pairs. Otherwise its components would number their clusters independently.
+    # A random cycle connects the graph of pairs. Otherwise its components would number their
+    # clusters independently.
     cycle = rng.permutation(n)
     ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
-    return np.unique(np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0)
+    return np.unique(
+        np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0
+    )
 
 
 def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
@@ -270,17 +311,26 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     if len(sources) < 1:
         raise InvalidParameterError("partitions", must="contain at least one partition")
     if len({len(p) for p in sources}) != 1:
-        raise InvalidInputError(f"partitions must have the same number of objects, got {[len(p) for p in sources]}")
+        raise InvalidInputError(
+            f"partitions must have the same number of objects, got {[len(p) for p in sources]}"
+        )
     if len(sources[0]) < 2:
         raise InvalidInputError("partitions must have at least two objects")
     validation.check_choice(rule, "rule", _RULES)
     validation.check_choice(normalization, "normalization", NORMALIZATIONS)
     validation.check(n_clusters, "n_clusters", validation.choice(None) | validation.integer(1))
-    c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
+    if n_clusters is None:
+        c = max(p.n_clusters for p in sources)
+    else:
+        c = n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
-            raise InvalidParameterError("focal_sets", must=f"have n_clusters={n_clusters}, got {focal_sets.n_clusters}")
+            raise InvalidParameterError(
+                "focal_sets", must=f"have n_clusters={n_clusters}, got {focal_sets.n_clusters}"
+            )
         return focal_sets
     build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}
-    validation.check(focal_sets, "focal_sets", validation.kind(FocalSets) | validation.choice(*build))
+    validation.check(
+        focal_sets, "focal_sets", validation.kind(FocalSets) | validation.choice(*build)
+    )
     return build[focal_sets](c, empty=rule == "conjunctive")

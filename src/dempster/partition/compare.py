@@ -1,9 +1,10 @@
 """Similarity, consistency and precision of credal partitions.
 
-All indices compare pairs of objects, so they do not depend on the numbering of the clusters and accept partitions with
-different numbers of clusters and different focal sets (Denoeux, Li and Sriboonchitta, 2018, "Evaluating and comparing
-soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26). If objects have names,
-rows are matched by name, in any order.
+All indices compare pairs of objects, so they do not depend on the numbering of the clusters and
+accept partitions with different numbers of clusters and different focal sets (Denoeux, Li and
+Sriboonchitta, 2018, "Evaluating and comparing soft partitions: an approach based on Dempster-Shafer
+theory", IEEE Trans. Fuzzy Systems 26). If objects have names, rows are matched by name, in any
+order.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ import numpy as np
 from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_integer_seed
-from dempster.partition.credal_partition import CredalPartition, as_credal_partition, as_credal_partitions
+from dempster.partition.credal_partition import (
+    CredalPartition,
+    as_credal_partition,
+    as_credal_partitions,
+)
 from dempster.partition.relational import pair_forms, sample_pairs
 
 _EXACT_UP_TO = 20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
@@ -32,7 +37,8 @@ class IndexEstimate(float):
 
     def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> IndexEstimate:
         self = super().__new__(cls, value)
-        self.standard_error, self.n_pairs = float(standard_error), int(n_pairs)
+        self.standard_error = float(standard_error)
+        self.n_pairs = int(n_pairs)
         return self
 
     def __reduce__(self):
@@ -45,12 +51,17 @@ class IndexEstimate(float):
 
 
 def credal_rand_index(
-    a: Any, b: Any, *, distance: str = "jousselme", n_pairs: int | str | None = "auto", random_state: Any = None
+    a: Any,
+    b: Any,
+    *,
+    distance: str = "jousselme",
+    n_pairs: int | str | None = "auto",
+    random_state: Any = None,
 ) -> IndexEstimate:
     """Compute the credal Rand index, one minus the mean distance between the pairwise masses of two partitions.
 
-    The index is equal to the Rand index if both partitions are hard, and to 1 if the partitions are identical. One
-    minus the index is a metric.
+    The index is equal to the Rand index if both partitions are hard, and to 1 if the partitions are
+    identical. One minus the index is a metric.
 
     Parameters
     ----------
@@ -59,8 +70,8 @@ def credal_rand_index(
     distance : {"jousselme", "belief"}
         Distance between the mass functions that ``a`` and ``b`` give to a pair of objects.
     n_pairs : int, "auto" or None
-        Number of sampled pairs. None uses all pairs. "auto" uses all pairs of up to 20,000 objects, and 2,000,000
-        sampled pairs above.
+        Number of sampled pairs. None uses all pairs. "auto" uses all pairs of up to 20,000 objects,
+        and 2,000,000 sampled pairs above.
     random_state : int, RandomState, Generator or None
         Seed for the sampling of pairs.
 
@@ -83,15 +94,24 @@ def credal_rand_index(
     a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    validation.check(n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto") | validation.choice(None))
+    validation.check(
+        n_pairs,
+        "n_pairs",
+        validation.integer(2) | validation.choice("auto") | validation.choice(None),
+    )
     if isinstance(n_pairs, str):
-        n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
+        if n <= _EXACT_UP_TO:
+            n_pairs = None
+        else:
+            n_pairs = _DEFAULT_SAMPLE
     if n_pairs is not None:
         pairs = sample_pairs(n, int(n_pairs), random_state)
         values = measure(a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs))
         return IndexEstimate(1 - values.mean(), values.std() / np.sqrt(n_pairs), n_pairs)
     total = 0.0
-    for (rows, left), (_, right) in zip(a.relational().blocks(), b.relational().blocks(), strict=True):
+    for (rows, left), (_, right) in zip(
+        a.relational().blocks(), b.relational().blocks(), strict=True
+    ):
         values = measure(left - right)
         upper = np.arange(values.shape[1])[None, :] > (rows - rows[0])[:, None]
         total += float(values[upper].sum(dtype=float))
@@ -102,21 +122,28 @@ def credal_rand_index(
 def jousselme_distances(d: np.ndarray) -> np.ndarray:
     """Compute Jousselme distances D from the differences d of pairwise masses, shape (..., 4).
 
-    With the indices e (empty), s (same) and n (different), 2 D^2 = 2 d_e^2 + d_s^2 + d_n^2 + d_e (d_s + d_n).
+    With the indices e (empty), s (same) and n (different), 2 D^2 = 2 d_e^2 + d_s^2 + d_n^2 + d_e
+    (d_s + d_n).
     """
-    empty, same, different = d[..., 0], d[..., 1], d[..., 2]
+    empty = d[..., 0]
+    same = d[..., 1]
+    different = d[..., 2]
     squared = 2 * empty**2 + same**2 + different**2 + empty * (same + different)
     return np.sqrt(np.maximum(squared / 2, 0))
 
 
-_DISTANCES = {"jousselme": jousselme_distances, "belief": lambda d: np.abs(d[..., :3]).sum(axis=-1) / 2}
+_DISTANCES = {
+    "jousselme": jousselme_distances,
+    "belief": lambda d: np.abs(d[..., :3]).sum(axis=-1) / 2,
+}
 
 
 def consistency_index(a: Any, b: Any) -> float:
     """Compute the consistency index, one minus the mean conflict between the pairwise masses of two partitions.
 
-    The index is equal to the Rand index for hard partitions. A vacuous partition is consistent with every partition, so
-    use the index together with `pairwise_nonspecificity`. All pairs are used, in time linear in the number of objects.
+    The index is equal to the Rand index for hard partitions. A vacuous partition is consistent with
+    every partition, so use the index together with `pairwise_nonspecificity`. All pairs are used,
+    in time linear in the number of objects.
 
     Parameters
     ----------
@@ -136,7 +163,8 @@ def consistency_index(a: Any, b: Any) -> float:
     a, b = _match_objects(a, b)
     empty_a, same_a, different_a, _ = pair_forms(a.focal_sets)
     empty_b, same_b, different_b, _ = pair_forms(b.focal_sets)
-    ones_a, ones_b = np.ones_like(empty_a), np.ones_like(empty_b)
+    ones_a = np.ones_like(empty_a)
+    ones_b = np.ones_like(empty_b)
     # The conflict of two mass functions on {same, different} is the sum of these signed products.
     terms = [
         (1.0, empty_a, ones_b),
@@ -145,8 +173,9 @@ def consistency_index(a: Any, b: Any) -> float:
         (1.0, same_a, different_b),
         (1.0, different_a, same_b),
     ]
-    # Let m_i and n_i be the masses of object i in the two partitions, and Z the sum of the matrices m_i n_i'. The sum
-    # of (m_i' A m_j)(n_i' B n_j) over all i and j is <Z, A Z B>. The sum over pairs is half of it without i = j.
+    # Let m_i and n_i be the masses of object i in the two partitions, and Z the sum of the matrices
+    # m_i n_i'. The sum of (m_i' A m_j)(n_i' B n_j) over all i and j is <Z, A Z B>. The sum over
+    # pairs is half of it without i = j.
     Z = (a.masses.T @ b.masses).astype(float)
     conflict = 0.0
     for sign, left, right in terms:
@@ -202,10 +231,14 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
     True
     """
-    a, b, reference = (as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference")))
+    a, b, reference = (
+        as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference"))
+    )
     validation.check_flags(strict=strict)
-    ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
-    ns_a, ns_b = pairwise_nonspecificity(a), pairwise_nonspecificity(b)
+    ci_a = consistency_index(a, reference)
+    ci_b = consistency_index(b, reference)
+    ns_a = pairwise_nonspecificity(a)
+    ns_b = pairwise_nonspecificity(b)
     is_no_worse = ci_a >= ci_b and ns_a <= ns_b
     return is_no_worse and (not strict or ci_a > ci_b or ns_a < ns_b)
 
@@ -236,16 +269,21 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
     def is_dominated(i: int) -> bool:
         ci, ns = scores[i]
-        return any(c >= ci and s <= ns and (c > ci or s < ns) for j, (c, s) in enumerate(scores) if j != i)
+        return any(
+            c >= ci and s <= ns and (c > ci or s < ns) for j, (c, s) in enumerate(scores) if j != i
+        )
 
     return [i for i in range(len(scores)) if not is_dominated(i)]
 
 
 def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     """Validate two partitions, and sort the rows of ``b`` like those of ``a`` if both have names of objects."""
-    a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
+    a = as_credal_partition(a, "a")
+    b = as_credal_partition(b, "b")
     if len(a) != len(b):
-        raise InvalidInputError(f"partitions must have the same number of objects, got {len(a)} and {len(b)}")
+        raise InvalidInputError(
+            f"partitions must have the same number of objects, got {len(a)} and {len(b)}"
+        )
     _check_two_objects(a)
     order = validation.match_names(b.index, a.index)
     return a, b if order is None else b[order]
@@ -253,10 +291,12 @@ def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
 
 def _check_two_objects(partition: CredalPartition) -> None:
     if len(partition) < 2:
-        raise InvalidInputError(f"the partition must have at least two objects, got {len(partition)}")
+        raise InvalidInputError(
+            f"the partition must have at least two objects, got {len(partition)}"
+        )
 
 
-# ---- map of partitions ----------------------------------------------------------------------------------------------
+# ---- map of partitions ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -319,16 +359,23 @@ def embed_partitions(
     """
     partitions = as_credal_partitions(partitions)
     if len(partitions) < 2:
-        raise InvalidParameterError("partitions", must=f"contain at least two partitions, got {len(partitions)}")
+        raise InvalidParameterError(
+            "partitions", must=f"contain at least two partitions, got {len(partitions)}"
+        )
     validation.check_choice(rule, "rule", ("smacof", "classical"))
-    labels = validation.as_texts(range(len(partitions)) if names is None else names, "names", "names")
+    labels = validation.as_texts(
+        range(len(partitions)) if names is None else names, "names", "names"
+    )
     if len(labels) != len(partitions):
-        raise InvalidParameterError("names", must=f"contain {len(partitions)} names, got {len(labels)}")
+        raise InvalidParameterError(
+            "names", must=f"contain {len(partitions)} names, got {len(labels)}"
+        )
     seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):
         for j in range(i):
-            a, b = partitions[i], partitions[j]
+            a = partitions[i]
+            b = partitions[j]
             index = credal_rand_index(a, b, distance=distance, n_pairs=n_pairs, random_state=seed)
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)
@@ -339,12 +386,18 @@ def embed_partitions(
         xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
     distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
     total = np.sum(d**2)
-    stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
+    if total > 0:
+        stress = float(np.sqrt(np.sum((distances - d) ** 2) / total))
+    else:
+        stress = 0.0
     return PartitionMap(xy, d, stress, labels)
 
 
 def _classical_scaling(d: np.ndarray) -> np.ndarray:
-    """Return 2-D coordinates by classical (Torgerson) scaling. The largest absolute value of each axis is positive."""
+    """Return 2-D coordinates by classical (Torgerson) scaling.
+
+    The largest absolute value of each axis is positive.
+    """
     center = np.eye(len(d)) - 1 / len(d)
     values, vectors = np.linalg.eigh(-center @ d**2 @ center / 2)
     xy = np.zeros((len(d), 2))
@@ -354,17 +407,20 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
     return xy
 
 
-# ---- pairs of mutually nearest clusters -----------------------------------------------------------------------------
+# ---- pairs of mutually nearest clusters ----------------------------------------------------------
 
 
 def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the similarity of each pair of clusters, shape (c, c).
 
-    The similarity of two clusters is the sum over all objects of the product of their normalized plausibilities.
-    Outliers (mass on the empty set above 1 - 1e-6) are ignored.
+    The similarity of two clusters is the sum over all objects of the product of their normalized
+    plausibilities. Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
     inside = partition.empty <= 1 - 1e-6
-    plausible = partition.contour[inside].astype(float) / (1 - partition.empty[inside].astype(float))[:, None]
+    plausible = (
+        partition.contour[inside].astype(float)
+        / (1 - partition.empty[inside].astype(float))[:, None]
+    )
     return plausible.T @ (plausible if weights is None else plausible * weights[inside, None])
 
 
@@ -385,15 +441,16 @@ def nearest_pairs(
 ) -> list[tuple[int, int]]:
     """Return the pairs of mutually nearest clusters of a partition.
 
-    In the two-step strategy, a first fit uses single clusters, and the second fit adds these pairs to the focal sets
-    (Denoeux, 2021, NN-EVCLUS, section 2.3).
+    In the two-step strategy, a first fit uses single clusters, and the second fit adds these pairs
+    to the focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
 
     Parameters
     ----------
     partition : CredalPartition
         Partition whose focal sets are usually the single clusters.
     n_neighbors : int, default=1
-        A pair is selected if each of its clusters is among the ``n_neighbors`` nearest clusters of the other one.
+        A pair is selected if each of its clusters is among the ``n_neighbors`` nearest clusters of
+        the other one.
     weights : array of shape (n,), optional
         Weights of the objects.
 
@@ -411,5 +468,7 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    checked = validation.validate_weights(validation.reorder_like(weights, credal.index), len(credal), "weights")
+    checked = validation.validate_weights(
+        validation.reorder_like(weights, credal.index), len(credal), "weights"
+    )
     return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dempster import _validation as validation
-from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
+from dempster._arrays import (
+    Array,
+    copy_array,
+    freeze,
+    library_of,
+    look_up,
+    positions_where,
+    to_host,
+)
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
@@ -25,7 +33,9 @@ if TYPE_CHECKING:
 
 
 _ALWAYS_SHOWN = ("n_clusters", "shape")  # choices that the summary shows even if it is not verbose
-_MAX_LISTED_CLUSTERS, _MAX_LISTED_OUTLIERS, _MAX_LINE_CHARACTERS = 20, 8, 80
+_MAX_LISTED_CLUSTERS = 20
+_MAX_LISTED_OUTLIERS = 8
+_MAX_LINE_CHARACTERS = 80
 _NO_BREAK_SPACE = "\u00a0"
 _ROUNDING = 1e-6
 
@@ -33,9 +43,9 @@ _ROUNDING = 1e-6
 class CredalPartition(MassFunctions):
     """Credal (evidential) partition of n objects into c clusters.
 
-    Mass on {k} supports that the object belongs to cluster k. Mass on {k, l} supports that it belongs to one of these
-    clusters, but the data do not determine which. Mass on the empty set supports that it belongs to no cluster (an
-    outlier).
+    Mass on {k} supports that the object belongs to cluster k. Mass on {k, l} supports that it
+    belongs to one of these clusters, but the data do not determine which. Mass on the empty set
+    supports that it belongs to no cluster (an outlier).
 
     Parameters
     ----------
@@ -48,11 +58,13 @@ class CredalPartition(MassFunctions):
     frame : sequence of length c, optional
         Names of the clusters.
     metadata : mapping, optional
-        Information about the fit (method, parameters, objective, convergence, seed), which estimators set.
+        Information about the fit (method, parameters, objective, convergence, seed), which
+        estimators set.
 
     References
     ----------
-    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. SMC B 34.
+    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans.
+    SMC B 34.
 
     Examples
     --------
@@ -75,7 +87,8 @@ class CredalPartition(MassFunctions):
         metadata: Mapping[str, Any] | None = None,
     ):
         super().__init__(masses, focal_sets, index, frame=frame)
-        metadata = {} if metadata is None else metadata
+        if metadata is None:
+            metadata = {}
         validation.check(metadata, "metadata", validation.kind(Mapping, words="values by name"))
         self.metadata = dict(metadata)
 
@@ -84,12 +97,16 @@ class CredalPartition(MassFunctions):
         self.metadata = dict(metadata or {})
 
     def _copy_with(self, masses: Array, index: Any) -> Self:
-        return type(self).unchecked(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
+        return type(self).unchecked(
+            masses, self.focal_sets, index, self.frame, metadata=self.metadata
+        )
 
-    # ---- conversion from other partitions -------------------------------------------------------------------------
+    # ---- conversion from other partitions --------------------------------------------------------
 
     @classmethod
-    def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
+    def from_hard(
+        cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None
+    ) -> Self:
         """Convert labels of any type.
 
         Parameters
@@ -106,7 +123,9 @@ class CredalPartition(MassFunctions):
         CredalPartition
         """
         masses, family, names = _masses_from_hard(labels, noise)
-        return cls(masses, family, validation.row_index(labels) if index is None else index, frame=names)
+        return cls(
+            masses, family, validation.row_index(labels) if index is None else index, frame=names
+        )
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
@@ -117,7 +136,8 @@ class CredalPartition(MassFunctions):
         memberships : array-like of shape (n, c)
             Nonnegative memberships with row sums of at most one.
         **keywords
-            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
+            table.
 
         Returns
         -------
@@ -128,7 +148,8 @@ class CredalPartition(MassFunctions):
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
             expected = "nonnegative with row sums of at most one; use from_possibilistic otherwise"
             raise InvalidParameterError("memberships", expected)
-        masses, family = np.column_stack([np.clip(missing, 0, None), u]), FocalSets.simple(u.shape[1], omega=False)
+        masses = np.column_stack([np.clip(missing, 0, None), u])
+        family = FocalSets.simple(u.shape[1], omega=False)
         return cls(masses, family, **(validation.table_names(memberships) | keywords))
 
     @classmethod
@@ -142,37 +163,42 @@ class CredalPartition(MassFunctions):
         index: Sequence[Hashable] | None = None,
         frame: Sequence[Hashable] | None = None,
     ) -> Self:
-        r"""Convert the memberships of another method; similar memberships give mass to sets of clusters.
+        r"""Convert the memberships of another method.
 
-        `from_fuzzy` uses memberships as masses. An object with the memberships 0.5 and 0.5 then has half of its mass on
-        each of the two clusters and is not ambiguous. In contrast, `from_soft` gives mass to the set of both clusters.
-        With the memberships of an object in decreasing order, u_1 >= u_2 >= ..., the set of the first k clusters gets
-        the sum of the memberships times
+        Similar memberships give mass to sets of clusters.
+
+        `from_fuzzy` uses memberships as masses. An object with the memberships 0.5 and 0.5 then has
+        half of its mass on each of the two clusters and is not ambiguous. In contrast, `from_soft`
+        gives mass to the set of both clusters. With the memberships of an object in decreasing
+        order, u_1 >= u_2 >= ..., the set of the first k clusters gets the sum of the memberships
+        times
 
         .. math::
 
             \frac{u_k - u_{k+1}}{u_1} \quad\text{("plausibility")}, \qquad\text{or}\qquad
             k (u_k - u_{k+1}) \quad\text{("pignistic")}.
 
-        With ``rule="plausibility"``, the plausibility of a cluster is its membership divided by the largest membership.
-        With ``rule="pignistic"``, the masses are the least committed masses whose pignistic probabilities are the
-        memberships (Dubois, Prade and Smets, 2008). The rest is mass on the empty set, or on the frame.
+        With ``rule="plausibility"``, the plausibility of a cluster is its membership divided by the
+        largest membership. With ``rule="pignistic"``, the masses are the least committed masses
+        whose pignistic probabilities are the memberships (Dubois, Prade and Smets, 2008). The rest
+        is mass on the empty set, or on the frame.
 
         Parameters
         ----------
         memberships : array-like or table of shape (n, c)
-            Nonnegative memberships with row sums of at most one, such as the posterior probabilities of a Gaussian
-            mixture, or HDBSCAN's ``all_points_membership_vectors``. A pandas table provides the names of objects and
-            clusters.
+            Nonnegative memberships with row sums of at most one, such as the posterior
+            probabilities of a Gaussian mixture, or HDBSCAN's ``all_points_membership_vectors``. A
+            pandas table provides the names of objects and clusters.
         rule : {"plausibility", "pignistic"}
-            With two clusters, an object is ambiguous if u_2 > u_1 / 2 ("plausibility") or u_2 > u_1 / 3 ("pignistic",
-            which is more cautious). ``fuzzy(rule)`` returns the memberships, unless ``max_size`` changed the sets.
+            With two clusters, an object is ambiguous if u_2 > u_1 / 2 ("plausibility") or u_2 > u_1
+            / 3 ("pignistic", which is more cautious). ``fuzzy(rule)`` returns the memberships,
+            unless ``max_size`` changed the sets.
         remainder : {"outlier", "ignorance"}
-            Meaning of a row sum below one. The object may be in no cluster ("outlier", for HDBSCAN), or its cluster is
-            unknown ("ignorance").
+            Meaning of a row sum below one. The object may be in no cluster ("outlier", for
+            HDBSCAN), or its cluster is unknown ("ignorance").
         max_size : int or None, default=2
-            Maximum size of the sets other than the frame. The mass of larger sets is moved to the frame. None means
-            no limit, which may give a different set for each object.
+            Maximum size of the sets other than the frame. The mass of larger sets is moved to the
+            frame. None means no limit, which may give a different set for each object.
         index, frame : sequences, optional
             Names of the objects and of the clusters.
 
@@ -184,8 +210,8 @@ class CredalPartition(MassFunctions):
         ----------
         G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press, chapter 11.
 
-        D. Dubois, H. Prade and P. Smets (2008). A definition of subjective possibility. International Journal of
-        Approximate Reasoning 48.
+        D. Dubois, H. Prade and P. Smets (2008). A definition of subjective possibility.
+        International Journal of Approximate Reasoning 48.
 
         Examples
         --------
@@ -196,7 +222,8 @@ class CredalPartition(MassFunctions):
         """
         masses, family = _masses_from_soft(memberships, rule, remainder, max_size)
         names = validation.table_names(memberships)
-        index = names["index"] if index is None else index
+        if index is None:
+            index = names["index"]
         return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
 
     @classmethod
@@ -208,14 +235,19 @@ class CredalPartition(MassFunctions):
         possibilities : array-like of shape (n, c)
             Degrees of possibility in [0, 1].
         **keywords
-            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
+            table.
 
         Returns
         -------
         CredalPartition
         """
         values = validation.as_reals(possibilities, "possibilities")
-        if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
+        if (
+            values.ndim not in (1, 2)
+            or values.size == 0
+            or not ((values >= 0) & (values <= 1)).all()
+        ):
             expected = "a nonempty table (n, c) of numbers in [0, 1]"
             raise InvalidParameterError("possibilities", expected, values.shape)
         return cls.from_contour(values, **(validation.table_names(possibilities) | keywords))
@@ -231,7 +263,8 @@ class CredalPartition(MassFunctions):
         lower : Boolean array-like of shape (n, c), optional
             Lower approximations, which are only checked.
         **keywords
-            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a table.
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
+            table.
 
         Returns
         -------
@@ -248,11 +281,14 @@ class CredalPartition(MassFunctions):
         masses[np.arange(len(up)), family.find(rows)[which.reshape(-1)]] = 1
         return cls(masses, family, **(validation.table_names(upper) | keywords))
 
-    # ---- hard and soft summaries ----------------------------------------------------------------------------------
+    # ---- hard and soft summaries -----------------------------------------------------------------
 
     @cached_property
     def labels(self) -> Array:
-        """Index of the cluster with the largest plausibility for each object; the lowest index in case of ties."""
+        """Index of the cluster with the largest plausibility for each object.
+
+        The lowest index in case of ties.
+        """
         return freeze(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
@@ -293,7 +329,9 @@ class CredalPartition(MassFunctions):
         array of shape (n, c)
         """
         validation.check_choice(rule, "rule", ("plausibility", "pignistic"))
-        return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
+        if rule == "plausibility":
+            return self.plausibility_transform()
+        return self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> Array:
         """Return the plausibilities of the clusters.
@@ -307,13 +345,18 @@ class CredalPartition(MassFunctions):
         -------
         array of shape (n, c)
         """
-        return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
+        return self.plausibility(
+            FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized
+        )
 
-    # ---- rough summary --------------------------------------------------------------------------------------------
+    # ---- rough summary ---------------------------------------------------------------------------
 
     @cached_property
     def best_set(self) -> Array:
-        """Index in `focal_sets` of the set with the largest mass; in case of ties, of the smallest set."""
+        """Index in `focal_sets` of the set with the largest mass.
+
+        In case of ties, of the smallest set.
+        """
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
         return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
 
@@ -323,9 +366,9 @@ class CredalPartition(MassFunctions):
         Parameters
         ----------
         rule : {"max_mass", "interval_dominance"}, default="max_mass"
-            "max_mass" assigns an object to the set with the largest mass, which is empty for outliers.
-            "interval_dominance" assigns it to the clusters with a positive plausibility that is at least the largest
-            belief in a cluster.
+            "max_mass" assigns an object to the set with the largest mass, which is empty for
+            outliers. "interval_dominance" assigns it to the clusters with a positive plausibility
+            that is at least the largest belief in a cluster.
         keep_outliers : bool, default=True
             Whether ``rule="interval_dominance"`` assigns outliers to clusters.
 
@@ -379,7 +422,9 @@ class CredalPartition(MassFunctions):
         -------
         integer array
         """
-        return positions_where(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
+        return positions_where(
+            self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)]
+        )
 
     @cached_property
     def outliers(self) -> Array:
@@ -391,7 +436,7 @@ class CredalPartition(MassFunctions):
         """Indices of the objects whose largest mass is on a set of two or more clusters."""
         return freeze(positions_where(look_up(self.focal_sets.cardinality, self.best_set) > 1))
 
-    # ---- pairs and quality ----------------------------------------------------------------------------------------
+    # ---- pairs and quality -----------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
         """Return the masses of "same cluster" and "different clusters" for pairs of objects.
@@ -410,7 +455,8 @@ class CredalPartition(MassFunctions):
     def nonspecificity_index(self) -> float:
         """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
 
-        Compare it only between partitions with the same type of focal sets, such as all pairs of clusters.
+        Compare it only between partitions with the same type of focal sets, such as all pairs of
+        clusters.
 
         Returns
         -------
@@ -418,7 +464,9 @@ class CredalPartition(MassFunctions):
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
-        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64)) / np.log2(self.n_clusters)
+        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64)) / np.log2(
+            self.n_clusters
+        )
         return float(np.clip(mean, 0, 1))
 
     def summary(self, *, verbose: bool = False) -> PartitionSummary:
@@ -427,17 +475,20 @@ class CredalPartition(MassFunctions):
         Parameters
         ----------
         verbose : bool, default=False
-            Whether the printed summary lists all clusters, instead of the 20 largest, and the values of all parameters
-            that were "auto", with the reasons, instead of the number and shape of the clusters.
+            Whether the printed summary lists all clusters, instead of the 20 largest, and the
+            values of all parameters that were "auto", with the reasons, instead of the number and
+            shape of the clusters.
 
         Returns
         -------
         summary : PartitionSummary
             Its text, which ``print`` shows, is at most 80 characters wide unless a name is longer.
         """
-        return PartitionSummary.from_partition(self, to_host(self.best_set), self.nonspecificity_index(), verbose)
+        return PartitionSummary.from_partition(
+            self, to_host(self.best_set), self.nonspecificity_index(), verbose
+        )
 
-    # ---- display --------------------------------------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
         """Plot the partition in the space of the attributes (see `dempster.plot.CredalPartitionDisplay`).
@@ -445,20 +496,22 @@ class CredalPartition(MassFunctions):
         Parameters
         ----------
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the objects. One attribute is drawn as a strip, two attributes are the axes, and more
-            attributes are reduced to two principal components.
+            Attributes of the objects. One attribute is drawn as a strip, two attributes are the
+            axes, and more attributes are reduced to two principal components.
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **keywords
             Further options: ``rule``, ``cluster_names`` and ``cluster_centers`` of
-            `CredalPartitionDisplay.from_partition`, and ``lower``, ``upper``, ``centers``, ``labels``, ``legend``,
-            ``colors``, ``marker_size`` and ``title`` of `CredalPartitionDisplay.plot`.
+            `CredalPartitionDisplay.from_partition`, and ``lower``, ``upper``, ``centers``,
+            ``labels``, ``legend``, ``colors``, ``marker_size`` and ``title`` of
+            `CredalPartitionDisplay.plot`.
 
         Returns
         -------
         CredalPartitionDisplay
         """
-        from dempster.plot.credal_partition import CredalPartitionDisplay  # This module needs matplotlib.
+        # This module needs matplotlib.
+        from dempster.plot.credal_partition import CredalPartitionDisplay
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 
@@ -484,7 +537,9 @@ class CredalPartition(MassFunctions):
     def __repr__(self) -> str:
         text = super().__repr__()
         c = self.n_clusters
-        return text.replace(text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1)
+        return text.replace(
+            text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1
+        )
 
     def _repr_html_(self) -> str:
         return self.summary().to_html()
@@ -493,14 +548,19 @@ class CredalPartition(MassFunctions):
         try:
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
-            raise InvalidParameterError("cluster", f"a name of the frame {self.frame}", cluster) from error
+            raise InvalidParameterError(
+                "cluster", f"a name of the frame {self.frame}", cluster
+            ) from error
         if rows[0].sum() != 1:
             raise InvalidParameterError("cluster", f"one name of the frame {self.frame}", cluster)
         return int(rows[0].argmax())
 
 
 def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
-    """Convert a partition or hard labels to a `CredalPartition`; ``name`` is the argument's name for errors."""
+    """Convert a partition or hard labels to a `CredalPartition`.
+
+    ``name`` is the argument's name for errors.
+    """
     if isinstance(partition, CredalPartition):
         return partition.to_numpy()
     if isinstance(partition, MassFunctions):
@@ -514,32 +574,45 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
 
 def as_credal_partitions(partitions: Any) -> list[CredalPartition]:
     """Convert the argument ``partitions``, a sequence of partitions or hard labels."""
-    return [as_credal_partition(p, "partitions") for p in validation.as_list(partitions, "partitions", "partitions")]
+    return [
+        as_credal_partition(p, "partitions")
+        for p in validation.as_list(partitions, "partitions", "partitions")
+    ]
 
 
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     """Compute and cache `labels` in threads, because ``argmax`` is slow for millions of short rows."""
     if isinstance(partition.masses, np.ndarray):
         contour = partition.contour
-        parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
+        parts = apply(
+            lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour))
+        )
         partition.__dict__["labels"] = freeze(np.concatenate(parts))
 
 
-# ---- masses from other partitions -----------------------------------------------------------------------------------
+# ---- masses from other partitions ----------------------------------------------------------------
 
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
     """Return the masses (0 or 1), the family of focal sets and the names of the clusters for hard labels."""
     values = _label_array(labels)
     validation.check(noise, "noise", validation.hashable)
-    mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # Text "-1" is noise, too.
+    # Text "-1" is noise, too.
+    if values.dtype.kind == "U" and noise is not None:
+        mark = str(noise)
+    else:
+        mark = noise
     is_noise = _is_label(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
-        raise InvalidParameterError("labels", must="contain at least one object that belongs to a cluster")
+        raise InvalidParameterError(
+            "labels", must="contain at least one object that belongs to a cluster"
+        )
     c = len(names)
     n_bytes = 8 * (len(values) + c) * (c + 1)
-    validation.check_memory(n_bytes, f"a partition into {c:,} clusters", "labels are names of clusters")
+    validation.check_memory(
+        n_bytes, f"a partition into {c:,} clusters", "labels are names of clusters"
+    )
     family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
     masses = np.zeros((len(values), len(family)))
     masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
@@ -552,19 +625,35 @@ def _label_array(labels: Any) -> np.ndarray:
     """Return labels as an array, of type object if they have different types (NumPy would convert them to text)."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
     with validation.validating_labels(labels, "labels"):
-        values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
+        if mixed:
+            values = np.array(labels, dtype=object)
+        else:
+            values = np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
-        raise InvalidParameterError("labels", must=f"be a nonempty sequence, got shape {values.shape}")
+        raise InvalidParameterError(
+            "labels", must=f"be a nonempty sequence, got shape {values.shape}"
+        )
     missing = values.dtype.kind in "OMm" and any(map(validation.is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidParameterError("labels", must="not contain NaN, None or infinity; -1 means no cluster")
+        raise InvalidParameterError(
+            "labels", must="not contain NaN, None or infinity; -1 means no cluster"
+        )
     return values
 
 
 def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
-    """Return a mask of the labels that are equal to ``mark``. Each distinct label is compared only once."""
-    different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
-    return np.array([validation.are_labels_equal(value, mark) for value in different.tolist()], dtype=bool)[code]
+    """Return a mask of the labels that are equal to ``mark``.
+
+    Each distinct label is compared only once.
+    """
+    different, code = (
+        (values, slice(None))
+        if values.dtype.kind == "O"
+        else np.unique(values, return_inverse=True)
+    )
+    return np.array(
+        [validation.are_labels_equal(value, mark) for value in different.tolist()], dtype=bool
+    )[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
@@ -575,7 +664,9 @@ def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
     except TypeError as error:
-        raise InvalidParameterError("labels", must=f"be names or numbers that can be ordered: {error}") from error
+        raise InvalidParameterError(
+            "labels", must=f"be names or numbers that can be ordered: {error}"
+        ) from error
     where = {name: k for k, name in enumerate(names)}
     return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
 
@@ -583,7 +674,9 @@ def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
 def _read_memberships(memberships: Any) -> np.ndarray:
     u = validation.as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
-        raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
+        raise InvalidParameterError(
+            "memberships", must=f"be a nonempty table (n, c), got shape {u.shape}"
+        )
     return u
 
 
@@ -595,19 +688,30 @@ def _masses_from_soft(
     u = _read_memberships(memberships)
     c = u.shape[1]
     validation.check(max_size, "max_size", validation.integer(1) | validation.choice(None))
-    largest = c if max_size is None else int(max_size)
+    if max_size is None:
+        largest = c
+    else:
+        largest = int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())
-        raise InvalidParameterError("memberships", must=f"be finite, but row {row} contains NaN or infinite values")
+        raise InvalidParameterError(
+            "memberships", must=f"be finite, but row {row} contains NaN or infinite values"
+        )
     if u.min() < -1e-10:
         raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
     if total.max() > 1 + _ROUNDING:
-        must = f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g}"
-        raise InvalidParameterError("memberships", must=f"{must} (use from_possibilistic for possibilities)")
+        must = (
+            f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g}"
+        )
+        raise InvalidParameterError(
+            "memberships", must=f"{must} (use from_possibilistic for possibilities)"
+        )
     certain = np.minimum(total, 1)
     certain[np.abs(total - 1) <= _ROUNDING] = 1
-    share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
+    share = np.divide(
+        np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0
+    )
     order, nested = _NESTED[rule](share)
     if largest < c:  # Moving the mass of larger sets to the frame decreases no plausibility.
         nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
@@ -620,23 +724,32 @@ def _masses_from_soft(
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return nested masses whose plausibilities are the memberships divided by the largest (1 for rows of zeros)."""
     top = share.max(axis=1, keepdims=True)
-    return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
+    return transforms.consonant_from_contour(
+        np.divide(share, top, out=np.ones_like(share), where=top > 0)
+    )
 
 
-_NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.consonant_from_pignistic}
+_NESTED = {
+    "plausibility": _from_relative_memberships,
+    "pignistic": transforms.consonant_from_pignistic,
+}
 
 
 def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
     """Raise an error unless each object in a lower approximation is in the upper approximation of only this cluster."""
     if lower.shape != upper.shape:
-        raise InvalidParameterError("lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}")
+        raise InvalidParameterError(
+            "lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}"
+        )
     wrong = (lower & (upper.sum(axis=1) != 1)[:, None]) | (lower & ~upper)
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
-        raise InvalidInputError(f"object {row} is in a lower approximation but not only in this upper approximation")
+        raise InvalidInputError(
+            f"object {row} is in a lower approximation but not only in this upper approximation"
+        )
 
 
-# ---- summary --------------------------------------------------------------------------------------------------------
+# ---- summary -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -652,8 +765,8 @@ class PartitionSummary:
     certain, possible : (c,) arrays
         Numbers of objects in the lower and in the upper approximation of each cluster.
     typical : list
-        Name (or index) of the object with the largest mass on each single cluster; None for a cluster without certain
-        objects.
+        Name (or index) of the object with the largest mass on each single cluster; None for a
+        cluster without certain objects.
     ambiguous : list of tuple
         Sets of clusters with the number of their ambiguous objects, the most frequent first.
     outliers : list
@@ -665,8 +778,8 @@ class PartitionSummary:
     n_outliers : int
         Number of outliers.
     verbose : bool
-        Whether the text contains all clusters, instead of the 20 largest, and all `choices`, instead of the number and
-        shape of the clusters.
+        Whether the text contains all clusters, instead of the 20 largest, and all `choices`,
+        instead of the number and shape of the clusters.
     """
 
     n_objects: int
@@ -683,7 +796,11 @@ class PartitionSummary:
 
     @classmethod
     def from_partition(
-        cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float, verbose: bool = False
+        cls,
+        partition: MassFunctions,
+        best_set: np.ndarray,
+        nonspecificity: float,
+        verbose: bool = False,
     ) -> PartitionSummary:
         """Summarize a partition.
 
@@ -706,12 +823,16 @@ class PartitionSummary:
         own = partition.singleton_belief
 
         def name(i: int) -> Any:
-            return int(i) if partition.index is None else partition.index[i]
+            if partition.index is None:
+                return int(i)
+            return partition.index[i]
 
         return cls.from_counts(
             family,
             np.bincount(best_set, minlength=len(family)),
-            typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)] if len(partition) else [],
+            typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)]
+            if len(partition)
+            else [],
             outliers=[name(int(i)) for i in np.flatnonzero(family.cardinality[best_set] == 0)],
             nonspecificity=nonspecificity,
             names=partition.frame,
@@ -757,8 +878,11 @@ class PartitionSummary:
         -------
         PartitionSummary
         """
-        size, sets, c = family.cardinality, list(family), family.n_clusters
-        certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
+        size = family.cardinality
+        sets = list(family)
+        c = family.n_clusters
+        certain = np.zeros(c, dtype=int)
+        possible = np.zeros(c, dtype=int)
         for clusters, number in zip(sets, counts, strict=True):
             possible[list(clusters)] += number
             if len(clusters) == 1:
@@ -813,7 +937,8 @@ class PartitionSummary:
         width = max(len("ambiguous"), *(len(f"cluster {self.names[k]}") for k in shown))
         lines = [f"{'':{width}}  certain  possible  typical object"]
         for k in shown:
-            name, typical = f"cluster {self.names[k]}", self._typical_name(k) or "-"
+            name = f"cluster {self.names[k]}"
+            typical = self._typical_name(k) or "-"
             lines.append(f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}")
         if len(shown) < len(self.names):
             lines.append(f"... and {format_count(len(self.names) - len(shown), 'smaller cluster')}")
@@ -834,12 +959,20 @@ class PartitionSummary:
         shown = self._shown_clusters()
         rows = []
         for k in shown:
-            certain, possible = int(self.certain[k]), int(self.possible[k])
+            certain = int(self.certain[k])
+            possible = int(self.possible[k])
             cells = f"<td>{certain:,}</td><td>{possible:,}</td>{_html_bar(certain, possible, self.n_objects)}"
-            rows.append(f"<th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td>")
-        lines = [f"{number:,} {name}{': ' * bool(text)}{text}" for name, number, text in self._other_objects()]
+            rows.append(
+                f"<th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td>"
+            )
+        lines = [
+            f"{number:,} {name}{': ' * bool(text)}{text}"
+            for name, number, text in self._other_objects()
+        ]
         if len(shown) < len(self.names):
-            lines.insert(0, f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown")
+            lines.insert(
+                0, f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown"
+            )
         lines += [f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"]
         lines += [f"chosen: {text}" for text in self._shown_choices()]
         table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
@@ -850,10 +983,16 @@ class PartitionSummary:
 
     def _shown_clusters(self) -> list[int]:
         c = len(self.names)
-        return sorted(np.argsort(-self.possible, kind="stable")[: c if self.verbose else _MAX_LISTED_CLUSTERS].tolist())
+        return sorted(
+            np.argsort(-self.possible, kind="stable")[
+                : c if self.verbose else _MAX_LISTED_CLUSTERS
+            ].tolist()
+        )
 
     def _typical_name(self, k: int) -> str:
-        return "" if self.typical[k] is None else printable(self.typical[k])
+        if self.typical[k] is None:
+            return ""
+        return printable(self.typical[k])
 
     def _other_objects(self) -> list[tuple[str, int, str]]:
         """Return a name, a number and a description of the ambiguous objects and of the outliers."""
@@ -870,7 +1009,11 @@ class PartitionSummary:
 
     def _shown_choices(self) -> list[str]:
         choices = self.choices.items()
-        return [f"{name} = {printable(why)}" for name, why in choices if self.verbose or name in _ALWAYS_SHOWN]
+        return [
+            f"{name} = {printable(why)}"
+            for name, why in choices
+            if self.verbose or name in _ALWAYS_SHOWN
+        ]
 
     __repr__ = __str__
 

@@ -27,10 +27,10 @@ _MAX_LISTED_OUTLIERS = 1000  # Maximum number of outliers in a summary.
 class LazyCredalPartition:
     """Credal partition of training or new data that are given in blocks.
 
-    Arrays with a row for each object are lazy. If X is a Dask collection, they are Dask arrays. Otherwise they are
-    objects with the method ``blocks()``, which iterates over the blocks, and the method ``compute()``, which returns an
-    array. Row indices count from the first object of all blocks. `counts`, `summary` and `nonspecificity_index` read
-    the data once.
+    Arrays with a row for each object are lazy. If X is a Dask collection, they are Dask arrays.
+    Otherwise they are objects with the method ``blocks()``, which iterates over the blocks, and the
+    method ``compute()``, which returns an array. Row indices count from the first object of all
+    blocks. `counts`, `summary` and `nonspecificity_index` read the data once.
 
     Estimators create lazy partitions; there is no need to call the constructor.
 
@@ -62,7 +62,9 @@ class LazyCredalPartition:
     200
     """
 
-    def __init__(self, masses: Blocks, focal_sets: FocalSets, metadata: Mapping[str, Any] | None = None):
+    def __init__(
+        self, masses: Blocks, focal_sets: FocalSets, metadata: Mapping[str, Any] | None = None
+    ):
         self._rows = masses
         self.focal_sets = focal_sets
         self.metadata = dict(metadata or {})
@@ -80,7 +82,7 @@ class LazyCredalPartition:
         """Return the number of objects; read all blocks if it is unknown."""
         return self._rows.count_rows()
 
-    # ---- one row for each object, lazy ----------------------------------------------------------------------------
+    # ---- one row for each object, lazy -----------------------------------------------------------
 
     @property
     def masses(self) -> Any:
@@ -119,7 +121,9 @@ class LazyCredalPartition:
         -------
         lazy array of shape (n, c)
         """
-        return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).to_lazy()
+        return self._map(
+            "pignistic", self.n_clusters, self._rows.dtype, normalized=normalized
+        ).to_lazy()
 
     def nonspecificity(self) -> Any:
         """Return the nonspecificity of each object, from 0 (precise) to log2 c (vacuous).
@@ -144,9 +148,11 @@ class LazyCredalPartition:
         -------
         lazy Boolean array of shape (n, c)
         """
-        return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).to_lazy()
+        return self._map(
+            "assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers
+        ).to_lazy()
 
-    # ---- row indices, lazy ----------------------------------------------------------------------------------------
+    # ---- row indices, lazy -----------------------------------------------------------------------
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
         """Return the indices of the objects that are assigned to this cluster only.
@@ -194,7 +200,7 @@ class LazyCredalPartition:
         """Indices of the objects whose largest mass is on a set of two or more clusters."""
         return self._find("ambiguous")
 
-    # ---- short results: one pass ----------------------------------------------------------------------------------
+    # ---- short results: one pass -----------------------------------------------------------------
 
     def counts(self) -> dict[tuple[int, ...], int]:
         """Return the number of objects whose largest mass is on each focal set.
@@ -244,7 +250,7 @@ class LazyCredalPartition:
         with block_map(1) as apply:
             return self._rows.reduce(_compute_totals, self.focal_sets, apply)
 
-    # ---- blocks ---------------------------------------------------------------------------------------------------
+    # ---- blocks ----------------------------------------------------------------------------------
 
     def partitions(self) -> Iterator[CredalPartition]:
         """Iterate over the blocks as `CredalPartition` objects.
@@ -264,7 +270,9 @@ class LazyCredalPartition:
         -------
         CredalPartition
         """
-        return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
+        return CredalPartition.unchecked(
+            self._rows.compute(), self.focal_sets, metadata=self.metadata
+        )
 
     def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
         """Write one Parquet file for each block into a folder, and return the paths of the files in order.
@@ -276,9 +284,10 @@ class LazyCredalPartition:
         folder : path
             New or empty folder, to which all Dask workers have access.
         top : int, optional
-            Number of masses to write for each object, for a very large number of clusters. The largest masses are
-            written as a list of set indices and a list of masses; the rest is moved to the frame. No
-            plausibility decreases. No belief increases, except that of the frame if mass on the empty set is moved.
+            Number of masses to write for each object, for a very large number of clusters. The
+            largest masses are written as a list of set indices and a list of masses; the rest is
+            moved to the frame. No plausibility decreases. No belief increases, except that of the
+            frame if mass on the empty set is moved.
 
         Returns
         -------
@@ -295,23 +304,34 @@ class LazyCredalPartition:
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
-        n = "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
+        if self.n_objects is None:
+            n = "an unknown number of"
+        else:
+            n = f"{self.n_objects:,}"
         return f"LazyCredalPartition({n} objects, {self.n_clusters} clusters)"
 
-    # ---- helpers --------------------------------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------------
 
-    def _map(self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any) -> Blocks:
+    def _map(
+        self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any
+    ) -> Blocks:
         """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns a row per object, by blocks."""
-        return self._rows.map(_compute_summary, (self.focal_sets, name, arguments, options), width, dtype)
+        return self._rows.map(
+            _compute_summary, (self.focal_sets, name, arguments, options), width, dtype
+        )
 
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
         """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns row indices, by blocks."""
-        mask = self._rows.map(_compute_mask, (self.focal_sets, name, arguments, options), None, bool)
+        mask = self._rows.map(
+            _compute_mask, (self.focal_sets, name, arguments, options), None, bool
+        )
         return mask.positions().to_lazy()
 
     def _check_cluster(self, cluster: int) -> int:
         if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
-            raise InvalidParameterError("cluster", f"an integer from 0 to {self.n_clusters - 1}", cluster)
+            raise InvalidParameterError(
+                "cluster", f"an integer from 0 to {self.n_clusters - 1}", cluster
+            )
         return int(cluster)
 
 
@@ -321,7 +341,9 @@ _Request = tuple[FocalSets, str, tuple[Any, ...], dict[str, Any]]
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
     family, name, arguments, options = request
     summary = getattr(CredalPartition.unchecked(block, family), name)
-    return summary(*arguments, **options) if callable(summary) else summary
+    if callable(summary):
+        return summary(*arguments, **options)
+    return summary
 
 
 def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
@@ -331,18 +353,27 @@ def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndar
 
 
 def _write_block(
-    block: np.ndarray, start: int, number: int, shared: tuple[FocalSets, dict[str, Any], Path, int | None]
+    block: np.ndarray,
+    start: int,
+    number: int,
+    shared: tuple[FocalSets, dict[str, Any], Path, int | None],
 ) -> Path | None:
-    """Write one block to a file; if Dask repeats the task after losing a worker, the same file is written."""
+    """Write one block to a file.
+
+    If Dask repeats the task after losing a worker, the same file is written.
+    """
     import pandas as pd
 
-    from dempster.io.partitions import write_partition, write_top_masses  # A top-level import would be circular.
+    # A top-level import would be circular.
+    from dempster.io.partitions import write_partition, write_top_masses
 
     family, metadata, folder, top = shared
     if len(block) == 0:
         return None
     path = folder / f"part-{number:06d}.parquet"
-    partition = CredalPartition.unchecked(block, family, pd.RangeIndex(start, start + len(block)), metadata=metadata)
+    partition = CredalPartition.unchecked(
+        block, family, pd.RangeIndex(start, start + len(block)), metadata=metadata
+    )
     if top is None:
         write_partition(partition, path)
     else:
@@ -352,7 +383,10 @@ def _write_block(
 
 @dataclass(frozen=True)
 class _Totals:
-    """Statistics of the rows of one or several consecutive blocks; statistics of later blocks can be added."""
+    """Statistics of the rows of one or several consecutive blocks.
+
+    Statistics of later blocks can be added.
+    """
 
     n: int
     counts: np.ndarray  # Number of rows with their largest mass on each focal set, shape (f,).
@@ -391,7 +425,7 @@ def _compute_totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Tota
     )
 
 
-# ---- largest masses, for very many clusters -------------------------------------------------------------------------
+# ---- largest masses, for very many clusters ------------------------------------------------------
 
 
 def family_with_frame(family: FocalSets) -> FocalSets:
@@ -404,8 +438,8 @@ def family_with_frame(family: FocalSets) -> FocalSets:
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
     """Return a sparse array of the ``top`` largest masses of each row, with the rest moved to the frame.
 
-    No belief increases and no plausibility decreases. In case of ties the first columns are kept. The columns of the
-    result are those of `family_with_frame`.
+    No belief increases and no plausibility decreases. In case of ties the first columns are kept.
+    The columns of the result are those of `family_with_frame`.
     """
     from scipy import sparse  # Imported here, because only this function needs it.
 

@@ -1,8 +1,8 @@
 """Relational representation of a partition by mass functions on pairs of objects.
 
-For each pair, the masses of same cluster, different clusters, same or different (unknown) and the empty set do not
-depend on the numbering of the clusters. They are therefore used to compare and combine partitions (Denoeux, Li and
-Sriboonchitta, 2018).
+For each pair, the masses of same cluster, different clusters, same or different (unknown) and the
+empty set do not depend on the numbering of the clusters. They are therefore used to compare and
+combine partitions (Denoeux, Li and Sriboonchitta, 2018).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ RELATIONS = ("empty", "same", "different", "unknown")
 def pair_forms(family: FocalSets) -> np.ndarray:
     """Return the four matrices of the pairwise masses (empty, same, different, unknown), shape (4, f, f).
 
-    For a matrix O and two objects with masses m_i and m_j, m_i' O m_j is the pairwise mass. For two focal sets, let E
-    be 1 if one of them is empty, S be 1 if both are the same singleton, and C be 1 if they are disjoint, else 0. The
-    four matrices are E, S, C - E and 1 - C - S.
+    For a matrix O and two objects with masses m_i and m_j, m_i' O m_j is the pairwise mass. For two
+    focal sets, let E be 1 if one of them is empty, S be 1 if both are the same singleton, and C be
+    1 if they are disjoint, else 0. The four matrices are E, S, C - E and 1 - C - S.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -59,7 +59,10 @@ class RelationalPartition:
             raise InvalidParameterError("partition", "a CredalPartition", partition)
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
-        self._pairs = None if pairs is None else check_pair_indices(pairs, len(partition))
+        if pairs is None:
+            self._pairs = None
+        else:
+            self._pairs = check_pair_indices(pairs, len(partition))
 
     @property
     def n_objects(self) -> int:
@@ -67,7 +70,9 @@ class RelationalPartition:
 
     def __len__(self) -> int:
         n = self.n_objects
-        return n * (n - 1) // 2 if self._pairs is None else len(self._pairs)
+        if self._pairs is None:
+            return n * (n - 1) // 2
+        return len(self._pairs)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -107,7 +112,8 @@ class RelationalPartition:
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
         for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
             i, j = pairs[start : start + _PAIRS_PER_BLOCK].T
-            left, right = masses[i], masses[j]
+            left = masses[i]
+            right = masses[j]
             for k, form in enumerate(self._forms):
                 out[start : start + len(i), k] = np.einsum("pf,pf->p", left @ form, right)
         return out
@@ -125,15 +131,18 @@ class RelationalPartition:
         rows : array
             Row indices i of the block.
         masses : array of shape (len(rows), n - rows[0], 4)
-            Masses of the pairs (i, j) for all objects j from the first row of the block; use only those with i < j.
+            Masses of the pairs (i, j) for all objects j from the first row of the block; use only
+            those with i < j.
         """
         check(rows_at_once, "rows_at_once", choice(None) | integer(1))
-        masses, n = self.partition.masses, self.n_objects
+        masses = self.partition.masses
+        n = self.n_objects
         start = 0
         while start < n:
             size = int(rows_at_once or 0) or max(1, _PAIRS_PER_BLOCK // max(n - start, 1))
             rows = np.arange(start, min(start + size, n))
-            left, right = masses[rows], masses[start:]
+            left = masses[rows]
+            right = masses[start:]
             block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)
             for k, form in enumerate(self._forms):
                 block[:, :, k] = (left @ form) @ right.T
@@ -152,7 +161,8 @@ class RelationalPartition:
         masses = self.partition.masses
         column = masses.sum(axis=0, dtype=float)
         forms = self._forms.astype(float)
-        # For symmetric O and m = sum_i m_i, the sum of m_i' O m_j over i < j is (m' O m - sum_i m_i' O m_i) / 2.
+        # For symmetric O and m = sum_i m_i, the sum of m_i' O m_j over i < j is (m' O m - sum_i
+        # m_i' O m_i) / 2.
         diagonal = np.einsum("kfg,fg->k", forms, (masses.T @ masses).astype(float))
         return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
 
@@ -180,10 +190,15 @@ class RelationalPartition:
         import pandas as pd
 
         pairs = self.pairs
-        return pd.DataFrame(self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T)))
+        return pd.DataFrame(
+            self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T))
+        )
 
     def __repr__(self) -> str:
-        which = "all pairs" if self._pairs is None else "selected pairs"
+        if self._pairs is None:
+            which = "all pairs"
+        else:
+            which = "selected pairs"
         return f"RelationalPartition({len(self)} pairs of {self.n_objects} objects, {which})"
 
 
@@ -198,13 +213,18 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
 
 
 def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
-    """Return pairs as an array of shape (p, 2); raise an error if they are not pairs of two different rows below n."""
+    """Return pairs as an array of shape (p, 2).
+
+    Raise an error if they are not pairs of two different rows below n.
+    """
     with validating(pairs, "pairs"):
         pairs = np.asarray(pairs)
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InvalidParameterError("pairs", must=f"be an integer array of shape (p, 2), got shape {pairs.shape}")
+        raise InvalidParameterError(
+            "pairs", must=f"be an integer array of shape (p, 2), got shape {pairs.shape}"
+        )
     if pairs.min() < 0 or pairs.max() >= n:
         must = f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
         raise InvalidParameterError("pairs", must=must)

@@ -1,4 +1,7 @@
-"""Schemas of the classes of dempster, in one function for each package; the function imports the package."""
+"""Schemas of the classes of dempster, in one function for each package.
+
+The function imports the package.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from dempster.persistence.schema import Schema, check_names, check_parts
 _MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses in single or double precision
 
 
-# ---- values ---------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 def _belief() -> tuple[Schema, ...]:
@@ -39,14 +42,18 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
         """Build the object with exactly the saved masses, without normalization."""
         check_names(parts, names)
         check_parts(parts, {"focal_sets": FocalSets, **more})
-        masses, family, index = parts["masses"], parts["focal_sets"], parts["index"]
+        masses = parts["masses"]
+        family = parts["focal_sets"]
+        index = parts["index"]
         check_parts(parts, {"masses": "n n_sets"}, {"n_sets": len(family)})
         if masses.dtype.kind != "f" or not (masses >= 0).all():
             raise InvalidInputError("masses must be nonnegative and sum to one")
         if masses.size and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
             raise InvalidInputError("masses must be nonnegative and sum to one")
         if index is not None and (isinstance(index, str) or len(index) != len(masses)):
-            raise InvalidInputError(f"index must contain one name for each of the {len(masses)} rows")
+            raise InvalidInputError(
+                f"index must contain one name for each of the {len(masses)} rows"
+            )
         frame = kind(masses[:0], family, frame=parts["frame"]).frame
         metadata = {name: parts[name] for name in more}
         check_parts(metadata.get("metadata", {}), {"choices": dict})
@@ -61,7 +68,7 @@ def _constraints() -> tuple[Schema, ...]:
     return (Schema.from_arguments(Constraints, ["must_link", "cannot_link", "n_objects"]),)
 
 
-# ---- dissimilarities, metrics, mixtures -----------------------------------------------------------------------------
+# ---- dissimilarities, metrics, mixtures ----------------------------------------------------------
 
 
 def _dissimilarity() -> tuple[Schema, ...]:
@@ -70,7 +77,13 @@ def _dissimilarity() -> tuple[Schema, ...]:
     from dempster.dissimilarity.input import DissimilarityInput
     from dempster.dissimilarity.neighbors import PointTree
     from dempster.dissimilarity.pca import DissimilarityPCA
-    from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, References, SparseSource
+    from dempster.dissimilarity.sources import (
+        AttributeSource,
+        GowerSource,
+        MatrixSource,
+        References,
+        SparseSource,
+    )
 
     arguments = ("metric", "symmetrize", "sparse", "centered", "fewest", "remedy")
     names = (*arguments, "origin", "encoder")
@@ -79,23 +92,42 @@ def _dissimilarity() -> tuple[Schema, ...]:
         check_names(parts, names)
         check_parts(parts, {"origin": "p?", "encoder": GowerEncoder | None})
         obj = DissimilarityInput(**{name: parts[name] for name in arguments})
-        obj.origin, obj.encoder = parts["origin"], parts["encoder"]
+        obj.origin = parts["origin"]
+        obj.encoder = parts["encoder"]
         return obj
 
     cells = {"numeric": "n p1", "codes": "n p2:int32", "positions": "n:int"}
     columns = {"is_categorical_": "p", "minimum_": "p1", "range_": "p1"}
-    components = dict.fromkeys(("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components")
-    categories = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
+    components = dict.fromkeys(
+        ("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components"
+    )
+    categories = {
+        "names": list,
+        "missing": str,
+        "_encoder": GowerEncoder,
+        "levels": list,
+        "offsets": "*:int",
+    }
     attributes = {"X": "objects", **{name: name for name in ("metric", "parameters", "within")}}
     return (
         Schema.from_fields(References, positions="r:int"),
         Schema.from_fields(GowerData, **cells),
         Schema.from_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
         Schema.from_attributes(CategoryEncoder, **categories),
-        Schema.from_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),
-        Schema(DissimilarityInput, lambda obj: {name: getattr(obj, name) for name in names}, build_input),
-        Schema.from_arguments(AttributeSource, attributes, optional=["within"], X="n p", within="p?"),
-        Schema.from_arguments(GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData),
+        Schema.from_estimator(
+            DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"
+        ),
+        Schema(
+            DissimilarityInput,
+            lambda obj: {name: getattr(obj, name) for name in names},
+            build_input,
+        ),
+        Schema.from_arguments(
+            AttributeSource, attributes, optional=["within"], X="n p", within="p?"
+        ),
+        Schema.from_arguments(
+            GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData
+        ),
         Schema.from_arguments(MatrixSource, {"D": "matrix"}),
         Schema.from_arguments(SparseSource, {"D": "stored"}),
         # The tree is rebuilt from its points, because a file may contain invalid indices.
@@ -110,7 +142,10 @@ def _metric() -> tuple[Schema, ...]:
     kernel = {"components_": "n_components n_support", "support_vectors_": "n_support n_features"}
     return (
         *(Schema.from_estimator(kind, **linear) for kind in (PCCA, FDA, LFDA, MMC, DMLEig)),
-        *(Schema.from_estimator(kind, **kernel, support_="n_support", gamma_=float) for kind in (KPCCA, KFDA)),
+        *(
+            Schema.from_estimator(kind, **kernel, support_="n_support", gamma_=float)
+            for kind in (KPCCA, KFDA)
+        ),
     )
 
 
@@ -125,13 +160,30 @@ def _mixture() -> tuple[Schema, ...]:
             raise InvalidInputError("parameters_.offsets must be equal to _encoder.offsets")
         _check_categories(model._encoder, model.n_features_in_, model.parameters_.probabilities)
 
-    classes = {"weights_": "g", "probabilities_": list, "categories_": list, "_encoder": CategoryEncoder}
+    classes = {
+        "weights_": "g",
+        "probabilities_": list,
+        "categories_": list,
+        "_encoder": CategoryEncoder,
+    }
     fitted = {"weights_": "g", "means_": "g n_features", "covariances_": "g n_features n_features"}
     return (
-        Schema.from_estimator(ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters),
-        Schema.from_fields(GaussianParameters, proportions="g", means="g d", covariances="g d d", orientation="d d?"),
-        Schema.from_estimator(LatentClassModel, check_model, **classes, parameters_=LatentClassParameters),
-        Schema.from_fields(LatentClassParameters, proportions="g", probabilities="g C", offsets="p+1:int"),
+        Schema.from_estimator(
+            ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters
+        ),
+        Schema.from_fields(
+            GaussianParameters,
+            proportions="g",
+            means="g d",
+            covariances="g d d",
+            orientation="d d?",
+        ),
+        Schema.from_estimator(
+            LatentClassModel, check_model, **classes, parameters_=LatentClassParameters
+        ),
+        Schema.from_fields(
+            LatentClassParameters, proportions="g", probabilities="g C", offsets="p+1:int"
+        ),
     )
 
 
@@ -142,12 +194,14 @@ def _check_categories(encoder: Any, n_features: int, probabilities: np.ndarray) 
     if len(sizes) != n_features or sizes != [len(found) for found in encoder._encoder.categories_]:
         raise InvalidInputError("levels must contain the categories of each column")
     if not np.array_equal(encoder.offsets, offsets):
-        raise InvalidInputError("offsets must contain the number of the first category of each column")
+        raise InvalidInputError(
+            "offsets must contain the number of the first category of each column"
+        )
     if probabilities.shape[-1] != offsets[-1]:
         raise InvalidInputError(f"probabilities must be those of the {offsets[-1]} categories")
 
 
-# ---- clusterers -----------------------------------------------------------------------------------------------------
+# ---- clusterers ----------------------------------------------------------------------------------
 
 
 def _cluster() -> tuple[Schema, ...]:
@@ -188,7 +242,10 @@ def _prototype_methods() -> tuple[Schema, ...]:
         _clusterer(SECM, SpatialModel | AdaptiveSpatialModel, **image),
         _clusterer(CatECM, CategoricalModel, **categories),
         Schema.from_fields(MassStep),
-        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel, RoughModel)),
+        *(
+            Schema.from_fields(kind, **prototypes)
+            for kind in (PrototypeModel, CredalModel, SpatialModel, RoughModel)
+        ),
         Schema.from_fields(PossibilisticModel, **prototypes, scales="c"),
         Schema.from_fields(AdaptiveSpatialModel, centers="c w", metrics="c p p?", within="w?"),
         Schema.from_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
@@ -196,11 +253,14 @@ def _prototype_methods() -> tuple[Schema, ...]:
         Schema.from_fields(OnlinePrototypes, origin="p?"),
         Schema.from_fields(Statistics, total="g", first="p g", second="* * g"),
         Schema.from_fields(CategoricalModel, modes="c p:int", offsets="p+1:int"),
-        *(schema for schema in _dissimilarity() if schema.cls is CategoryEncoder),  # its package in the first files
+        # its package in the first files
+        *(schema for schema in _dissimilarity() if schema.cls is CategoryEncoder),
     )
 
 
-def _clusterer(kind: Any, model: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
+def _clusterer(
+    kind: Any, model: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any
+) -> Schema:
     return Schema.from_estimator(kind, check, _model=model, focal_sets_=FocalSets, **attributes)
 
 
@@ -216,17 +276,34 @@ def _relational_methods() -> tuple[Schema, ...]:
 
     data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     weights = {"prototype_weights_": "n_clusters n_candidates"}
-    weighted = {"gaps": "c c?", "weights": "c L", "counts": "L", "step.sets": "g *", "costs_of.coefficients": "g L"}
+    weighted = {
+        "gaps": "c c?",
+        "weights": "c L",
+        "counts": "L",
+        "step.sets": "g *",
+        "costs_of.coefficients": "g L",
+    }
     peaks = dict.fromkeys(("belief_", "delta_", "prominence_"), "n_objects")
     peaks |= {"nearest_higher_": "n_objects:int", "peak_indices_": "n_clusters:int"}
-    peaks |= {"labels_": "n_objects?", "_drawn_labels": "n_objects?", "_references.positions": "n_objects:int"}
+    peaks |= {
+        "labels_": "n_objects?",
+        "_drawn_labels": "n_objects?",
+        "_references.positions": "n_objects:int",
+    }
     return (
         Schema.from_estimator(BeliefPeaks, **data, **peaks, _references=References),
         _clusterer(ECMdd, SingleMedoidModel, **data),
         _clusterer(MECM, MedianModel, **data),
         _clusterer(WECMdd, WeightedMedoidModel, **data, **weights),
         _clusterer(RECM, WeightedMeansModel, **data, **weights),
-        _clusterer(EKNNClus, NeighborModel, **data, scale_=float, n_clusters_found_="s", objectives_found_="s"),
+        _clusterer(
+            EKNNClus,
+            NeighborModel,
+            **data,
+            scale_=float,
+            n_clusters_found_="s",
+            objectives_found_="s",
+        ),
         Schema.from_fields(MedianModel, gaps="c c?", between="c c"),
         Schema.from_fields(SingleMedoidModel, gaps="c c?"),
         Schema.from_fields(WeightedMeans, weights="c n", inner="c c?"),
@@ -248,7 +325,10 @@ def _evclus_methods() -> tuple[Schema, ...]:
     from dempster.dissimilarity.input import DissimilarityInput
 
     def check_transform(estimator: Any) -> None:
-        check_parts({"_transform": estimator._transform}, {"_transform": LinearTransform | RankTransform | None})
+        check_parts(
+            {"_transform": estimator._transform},
+            {"_transform": LinearTransform | RankTransform | None},
+        )
 
     data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     return (
@@ -259,7 +339,10 @@ def _evclus_methods() -> tuple[Schema, ...]:
         Schema.from_fields(Surroundings, weights="r", scales="r"),
         Schema.from_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
         Schema.from_fields(RankTransform, values="u", counts="u+1"),
-        *map(Schema.from_fields, (LinearTransform, Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
+        *map(
+            Schema.from_fields,
+            (LinearTransform, Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training),
+        ),
         Schema.from_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
     )
 
@@ -273,26 +356,65 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel
     from dempster.cluster.number import NumberOfClusters
-    from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
+    from dempster.cluster.wmvec import (
+        WMVEC,
+        Coordinates,
+        MedoidViewModel,
+        View,
+        ViewInput,
+        ViewModel,
+    )
     from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.dissimilarity.input import DissimilarityInput
 
     def check_encoder(estimator: Any) -> None:
-        encoder, bootstraps = estimator._encoder, estimator._model.bootstraps
+        encoder = estimator._encoder
+        bootstraps = estimator._model.bootstraps
         check_parts({"_encoder": encoder}, {"_encoder": CategoryEncoder | None})
         if isinstance(bootstraps, bootclus.LatentClassBootstraps) != (encoder is not None):
-            raise InvalidInputError("_encoder must be None if and only if the mixtures are Gaussian")
+            raise InvalidInputError(
+                "_encoder must be None if and only if the mixtures are Gaussian"
+            )
         if encoder is not None:
             _check_categories(encoder, estimator.n_features_in_, bootstraps.probabilities)
 
     components = {"means": "c p", "covariance": "p p|c p p", "weights": "g", "origin": "p?"}
-    fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps | bootclus.LatentClassBootstraps}
+    fits = {
+        "_fits": bootclus.MixtureFits | None,
+        "bootstraps_": bootclus.Bootstraps | bootclus.LatentClassBootstraps,
+    }
     classes = {"proportions": "B c", "probabilities": "B c *", "log_likelihood": "B"}
-    samples = {"proportions": "B c", "means": "B c d", "covariances": "B c d d", "log_likelihood": "B"}
-    intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
-    views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
-    sets = {"soft_labels_": "n_samples n_clusters", "sets_": "n_samples n_clusters:bool", "stability_": float}
-    columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
+    samples = {
+        "proportions": "B c",
+        "means": "B c d",
+        "covariances": "B c d d",
+        "log_likelihood": "B",
+    }
+    intervals = {
+        "partition": CredalPartition,
+        "objects": "r",
+        "_lower": "*",
+        "_upper": "*",
+        "confidence": float,
+    }
+    views = {
+        "medoid_indices_": "n_views n_clusters:int?",
+        "view_weights_": "n_views",
+        "view_dispersion_": "n_views",
+    }
+    sets = {
+        "soft_labels_": "n_samples n_clusters",
+        "sets_": "n_samples n_clusters:bool",
+        "stability_": float,
+    }
+    columns = {
+        "metric": str,
+        "symmetrize": bool,
+        "views": Any,
+        "names": list,
+        "several": bool,
+        "of_column": "*:int",
+    }
     return (
         _clusterer(bootclus.BootClus, bootclus.PairModel, check_encoder, **fits),
         Schema.from_fields(bootclus.Bootstraps, **samples),
@@ -312,28 +434,43 @@ def _other_methods() -> tuple[Schema, ...]:
             candidate_points_="n 2?",
         ),
         Schema.from_fields(PooledModel, weights="m", orders="m c:int"),
-        Schema.from_estimator(ConformalClustering, clusterer_=Any, classifier_=ConformalClassifier, **sets),
+        Schema.from_estimator(
+            ConformalClustering, clusterer_=Any, classifier_=ConformalClassifier, **sets
+        ),
         Schema.from_estimator(ConformalNoveltyDetector, detector_=Any, calibration_scores_="m"),
         Schema.from_fields(EvidentialMixture, _check_components, **components),
         Schema.from_fields(OnlineMixture, origin="p"),
         Schema.from_fields(MixtureSums, total="g", first="g p", second="* * *"),
         Schema.from_fields(
-            NumberOfClusters, n_clusters="k:int", silhouette="k", likelihood_one_size="k", likelihood_own_sizes="k"
+            NumberOfClusters,
+            n_clusters="k:int",
+            silhouette="k",
+            likelihood_one_size="k",
+            likelihood_own_sizes="k",
         ),
         _clusterer(WMVEC, ViewModel | MedoidViewModel, **views, _input=ViewInput),
         Schema.from_fields(ViewModel, centers="c p", weights="V", dispersion="V"),
         Schema.from_fields(
-            MedoidViewModel, dispersions="V", medoids="V c:int", between="V c c", weights="V", dispersion="V"
+            MedoidViewModel,
+            dispersions="V",
+            medoids="V c:int",
+            between="V c c",
+            weights="V",
+            dispersion="V",
         ),
         Schema.from_fields(Coordinates, view="p:int", origin="p", unit="V", varies="V"),
         Schema.from_estimator(View),
-        Schema.from_attributes(ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)),
+        Schema.from_attributes(
+            ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)
+        ),
     )
 
 
 def _check_components(mixture: Any) -> None:
     if len(mixture.weights) != (mixture.components.cardinality > 0).sum():
-        raise InvalidInputError("weights must contain one number for each nonempty set of components")
+        raise InvalidInputError(
+            "weights must contain one number for each nonempty set of components"
+        )
 
 
 def _check_network(estimator: Any) -> None:
@@ -341,14 +478,26 @@ def _check_network(estimator: Any) -> None:
     from dempster.cluster.evclus._network import FeedForward
 
     model = estimator._model
-    network, mean, scale = model.network, model.preparation.mean, model.preparation.scale
+    network = model.network
+    mean = model.preparation.mean
+    scale = model.preparation.scale
     if mean.shape != scale.shape:
-        raise InvalidInputError(f"scale must have the shape of mean, {mean.shape}, got {scale.shape}")
+        raise InvalidInputError(
+            f"scale must have the shape of mean, {mean.shape}, got {scale.shape}"
+        )
     if isinstance(network, FeedForward):
-        n_weights = sum((a + 1) * b for a, b in pairwise(network.sizes)) + len(network.layer.first_coefficients)
+        n_weights = sum((a + 1) * b for a, b in pairwise(network.sizes)) + len(
+            network.layer.first_coefficients
+        )
         ends = (estimator.n_features_in_, len(model.family))
-        if mean.shape != ends[:1] or (network.sizes[0], network.sizes[-1]) != ends or len(network.weights) != n_weights:
-            raise InvalidInputError("the layers of network must match n_features_in_, mean, scale and family")
+        if (
+            mean.shape != ends[:1]
+            or (network.sizes[0], network.sizes[-1]) != ends
+            or len(network.weights) != n_weights
+        ):
+            raise InvalidInputError(
+                "the layers of network must match n_features_in_, mean, scale and family"
+            )
 
 
 def _networks() -> tuple[Schema, ...]:
@@ -359,16 +508,23 @@ def _networks() -> tuple[Schema, ...]:
 
     def parts(network: TorchNetwork) -> dict[str, Any]:
         numbers = {"coefficients": network.coefficients, "matrix": network.matrix}
-        arrays = {name: None if value is None else value.detach().cpu().numpy() for name, value in numbers.items()}
+        arrays = {
+            name: None if value is None else value.detach().cpu().numpy()
+            for name, value in numbers.items()
+        }
         return {"body": network.body, "layer": network.layer, **arrays}
 
     def build(parts: dict[str, Any]) -> TorchNetwork:
         """Build the network on the CPU."""
-        check_names(parts, ("body", "layer", "coefficients", "matrix"), ("body", "layer", "coefficients"))
+        check_names(
+            parts, ("body", "layer", "coefficients", "matrix"), ("body", "layer", "coefficients")
+        )
         check_parts(parts, {"matrix": "* f?", "coefficients": "2?"})
         network = TorchNetwork(parts["body"], parts["layer"], parts.get("matrix"))
         if (network.coefficients is None) != (parts["coefficients"] is None):
-            raise InvalidInputError("the coefficients of the outlier unit do not match the mass layer")
+            raise InvalidInputError(
+                "the coefficients of the outlier unit do not match the mass layer"
+            )
         if network.coefficients is not None:
             with torch.no_grad():
                 network.coefficients.copy_(torch.as_tensor(parts["coefficients"]))
@@ -377,7 +533,7 @@ def _networks() -> tuple[Schema, ...]:
     return (Schema(TorchNetwork, parts, build),)
 
 
-# ---- classifiers, explanations --------------------------------------------------------------------------------------
+# ---- classifiers, explanations -------------------------------------------------------------------
 
 
 def _classify() -> tuple[Schema, ...]:
@@ -389,16 +545,32 @@ def _classify() -> tuple[Schema, ...]:
     from dempster.classify.rbf import EvidentialRBFClassifier
 
     every = {"classes_": "n_classes:any", "focal_sets_": FocalSets}
-    evidence = {"estimator_": Any, "feature_means_": "J", "slopes_": "J n_classes", "offsets_": "J n_classes"}
-    neighbors: dict[str, Any] = {"_search": Any, "_codes": np.ndarray | None, "_soft": SoftLabels | None}
-    neighbors |= {"_n_training": int, "_reliability": float, "n_neighbors_": int, "gamma_": "n_classes"}
+    evidence = {
+        "estimator_": Any,
+        "feature_means_": "J",
+        "slopes_": "J n_classes",
+        "offsets_": "J n_classes",
+    }
+    neighbors: dict[str, Any] = {
+        "_search": Any,
+        "_codes": np.ndarray | None,
+        "_soft": SoftLabels | None,
+    }
+    neighbors |= {
+        "_n_training": int,
+        "_reliability": float,
+        "n_neighbors_": int,
+        "gamma_": "n_classes",
+    }
     places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
     radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}
     calibration = {"estimators_": list, "calibration_scores_": "m", "calibration_classes_": "m:int"}
     calibration |= {"calibration_folds_": "m:int", "calibration_weights_": "m"}
     return (
-        Schema.from_estimator(ConformalClassifier, _check_calibration, classes_="n_classes:any", **calibration),
+        Schema.from_estimator(
+            ConformalClassifier, _check_calibration, classes_="n_classes:any", **calibration
+        ),
         Schema.from_estimator(ContextualDiscounting, classes_="c:any", rates_="l", contexts_=list),
         Schema.from_estimator(EKNNClassifier, _check_neighbors, **every, **neighbors),
         Schema.from_estimator(EvidenceFromClassifier, **every, **evidence),
@@ -410,14 +582,19 @@ def _classify() -> tuple[Schema, ...]:
 
 def _check_calibration(model: Any) -> None:
     """Raise an error unless each calibration sample has a class and a classifier."""
-    for name, n in (("calibration_classes_", len(model.classes_)), ("calibration_folds_", len(model.estimators_))):
+    for name, n in (
+        ("calibration_classes_", len(model.classes_)),
+        ("calibration_folds_", len(model.estimators_)),
+    ):
         if not np.isin(getattr(model, name), np.arange(n)).all():
             raise InvalidInputError(f"{name} must contain integers from 0 to {n - 1}")
 
 
 def _check_neighbors(model: Any) -> None:
     """Raise an error unless each training sample has a label, either the index of a class or a mass function."""
-    codes, soft, n = model._codes, model._soft, model._n_training
+    codes = model._codes
+    soft = model._soft
+    n = model._n_training
     if (codes is None) == (soft is None):
         raise InvalidInputError("exactly one of _codes and _soft must be None")
     if soft is not None and len(soft.missing) != n:
@@ -425,14 +602,18 @@ def _check_neighbors(model: Any) -> None:
     if codes is not None:
         fits = codes.dtype.kind in "iu" and codes.shape == (n,)
         if not fits or codes.min() < 0 or codes.max() >= len(model.classes_):
-            raise InvalidInputError("_codes must be an array with the index of a class for each training sample")
+            raise InvalidInputError(
+                "_codes must be an array with the index of a class for each training sample"
+            )
 
 
 def _explain() -> tuple[Schema, ...]:
     from dempster.explain.cautious_tree import CautiousTree, SplitColumn, TreeNode
 
     return (
-        Schema.from_estimator(CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list),
+        Schema.from_estimator(
+            CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list
+        ),
         Schema.from_fields(TreeNode, mass="f", set_shares="f"),
         Schema.from_fields(SplitColumn),
     )
@@ -441,14 +622,26 @@ def _explain() -> tuple[Schema, ...]:
 def _check_nodes(tree: Any) -> None:
     """Raise an error unless the nodes of a tree are numbered in order and children come after their parents."""
     for number, node in enumerate(tree.nodes_):
-        children, n_children = node.children, 0 if node.column is None else 2
-        if node.number != number or not all(map(rule.is_integer, children)) or len(children) != n_children:
-            raise InvalidInputError(f"node {number} of nodes_ must have the number {number}, and two children or none")
+        children = node.children
+        if node.column is None:
+            n_children = 0
+        else:
+            n_children = 2
+        if (
+            node.number != number
+            or not all(map(rule.is_integer, children))
+            or len(children) != n_children
+        ):
+            raise InvalidInputError(
+                f"node {number} of nodes_ must have the number {number}, and two children or none"
+            )
         if not all(number < child < len(tree.nodes_) for child in children):
-            raise InvalidInputError(f"the children of node {number} of nodes_ must come after it, got {children}")
+            raise InvalidInputError(
+                f"the children of node {number} of nodes_ must come after it, got {children}"
+            )
 
 
-# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def _sklearn() -> tuple[Schema, ...]:
@@ -473,7 +666,10 @@ def _sklearn() -> tuple[Schema, ...]:
         Schema.from_estimator(OneClassSVM, _check_vectors),
         Schema(
             NearestNeighbors,
-            lambda found: {"parameters": found.get_params(deep=False), "points": vars(found)["_fit_X"]},
+            lambda found: {
+                "parameters": found.get_params(deep=False),
+                "points": vars(found)["_fit_X"],
+            },
             build_search,
         ),
         Schema.from_arguments(Pipeline, ["steps", "memory", "verbose"]),
@@ -485,14 +681,22 @@ def _check_vectors(detector: Any) -> None:
     state = vars(detector)
     if "support_" not in state:  # not fitted
         return
-    shapes = {"support_": "n:int32", "_n_support": "2:int32", "_probA": "0:float64", "_probB": "0:float64"}
+    shapes = {
+        "support_": "n:int32",
+        "_n_support": "2:int32",
+        "_probA": "0:float64",
+        "_probB": "0:float64",
+    }
     shapes |= {"support_vectors_": "n p:float64", "_dual_coef_": "1 n:float64"}
     shapes |= {"_intercept_": "1:float64", "offset_": "1:float64"}
     check_names(state, state, shapes)
     check_parts(state, shapes, {"p": state["n_features_in_"]})
-    n, counts = len(state["support_"]), state["_n_support"]
+    n = len(state["support_"])
+    counts = state["_n_support"]
     if counts.min() < 0 or counts.max() > n or state["_sparse"] is not False:
-        raise InvalidInputError(f"_n_support must contain counts of at most {n} dense support vectors")
+        raise InvalidInputError(
+            f"_n_support must contain counts of at most {n} dense support vectors"
+        )
     rule.check_choice(state["kernel"], "kernel", ("linear", "poly", "rbf", "sigmoid"))
 
 

@@ -1,13 +1,14 @@
 """Encode objects as JSON and arrays, and decode them.
 
-None, booleans, integers, finite floats, text and lists are encoded as JSON values. Any other value is encoded as a JSON
-object whose key is the type. For example, ``{"array": 3}`` is array number 3 of the file, ``{"object": 5}`` is object
-number 5, and ``{"dict": [[key, value], ...]}`` is a dictionary.
+None, booleans, integers, finite floats, text and lists are encoded as JSON values. Any other value
+is encoded as a JSON object whose key is the type. For example, ``{"array": 3}`` is array number 3
+of the file, ``{"object": 5}`` is object number 5, and ``{"dict": [[key, value], ...]}`` is a
+dictionary.
 
-An object of dempster is encoded by its `Schema` as ``{"class": "cluster.ECM", "parts": {...}}``. An object of another
-library, such as a pandas index, is encoded as ``{"value": ...}``. An object refers only to earlier objects, so it
-cannot contain itself. An object that is used several times is stored once. Only the types in this module and in the
-schemas are supported.
+An object of dempster is encoded by its `Schema` as ``{"class": "cluster.ECM", "parts": {...}}``. An
+object of another library, such as a pandas index, is encoded as ``{"value": ...}``. An object
+refers only to earlier objects, so it cannot contain itself. An object that is used several times is
+stored once. Only the types in this module and in the schemas are supported.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ from dempster.persistence.schema import schema_for, schema_named
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE_FORMATS = ("csr", "csc", "coo")
-# Values of these types are written at each occurrence. Other values are written once, and then referenced.
-_INLINE_TYPES = frozenset(("scalar", "dtype", "scalar type", "range", "path", "date", "missing", "Timestamp"))
+# Values of these types are written at each occurrence. Other values are written once, and then
+# referenced.
+_INLINE_TYPES = frozenset(
+    ("scalar", "dtype", "scalar type", "range", "path", "date", "missing", "Timestamp")
+)
 
 
 class Encoder:
@@ -45,7 +49,9 @@ class Encoder:
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
-            return value if np.isfinite(value) else {"float": str(value)}
+            if np.isfinite(value):
+                return value
+            return {"float": str(value)}
         if type(value) is list:
             return [self.encode(part, f"{where}[{k}]", depth + 1) for k, part in enumerate(value)]
         if id(value) in self._encoded:
@@ -60,8 +66,13 @@ class Encoder:
         found = schema_for(value)
         if found is not None:
             name, schema = found
-            inside = type(value).__name__ if depth == 1 else where
-            parts = {k: self.encode(v, f"{inside}.{k}", depth) for k, v in schema.parts(value).items()}
+            if depth == 1:
+                inside = type(value).__name__
+            else:
+                inside = where
+            parts = {
+                k: self.encode(v, f"{inside}.{k}", depth) for k, v in schema.parts(value).items()
+            }
             return self._append({"class": name, "parts": parts})
         if type(value) is tuple:
             return {"tuple": self.encode(list(value), where, depth)}
@@ -72,26 +83,41 @@ class Encoder:
             pairs = []
             for key, part in value.items():
                 # The location omits the internal keys "parameters" and "fitted".
-                location = f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
+                if last in ("parameters", "fitted"):
+                    location = f"{head}.{key}"
+                else:
+                    location = f"{where}[{key!r}]"
                 pairs.append([self.encode(key, where, depth), self.encode(part, location, depth)])
             return {"dict": pairs}
         if isinstance(value, np.ndarray):
             return self._encode_array(value, where, depth)
         if is_tensor(value):
             return self._encode_array(to_host(value), where, depth)
-        if any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(value).__mro__):
+        if any(
+            kind.__module__.startswith("torch.nn") and kind.__name__ == "Module"
+            for kind in type(value).__mro__
+        ):
             from safetensors.torch import save  # This format contains only names and numbers.
 
             # safetensors does not support shared tensors, so each tensor is copied.
-            weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in value.state_dict().items()}
+            weights = {
+                name: tensor.detach().cpu().contiguous().clone()
+                for name, tensor in value.state_dict().items()
+            }
             self.weights.append(save(weights))
             layers = _describe_layers(value)
-            return {"network": len(self.weights) - 1, "class": type(value).__name__, "layers": layers}
+            return {
+                "network": len(self.weights) - 1,
+                "class": type(value).__name__,
+                "layers": layers,
+            }
         encoded = _encode_value(value)
         if encoded is None:
             raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
         parts = {name: self.encode(part, where, depth) for name, part in encoded.items()}
-        return parts if encoded.keys() & _INLINE_TYPES else self._append({"value": parts})
+        if encoded.keys() & _INLINE_TYPES:
+            return parts
+        return self._append({"value": parts})
 
     def _append(self, record: dict[str, Any]) -> dict[str, Any]:
         self.objects.append(record)
@@ -101,12 +127,17 @@ class Encoder:
         if type(value) not in (np.ndarray, np.memmap):
             raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
         if value.dtype == object:
-            return {"cells": self.encode(value.ravel().tolist(), where, depth), "shape": list(value.shape)}
+            return {
+                "cells": self.encode(value.ravel().tolist(), where, depth),
+                "shape": list(value.shape),
+            }
         if value.dtype.kind not in CELL_KINDS:
             raise InvalidInputError(f"{where} cannot be saved: it is an array of {value.dtype}")
         self.arrays.append(np.asarray(value))
         encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
-        return encoded if value.flags.writeable else {**encoded, "frozen": True}
+        if value.flags.writeable:
+            return encoded
+        return {**encoded, "frozen": True}
 
 
 def _explain_type(value: Any) -> str:
@@ -120,10 +151,14 @@ def _explain_type(value: Any) -> str:
 
 
 class Decoder:
-    """Convert the content of a file to objects; weights of the user's own network are loaded into ``network``."""
+    """Convert the content of a file to objects.
+
+    Weights of the user's own network are loaded into ``network``.
+    """
 
     def __init__(self, reader: Reader, network: Any = None):
-        self._reader, self._network = reader, network
+        self._reader = reader
+        self._network = network
         self._objects: list[Any] = []
         self._arrays: dict[int, np.ndarray] = {}
         self._networks: dict[int, Any] = {}
@@ -164,7 +199,9 @@ class Decoder:
                 return set(self.decode(parts))
             case {"frozenset": list(parts)}:
                 return frozenset(self.decode(parts))
-            case {"dict": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            case {"dict": list(pairs)} if all(
+                isinstance(pair, list) and len(pair) == 2 for pair in pairs
+            ):
                 return {self.decode(key): self.decode(value) for key, value in pairs}
             case {"cells": list(cells), "shape": list(shape)}:
                 out = np.empty(len(cells), dtype=object)
@@ -178,7 +215,7 @@ class Decoder:
         return _decode_value({name: self.decode(part) for name, part in encoded.items()})
 
 
-# ---- values of NumPy and the standard library -----------------------------------------------------------------------
+# ---- values of NumPy and the standard library ----------------------------------------------------
 
 
 def _encode_value(value: Any) -> dict[str, Any] | None:
@@ -203,7 +240,9 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"random state": value.get_state(legacy=False)}
     if kind is np.random.Generator and type(value.bit_generator).__name__ in _BIT_GENERATORS:
         return {"generator": value.bit_generator.state}
-    return _encode_pandas(value) if kind.__module__.split(".")[0] == "pandas" else _encode_sparse(value)
+    if kind.__module__.split(".")[0] == "pandas":
+        return _encode_pandas(value)
+    return _encode_sparse(value)
 
 
 def _decode_value(parts: dict[str, Any]) -> Any:
@@ -248,7 +287,7 @@ def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
     return np.random.Generator(bits)
 
 
-# ---- SciPy and pandas -----------------------------------------------------------------------------------------------
+# ---- SciPy and pandas ----------------------------------------------------------------------------
 
 
 def _encode_sparse(value: Any) -> dict[str, Any] | None:
@@ -256,7 +295,10 @@ def _encode_sparse(value: Any) -> dict[str, Any] | None:
 
     if not sparse.issparse(value) or value.format not in _SPARSE_FORMATS:
         return None
-    names = ("row", "col", "data") if value.format == "coo" else ("indptr", "indices", "data")
+    if value.format == "coo":
+        names = ("row", "col", "data")
+    else:
+        names = ("indptr", "indices", "data")
     return {
         "sparse": value.format,
         "shape": tuple(int(n) for n in value.shape),
@@ -293,8 +335,14 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         return {**data, "ordered": bool(value.ordered), "name": value.name}
     if isinstance(value, pd.DatetimeIndex):
         zone = _time_zone(value)
-        return {"DatetimeIndex": value.to_numpy(f"M8[{value.unit}]"), "zone": zone, "name": value.name}
-    if type(value) is pd.Index and (value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")):
+        return {
+            "DatetimeIndex": value.to_numpy(f"M8[{value.unit}]"),
+            "zone": zone,
+            "name": value.name,
+        }
+    if type(value) is pd.Index and (
+        value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")
+    ):
         plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
         cells = value.to_numpy() if plain else [None if cell is pd.NA else cell for cell in value]
         return {"Index": cells, "cells as": str(value.dtype), "name": value.name}
@@ -307,7 +355,9 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
 
 
 def _time_zone(value: Any) -> str | None:
-    return None if value.tz is None else str(value.tz)
+    if value.tz is None:
+        return None
+    return str(value.tz)
 
 
 def _decode_pandas(parts: dict[str, Any]) -> Any:
@@ -325,11 +375,20 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
             return pd.RangeIndex(places, name=name)
         case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
             return pd.MultiIndex(levels=levels, codes=codes, names=names)
-        case {"CategoricalIndex": codes, "categories": categories, "ordered": ordered, "name": name}:
-            return pd.CategoricalIndex(pd.Categorical.from_codes(codes, categories, ordered=ordered), name=name)
+        case {
+            "CategoricalIndex": codes,
+            "categories": categories,
+            "ordered": ordered,
+            "name": name,
+        }:
+            return pd.CategoricalIndex(
+                pd.Categorical.from_codes(codes, categories, ordered=ordered), name=name
+            )
         case {"DatetimeIndex": values, "zone": zone, "name": name}:
             index = pd.DatetimeIndex(values, name=name)
-            return index if zone is None else index.tz_localize("UTC").tz_convert(zone)
+            if zone is None:
+                return index
+            return index.tz_localize("UTC").tz_convert(zone)
         case {"Index": values, "cells as": str(dtype), "name": name}:
             return pd.Index(values, dtype=dtype, name=name)
         case {"Series": values, "index": index, "name": name}:
@@ -340,7 +399,7 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
     raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
 
 
-# ---- networks of torch ----------------------------------------------------------------------------------------------
+# ---- networks of torch ---------------------------------------------------------------------------
 
 
 def _describe_layers(module: Any) -> list[Any] | None:
@@ -379,7 +438,9 @@ def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | 
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
-        raise InvalidInputError(f"network must have the layers of the saved {kind}: {error}") from error
+        raise InvalidInputError(
+            f"network must have the layers of the saved {kind}: {error}"
+        ) from error
     return network
 
 

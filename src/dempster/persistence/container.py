@@ -7,9 +7,9 @@
 ``weights/0...``    weights of torch networks, in the safetensors format
 ==================  ================================================================================================
 
-Members are not compressed. Their sizes can therefore be checked before anything is read, so a small file cannot fill
-the memory. Any program that reads ZIP and NPY files can open them. The digests detect damage, but not forgery. A forged
-file may contain wrong numbers, but it cannot execute code.
+Members are not compressed. Their sizes can therefore be checked before anything is read, so a small
+file cannot fill the memory. Any program that reads ZIP and NPY files can open them. The digests
+detect damage, but not forgery. A forged file may contain wrong numbers, but it cannot execute code.
 """
 
 from __future__ import annotations
@@ -43,14 +43,16 @@ class UnreadableFileError(InvalidInputError):
     """Raised if a model file cannot be read; the message contains the name of the file."""
 
 
-# ---- writing --------------------------------------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------------------
 
 
 class _DigestWriter:
     """File object that computes the size and the digest of its content."""
 
     def __init__(self, file: IO[bytes]):
-        self._file, self._digest, self._size = file, hashlib.sha256(), 0
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._size = 0
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
@@ -63,12 +65,20 @@ class _DigestWriter:
 
 
 def write_container(
-    path: Path, header: Mapping[str, Any], content: Any, arrays: list[np.ndarray], weights: list[bytes]
+    path: Path,
+    header: Mapping[str, Any],
+    content: Any,
+    arrays: list[np.ndarray],
+    weights: list[bytes],
 ) -> None:
     """Write all members of a model file; the header is the last member."""
-    writers: dict[str, Callable[[Any], Any]] = {"content.json": lambda file: file.write(_encode_json(content))}
+    writers: dict[str, Callable[[Any], Any]] = {
+        "content.json": lambda file: file.write(_encode_json(content))
+    }
     for k, array in enumerate(arrays):
-        writers[f"arrays/{k}.npy"] = partial(np.lib.format.write_array, array=array, allow_pickle=False)
+        writers[f"arrays/{k}.npy"] = partial(
+            np.lib.format.write_array, array=array, allow_pickle=False
+        )
     for k, packed in enumerate(weights):
         writers[f"weights/{k}.safetensors"] = partial(_DigestWriter.write, data=packed)
     members = {}
@@ -86,7 +96,7 @@ def _encode_json(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-# ---- reading --------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -134,14 +144,17 @@ def _describe_archive(names: set[str]) -> str:
 
 def _damaged(path: Path, reason: str) -> UnreadableFileError:
     text = " ".join(reason.split()).rstrip(".")
-    return UnreadableFileError(f"{path} is cut short, damaged or altered ({text}); copy or save the file again")
+    return UnreadableFileError(
+        f"{path} is cut short, damaged or altered ({text}); copy or save the file again"
+    )
 
 
 class Reader:
     """Reader of the members of a model file."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile):
-        self.path, self._archive = path, archive
+        self.path = path
+        self._archive = archive
         entries = archive.infolist()
         self._sizes = {entry.filename: entry.file_size for entry in entries}
         if _HEADER not in self._sizes:
@@ -157,13 +170,19 @@ class Reader:
         check_memory(total, f"{path}: its content", "save the object in parts")
 
     def _suspicious(self, reason: str) -> UnreadableFileError:
-        return UnreadableFileError(f"{self.path}: {reason}, unlike files of dempster.persistence.save; do not trust it")
+        return UnreadableFileError(
+            f"{self.path}: {reason}, unlike files of dempster.persistence.save; do not trust it"
+        )
 
     def _read_header(self) -> dict[str, Any]:
         if self._sizes[_HEADER] > _MAX_HEADER_BYTES:
             raise self._suspicious(f"its header has {self._sizes[_HEADER]:,} bytes")
         header = self._parse_json(self._archive.read(_HEADER), _HEADER)
-        if not isinstance(header, dict) or header.get("format") != _FORMAT or type(header.get("version")) is not int:
+        if (
+            not isinstance(header, dict)
+            or header.get("format") != _FORMAT
+            or type(header.get("version")) is not int
+        ):
             raise _damaged(self.path, "its header has no format and version")
         if header["version"] > FORMAT_VERSION:
             raise UnreadableFileError(
@@ -201,13 +220,18 @@ class Reader:
         """Raise an error if the size of an array does not match its header, before NumPy allocates the memory."""
         try:
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            if version == (1, 0):
+                read = np.lib.format.read_array_header_1_0
+            else:
+                read = np.lib.format.read_array_header_2_0
             shape, _, dtype = read(file)
         except Exception as error:  # NumPy does not document the exceptions for invalid headers.
             raise _damaged(self.path, f"{name}: {error}") from error
         n_bytes = math.prod(map(int, shape)) * dtype.itemsize
         if dtype.kind not in CELL_KINDS or file.tell() + n_bytes != self._sizes[name]:
-            raise _damaged(self.path, f"{name} is not an array of numbers or text of the size in its header")
+            raise _damaged(
+                self.path, f"{name} is not an array of numbers or text of the size in its header"
+            )
 
     def _check_digest(self, name: str) -> None:
         if name not in self.header["members"]:
@@ -227,4 +251,8 @@ class Reader:
 
 
 def _is_record(record: Any) -> bool:
-    return isinstance(record, dict) and isinstance(record.get("size"), int) and isinstance(record.get("sha256"), str)
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("size"), int)
+        and isinstance(record.get("sha256"), str)
+    )

@@ -11,12 +11,19 @@ import numpy as np
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.persistence.codec import Decoder, Encoder
-from dempster.persistence.container import FORMAT_VERSION, UnreadableFileError, open_container, write_container
+from dempster.persistence.container import (
+    FORMAT_VERSION,
+    UnreadableFileError,
+    open_container,
+    write_container,
+)
 from dempster.persistence.schema import schema_for
 
 # Descriptions of other file formats, by extension.
 _OTHER_FORMATS = {
-    **dict.fromkeys((".csv", ".tsv", ".parquet"), "a table; use dempster.io.write_partition for partitions"),
+    **dict.fromkeys(
+        (".csv", ".tsv", ".parquet"), "a table; use dempster.io.write_partition for partitions"
+    ),
     ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
     ".npy": "an array",
     ".json": "a text",
@@ -29,22 +36,26 @@ _OTHER_FORMATS = {
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
     """Write an object of dempster to a file that `load` reads.
 
-    The file is an archive of JSON and NumPy arrays (see ``docs/files.md``). It contains the version of dempster that
-    wrote it, and no code. Equal objects give equal files. If writing fails, no file is written or changed.
+    The file is an archive of JSON and NumPy arrays (see ``docs/files.md``). It contains the version
+    of dempster that wrote it, and no code. Equal objects give equal files. If writing fails, no
+    file is written or changed.
 
     Parameters
     ----------
     obj : estimator, CredalPartition, MassFunctions, FocalSets or Constraints
-        Object to save. An estimator may be fitted or not. Code cannot be saved, such as a function used as metric or an
-        estimator of another library, except for common estimators of scikit-learn in `EvidenceFromClassifier`,
-        `ConformalClassifier` and `ConformalClustering`. Of your own torch networks only the weights are saved.
+        Object to save. An estimator may be fitted or not. Code cannot be saved, such as a function
+        used as metric or an estimator of another library, except for common estimators of
+        scikit-learn in `EvidenceFromClassifier`, `ConformalClassifier` and `ConformalClustering`.
+        Of your own torch networks only the weights are saved.
     path : path
-        File to write, usually with the extension ``.dempster``. Extensions of other file formats raise an error.
+        File to write, usually with the extension ``.dempster``. Extensions of other file formats
+        raise an error.
 
     Raises
     ------
     TypeError
-        If the object or a part of it cannot be saved. The message contains the location of the part.
+        If the object or a part of it cannot be saved. The message contains the location of the
+        part.
 
     Examples
     --------
@@ -70,7 +81,9 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     path = as_path(path)
     other = _OTHER_FORMATS.get(path.suffix.lower())
     if other is not None:
-        raise InvalidInputError(f"{path}: the extension {path.suffix} stands for {other}; use .dempster")
+        raise InvalidInputError(
+            f"{path}: the extension {path.suffix} stands for {other}; use .dempster"
+        )
     schema = schema_for(obj)
     if schema is None:
         raise InvalidInputError(
@@ -88,7 +101,9 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     encoder.encode(obj, type(obj).__name__)
     with atomic_write(path) as temporary:
-        write_container(temporary, header, {"objects": encoder.objects}, encoder.arrays, encoder.weights)
+        write_container(
+            temporary, header, {"objects": encoder.objects}, encoder.arrays, encoder.weights
+        )
 
 
 def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any = None) -> Any:
@@ -99,38 +114,49 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
     path : path
         File to read.
     kind : class, optional
-        Expected class of the object, or one of its base classes, such as ``CredalPartition``. By default any class is
-        accepted.
+        Expected class of the object, or one of its base classes, such as ``CredalPartition``. By
+        default any class is accepted.
     network : torch module, optional
-        Your own network for `NNEVCLUS` or `EvidenceFromClassifier`, with the same layers as the saved network. The
-        weights are loaded into a copy of this network.
+        Your own network for `NNEVCLUS` or `EvidenceFromClassifier`, with the same layers as the
+        saved network. The weights are loaded into a copy of this network.
 
     Returns
     -------
     object
-        Object with exactly the same parameters, fitted attributes and predictions as the saved object.
+        Object with exactly the same parameters, fitted attributes and predictions as the saved
+        object.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     ValueError
-        If the file was not written by `save` (for example, if it is a pickle), is damaged, contains arrays larger than
-        the file, was written by a newer version, or contains an object of another class than ``kind``.
+        If the file was not written by `save` (for example, if it is a pickle), is damaged, contains
+        arrays larger than the file, was written by a newer version, or contains an object of
+        another class than ``kind``.
     """
     from dempster import __version__
 
     path = as_file(path)
     if kind is not None and not isinstance(kind, type):
         raise InvalidParameterError("kind", "a class such as CredalPartition", kind)
-    if network is not None and (isinstance(network, type) or not hasattr(network, "load_state_dict")):
+    if network is not None and (
+        isinstance(network, type) or not hasattr(network, "load_state_dict")
+    ):
         raise InvalidParameterError("network", "a torch module", network)
     with open_container(path) as reader:
         try:
             obj = Decoder(reader, network).decode_all(reader.content())
         except UnreadableFileError:
             raise
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ) as error:
             reason = "its content does not have the layout of dempster.persistence.save"
             if isinstance(error, ValueError):
                 reason = " ".join(str(error).split())
@@ -155,8 +181,9 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` (name of the class), ``version`` (version of the format), ``library`` (version of dempster that wrote
-        the file), the versions of ``python``, ``numpy`` and ``scikit-learn``, and ``bytes`` (size of the content).
+        ``kind`` (name of the class), ``version`` (version of the format), ``library`` (version of
+        dempster that wrote the file), the versions of ``python``, ``numpy`` and ``scikit-learn``,
+        and ``bytes`` (size of the content).
 
     Examples
     --------
@@ -172,6 +199,9 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     with open_container(as_file(path)) as reader:
         header = reader.header
-        versions = {name: header.get(name) for name in ("version", "library", "python", "numpy", "scikit-learn")}
+        versions = {
+            name: header.get(name)
+            for name in ("version", "library", "python", "numpy", "scikit-learn")
+        }
         size = sum(record["size"] for record in header["members"].values())
         return {"kind": str(header.get("kind")).rpartition(".")[2], **versions, "bytes": size}

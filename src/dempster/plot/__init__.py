@@ -1,14 +1,20 @@
 """Matplotlib displays of partitions and models.
 
-Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...) and a method ``plot``
-that draws them. The constructor accepts data that are already computed. The data are public attributes with the same
-names as the parameters of the constructor; sequences are stored as arrays, and mappings as dictionaries.
+Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...)
+and a method ``plot`` that draws them. The constructor accepts data that are already computed. The
+data are public attributes with the same names as the parameters of the constructor; sequences are
+stored as arrays, and mappings as dictionaries.
 """
 
 from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot.explanation import CautiousTreeDisplay, ObjectExplanationDisplay, ProfileDisplay
 from dempster.plot.masses import MassContourDisplay, MassesDisplay, OutlierContourDisplay
-from dempster.plot.models import BICDisplay, ConvergenceDisplay, FeatureBoxplotDisplay, MixtureDisplay
+from dempster.plot.models import (
+    BICDisplay,
+    ConvergenceDisplay,
+    FeatureBoxplotDisplay,
+    MixtureDisplay,
+)
 from dempster.plot.number_of_clusters import (
     CandidatesDisplay,
     DeltaBelDisplay,

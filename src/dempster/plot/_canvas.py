@@ -17,7 +17,7 @@ from dempster._text import printable
 from dempster._validation import as_labels, as_list, as_reals, format_value
 from dempster.plot.palette import GREY, PALETTE
 
-# ---- axes -----------------------------------------------------------------------------------------------------------
+# ---- axes ----------------------------------------------------------------------------------------
 
 
 class Display:
@@ -31,31 +31,50 @@ class Display:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=figsize, layout="constrained")[1]
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
 
     def _open_panels(
-        self, axes: Any, n_panels: int, n_columns: int, size: tuple[float, float], *, share: bool = False
+        self,
+        axes: Any,
+        n_panels: int,
+        n_columns: int,
+        size: tuple[float, float],
+        *,
+        share: bool = False,
     ) -> None:
         """Set ``axes_`` to the given axes or, if ``axes`` is None, to panels of the given size on a new figure."""
         if axes is None:
             import matplotlib.pyplot as plt
 
             n_rows = -(-n_panels // n_columns)
-            style: dict[str, Any] = {"layout": "constrained", "squeeze": False, "sharex": share, "sharey": share}
-            figure, grid = plt.subplots(n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), **style)
+            style: dict[str, Any] = {
+                "layout": "constrained",
+                "squeeze": False,
+                "sharex": share,
+                "sharey": share,
+            }
+            figure, grid = plt.subplots(
+                n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), **style
+            )
             for unused in grid.ravel()[n_panels:]:
                 figure.delaxes(unused)
             axes = grid.ravel()[:n_panels]
         self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(self.axes_) != n_panels:
-            raise InvalidInputError(f"axes must contain {n_panels} Matplotlib axes, got {len(self.axes_)}")
+            raise InvalidInputError(
+                f"axes must contain {n_panels} Matplotlib axes, got {len(self.axes_)}"
+            )
         self.figure_ = self.axes_[0].figure
 
 
 def set_equal_units(ax: Any, adjustable: str) -> None:
     """Give both axes the same scale by adjusting the box ("box") or the data limits ("datalim")."""
     # Matplotlib allows only "box" if both axes are shared.
-    is_shared = all(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
+    is_shared = all(
+        len(group.get_siblings(ax)) > 1
+        for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())
+    )
     ax.set_aspect("equal", adjustable="box" if is_shared else adjustable)
 
 
@@ -68,7 +87,10 @@ def finish_axes(
     grid: bool = False,
     integer_ticks: bool = False,
 ) -> None:
-    """Label the axes, hide the upper and right border and draw gray ticks; ``grid`` draws horizontal lines."""
+    """Label the axes, hide the upper and right border and draw gray ticks.
+
+    ``grid`` draws horizontal lines.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(color=GREY, labelcolor="#444444", labelsize="small")
@@ -86,8 +108,13 @@ def finish_axes(
 
 def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
     """Write a small gray text in the lower right corner or, with ``va="top"``, in the upper right corner."""
-    y = 0.02 if va == "bottom" else 0.98
-    return ax.text(0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va)
+    if va == "bottom":
+        y = 0.02
+    else:
+        y = 0.98
+    return ax.text(
+        0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va
+    )
 
 
 def halo(width: float) -> list[Any]:
@@ -97,11 +124,14 @@ def halo(width: float) -> list[Any]:
     return [withStroke(linewidth=width, foreground="white")]
 
 
-# ---- colors ---------------------------------------------------------------------------------------------------------
+# ---- colors --------------------------------------------------------------------------------------
 
 
 def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.ndarray:
-    """Return the RGB color of each cluster, shape (n_clusters, 3); the palette repeats after twenty clusters."""
+    """Return the RGB color of each cluster, shape (n_clusters, 3).
+
+    The palette repeats after twenty clusters.
+    """
     from matplotlib.colors import to_rgb
 
     if colors is None:
@@ -112,35 +142,58 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
 
 def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Return the mean color of the clusters in each set; ``sets`` is a Boolean array of shape (n_sets, n_clusters)."""
+    """Return the mean color of the clusters in each set.
+
+    ``sets`` is a Boolean array of shape (n_sets, n_clusters).
+    """
     return (sets @ colors) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
 
 
-# ---- validation of data ---------------------------------------------------------------------------------------------
+# ---- validation of data --------------------------------------------------------------------------
 
 
 def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers; if ``length`` is given, check the length of the sequence."""
+    """Validate a nonempty sequence of finite numbers.
+
+    If ``length`` is given, check the length of the sequence.
+    """
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
+        raise InvalidInputError(
+            f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}"
+        )
     if length is not None and len(array) != length:
         raise InvalidInputError(f"{name} must contain {length} numbers, got {len(array)}")
     return array
 
 
-def validate_points(values: Any, name: str, shape: tuple[int | str, int | str] = ("n", 2)) -> np.ndarray:
-    """Validate the shape of an array of finite numbers; a string in ``shape`` allows any length along its axis."""
+def validate_points(
+    values: Any, name: str, shape: tuple[int | str, int | str] = ("n", 2)
+) -> np.ndarray:
+    """Validate the shape of an array of finite numbers.
+
+    A string in ``shape`` allows any length along its axis.
+    """
     array = as_reals(values, name)
-    wrong = array.ndim != 2 or any(isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True))
+    wrong = array.ndim != 2 or any(
+        isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True)
+    )
     if wrong or not np.isfinite(array).all():
-        got = f"shape {array.shape}" if wrong else "NaN or infinite values"
-        raise InvalidInputError(f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got {got}")
+        if wrong:
+            got = f"shape {array.shape}"
+        else:
+            got = "NaN or infinite values"
+        raise InvalidInputError(
+            f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got {got}"
+        )
     return array
 
 
 def encode_labels(labels: Any, name: str, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Validate a label for each of ``length`` objects; return the distinct labels and the code of each object."""
+    """Validate a label for each of ``length`` objects.
+
+    Return the distinct labels and the code of each object.
+    """
     array = as_labels(labels, name)
     if array.shape != (length,):
         raise InvalidInputError(f"{name} must contain {length} labels, got {len(array)}")
@@ -152,14 +205,18 @@ def validate_cluster_counts(n_clusters: Any) -> np.ndarray:
     """Validate an increasing sequence of integers."""
     array = as_reals(n_clusters, "n_clusters")
     if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
-        raise InvalidParameterError("n_clusters", "a nonempty increasing sequence of integers", n_clusters)
+        raise InvalidParameterError(
+            "n_clusters", "a nonempty increasing sequence of integers", n_clusters
+        )
     return array.astype(np.intp)
 
 
 def validate_names(names: Any, argument: str, number: int) -> list[str]:
     """Validate a sequence of names and convert them to text that Matplotlib can draw."""
     if isinstance(names, str):
-        raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
+        raise InvalidInputError(
+            f"{argument} must be a sequence of {number} names, got the text {names!r}"
+        )
     texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
     if len(texts) != number:
         raise InvalidInputError(f"{argument} must contain {number} names, got {len(texts)}")
@@ -180,16 +237,26 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
     check_is_fitted(estimator)
     missing = [name for name in attributes if not hasattr(estimator, name)]
     if missing:
-        raise InvalidInputError(f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}")
+        raise InvalidInputError(
+            f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}"
+        )
 
 
 def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return the estimators by name; the default is the class name, with a number if it is not unique."""
+    """Return the estimators by name.
+
+    The default is the class name, with a number if it is not unique.
+    """
     if isinstance(estimator, Mapping):
         if names is not None:
-            raise InvalidInputError("names must be None if estimator is a mapping of names to estimators")
+            raise InvalidInputError(
+                "names must be None if estimator is a mapping of names to estimators"
+            )
         return {str(name): one for name, one in estimator.items()}
-    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
+    if isinstance(estimator, list | tuple):
+        estimators = list(estimator)
+    else:
+        estimators = [estimator]
     if names is None:
         classes = [type(one).__name__ for one in estimators]
         names = [
@@ -199,11 +266,13 @@ def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, An
     else:
         names = as_list(names, "names", f"{len(estimators)} different names")
         if len(names) != len(estimators) or len(set(map(str, names))) != len(names):
-            raise InvalidInputError(f"names must contain {len(estimators)} different names, got {format_value(names)}")
+            raise InvalidInputError(
+                f"names must contain {len(estimators)} different names, got {format_value(names)}"
+            )
     return dict(zip(map(str, names), estimators, strict=True))
 
 
-# ---- validation of the options of plot ------------------------------------------------------------------------------
+# ---- validation of the options of plot -----------------------------------------------------------
 
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
@@ -223,7 +292,8 @@ def _are_axes(value: Any) -> bool:
 
 
 _TEXT = rule.kind(str, words="text")
-_ANY = rule.Rule("a value that Matplotlib accepts", lambda value: True)  # Matplotlib raises the error.
+# Matplotlib raises the error.
+_ANY = rule.Rule("a value that Matplotlib accepts", lambda value: True)
 _RULES = {
     "ax": rule.Rule("Matplotlib axes", _is_axes),
     "axes": rule.Rule("Matplotlib axes, one for each panel", _are_axes),
@@ -240,11 +310,13 @@ _RULES = {
 }
 
 
-def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
+def validate_options(
+    **words: tuple[str, ...],
+) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
     """Return a decorator that validates the options of a method `plot`.
 
-    The name of an option determines its validation rule. None and "auto" are valid if they are the default value of the
-    option. ``words`` maps names of options to further valid strings.
+    The name of an option determines its validation rule. None and "auto" are valid if they are the
+    default value of the option. ``words`` maps names of options to further valid strings.
     """
 
     def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
@@ -265,8 +337,14 @@ def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Re
 
 
 def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
-    """Return the validation rule of an option; raise an error if the option has neither a rule nor valid strings."""
-    parts = [rule.choice(None)] if option.default is None else []
+    """Return the validation rule of an option.
+
+    Raise an error if the option has neither a rule nor valid strings.
+    """
+    if option.default is None:
+        parts = [rule.choice(None)]
+    else:
+        parts = []
     if option.name in _RULES or not words:
         parts.append(_RULES[option.name])
     if words or option.default == "auto":
@@ -276,10 +354,12 @@ def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
 
 def resolve_auto(value: Any, automatic: bool) -> bool:
     """Return ``automatic`` if the value is "auto", otherwise the value as a Boolean."""
-    return automatic if isinstance(value, str) else bool(value)
+    if isinstance(value, str):
+        return automatic
+    return bool(value)
 
 
-# ---- legends and labels ---------------------------------------------------------------------------------------------
+# ---- legends and labels --------------------------------------------------------------------------
 
 
 def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
@@ -297,8 +377,11 @@ def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
 
 
 # Candidate directions in the order of preference: right, above, below and left, then the corners.
-_DIRECTIONS = np.array([(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)], dtype=float)
-_RINGS = (5.0, 14.0, 26.0, 40.0)  # Distances from a point to the nearest edge of its label, in points.
+_DIRECTIONS = np.array(
+    [(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)], dtype=float
+)
+# Distances from a point to the nearest edge of its label, in points.
+_RINGS = (5.0, 14.0, 26.0, 40.0)
 _MIN_LEADER = 14.0  # Labels at this distance or farther get a line to their point.
 
 
@@ -307,13 +390,20 @@ def place_labels(
 ) -> list[Any]:
     """Annotate each point with its name and return the annotations.
 
-    Labels are placed one after the other. Each label is placed at the nearest position that covers no point, no earlier
-    label, none of the artists to avoid and no border. If every position covers something, the label is placed where the
-    covered area is smallest.
+    Labels are placed one after the other. Each label is placed at the nearest position that covers
+    no point, no earlier label, none of the artists to avoid and no border. If every position covers
+    something, the label is placed where the covered area is smallest.
     """
     annotations = [
         ax.annotate(
-            name, point, xytext=(0, 0), textcoords="offset points", ha="center", va="center", parse_math=False, **style
+            name,
+            point,
+            xytext=(0, 0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            parse_math=False,
+            **style,
         )
         for name, point in zip(names, points, strict=True)
     ]
@@ -334,13 +424,16 @@ def place_labels(
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
         outside = np.clip(areas - _overlap(boxes, frame[None])[:, 0], 0, None)
         cost = _overlap(boxes, np.array(occupied)).sum(axis=1) + 3 * outside
-        best = int(np.argmin(cost))  # On ties, argmin returns the first candidate, which is preferred.
+        # On ties, argmin returns the first candidate, which is preferred.
+        best = int(np.argmin(cost))
         text.set_position(tuple(offsets[best]))
         occupied.append(boxes[best])
         if rings[best] >= _MIN_LEADER:
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
             style_of_line = {"arrowprops": line, "zorder": style.get("zorder", 3) - 0.5}
-            ax.annotate("", text.xy, xytext=text.get_position(), textcoords="offset points", **style_of_line)
+            ax.annotate(
+                "", text.xy, xytext=text.get_position(), textcoords="offset points", **style_of_line
+            )
     return annotations
 
 
@@ -351,7 +444,7 @@ def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.clip(high - low, 0, None).prod(axis=2)
 
 
-# ---- named curves ---------------------------------------------------------------------------------------------------
+# ---- named curves --------------------------------------------------------------------------------
 
 
 class CurvesDisplay(Display):
@@ -362,7 +455,9 @@ class CurvesDisplay(Display):
 
     def __init__(self, *, curves: Mapping[str, Any]):
         if not curves or not all(isinstance(curve, self._curve_class) for curve in curves.values()):
-            raise InvalidInputError(f"curves must map at least one name to a {self._curve_class.__name__}")
+            raise InvalidInputError(
+                f"curves must map at least one name to a {self._curve_class.__name__}"
+            )
         self.curves = {str(name): curve for name, curve in curves.items()}
         self.areas = {name: curve.area for name, curve in self.curves.items()}
 
@@ -395,7 +490,9 @@ class CurvesDisplay(Display):
         self._open_axes(ax, (6.4, 4))
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
-            self.lines_ += self.ax_.plot(*self._points(curve), color=color, linewidth=1.6, label=name, **self._style)
+            self.lines_ += self.ax_.plot(
+                *self._points(curve), color=color, linewidth=1.6, label=name, **self._style
+            )
         self._finish(title)
         if resolve_auto(legend, len(self.curves) > 1):
             draw_line_legend(self.ax_, self.lines_)

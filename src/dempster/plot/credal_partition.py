@@ -13,7 +13,15 @@ from sklearn.utils import check_array
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_cluster
-from dempster._validation import as_boolean, check, check_missing, check_scale, choice, real, validating
+from dempster._validation import (
+    as_boolean,
+    check,
+    check_missing,
+    check_scale,
+    choice,
+    real,
+    validating,
+)
 from dempster.dissimilarity.partial import impute_missing
 from dempster.partition.compare import PartitionMap, embed_partitions
 from dempster.partition.credal_partition import as_credal_partition
@@ -23,7 +31,8 @@ from dempster.plot.palette import GREY, INK
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
 _PADDING = 0.012  # Distance of hulls from their objects, as a share of the width of the plot.
-MAX_FLATNESS = 1e-9  # Points are collinear if the ratio of their smallest to their largest width is at most this value.
+# Points are collinear if the ratio of their smallest to their largest width is at most this value.
+MAX_FLATNESS = 1e-9
 MIN_RASTER_OBJECTS = 2_000  # With more objects a vector file would be larger than an image.
 MAX_LISTED_CLUSTERS = 10  # With more clusters, names are written in the plot instead of the legend.
 MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
@@ -38,7 +47,8 @@ class Plane:
     axis_names: tuple[str, str]
     n_attributes: int
     project: Callable[[np.ndarray], np.ndarray]
-    explained_variance_ratio: np.ndarray | None = None  # None if the axes are not principal components
+    # None if the axes are not principal components
+    explained_variance_ratio: np.ndarray | None = None
 
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
@@ -50,7 +60,9 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
         columns = [X.name]  # of a series
     names = None if columns is None else [str(name) for name in columns]
     with validating(X, "X"):
-        data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan")
+        data = check_array(
+            X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan"
+        )
     check_scale(data, "X")
     if data.ndim == 1:
         data = data[:, None]
@@ -58,31 +70,49 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     data = impute_missing(data)
     n, p = data.shape
     if n_objects is not None and n != n_objects:
-        raise InvalidInputError(f"X must have a row for each of the {n_objects} objects of the partition, got {n}")
+        raise InvalidInputError(
+            f"X must have a row for each of the {n_objects} objects of the partition, got {n}"
+        )
     if p == 1:
-        # Multiples of the golden ratio modulo 1 give neighbors on the line very different heights, reproducibly.
+        # Multiples of the golden ratio modulo 1 give neighbors on the line very different heights,
+        # reproducibly.
         rank = np.argsort(np.argsort(data[:, 0], kind="stable"))
         height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
         points = np.column_stack([data[:, 0], height])
-        return Plane(points, (names[0] if names else "attribute 1", ""), 1, lambda rows: rows[:, :1] * [1.0, 0.0])
+        return Plane(
+            points,
+            (names[0] if names else "attribute 1", ""),
+            1,
+            lambda rows: rows[:, :1] * [1.0, 0.0],
+        )
     if p == 2:
-        return Plane(data, (names[0], names[1]) if names else ("attribute 1", "attribute 2"), 2, np.asarray)
+        return Plane(
+            data, (names[0], names[1]) if names else ("attribute 1", "attribute 2"), 2, np.asarray
+        )
     if n < 2 or not np.ptp(data, axis=0).any():  # Principal components need variance.
         center = data.mean(axis=0)
-        return Plane(data[:, :2] - center[:2], ("PC 1", "PC 2"), p, lambda rows: (rows - center)[:, :2])
+        return Plane(
+            data[:, :2] - center[:2], ("PC 1", "PC 2"), p, lambda rows: (rows - center)[:, :2]
+        )
     model = PCA(2, random_state=0).fit(data)
     ratio = model.explained_variance_ratio_
-    first, second = (f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1))
+    first, second = (
+        f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1)
+    )
     return Plane(model.transform(data), (first, second), p, model.transform, ratio)
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Return the indices of the corners of the convex hull, counterclockwise; two if all points are collinear."""
+    """Return the indices of the corners of the convex hull, counterclockwise.
+
+    Two if all points are collinear.
+    """
     if len(points) == 0:
         return np.empty(0, dtype=np.intp)
     centered = points - points.mean(axis=0)
     width = np.ptp(centered, axis=0)
-    # Scaling does not change the corners, and it prevents Qhull from treating a long thin cloud as a line.
+    # Scaling does not change the corners, and it prevents Qhull from treating a long thin cloud as
+    # a line.
     scaled = centered / np.where(width > 0, width, 1)
     _, widths, directions = np.linalg.svd(scaled, full_matrices=False)
     if len(points) > 2 and widths[1] > MAX_FLATNESS * widths[0]:
@@ -92,11 +122,16 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
             pass  # The points are collinear at the precision of Qhull.
     along = scaled @ directions[0]
     ends = np.array([along.argmin(), along.argmax()])
-    return ends[:1] if along[ends[0]] == along[ends[1]] else ends
+    if along[ends[0]] == along[ends[1]]:
+        return ends[:1]
+    return ends
 
 
 def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the outline of a convex polygon enlarged by ``radius`` (one per axis); one corner gives a circle."""
+    """Return the outline of a convex polygon enlarged by ``radius`` (one per axis).
+
+    One corner gives a circle.
+    """
     circle = np.column_stack([_CIRCLE.real, _CIRCLE.imag]) * radius
     around = (corners[:, None, :] + circle).reshape(-1, 2)
     return around[hull_vertices(around)]
@@ -108,12 +143,15 @@ def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
     angle = np.arctan2(direction[:, 1], direction[:, 0])
     order = np.argsort(angle, kind="stable")
     step = 2 * np.pi / len(centers)
-    # Each cluster has a preferred angle of the first sector. The circular mean of these angles is a compromise.
+    # Each cluster has a preferred angle of the first sector. The circular mean of these angles is a
+    # compromise.
     preferred = np.exp(1j * (angle[order] - step * np.arange(len(centers)))).sum()
     return order, float(np.angle(preferred))
 
 
-def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: float, **properties: Any) -> Any:
+def split_markers(
+    points: np.ndarray, colors: np.ndarray, start: float, size: float, **properties: Any
+) -> Any:
     """Return a collection of discs, each divided into one sector per color, with a dark rim."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
@@ -126,7 +164,8 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
     paths = [disc.transform_path(Path.wedge(middle - half, middle + half)) for middle in middles]
     paths.append(disc.transform_path(Path.unit_circle()))
     clear = (0.0, 0.0, 0.0, 0.0)
-    # Each disc is drawn completely before the next disc, so that sectors of overlapping discs do not mix.
+    # Each disc is drawn completely before the next disc, so that sectors of overlapping discs do
+    # not mix.
     collection = PathCollection(
         paths,
         sizes=[size],
@@ -142,16 +181,18 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
 class CredalPartitionDisplay(canvas.Display):
     """Display of a credal partition.
 
-    A filled hull contains the objects that certainly belong to a cluster (its lower approximation). A dashed hull
-    contains the objects that possibly belong to the cluster (its upper approximation). Ambiguous objects are discs in
-    the colors of the clusters to which they may belong. Outliers, which belong to no cluster, are black crosses.
+    A filled hull contains the objects that certainly belong to a cluster (its lower approximation).
+    A dashed hull contains the objects that possibly belong to the cluster (its upper
+    approximation). Ambiguous objects are discs in the colors of the clusters to which they may
+    belong. Outliers, which belong to no cluster, are black crosses.
 
     Parameters
     ----------
     points : array of shape (n, 2)
         Positions of the objects.
     assignment : Boolean array of shape (n, c)
-        The clusters to which each object may belong. A certain object has one cluster, and an outlier has none.
+        The clusters to which each object may belong. A certain object has one cluster, and an
+        outlier has none.
     cluster_names : sequence of length c, optional
         Names of the clusters; 0..c-1 by default.
     centers : array of shape (c, 2), optional
@@ -168,10 +209,11 @@ class CredalPartitionDisplay(canvas.Display):
     lower, upper : lists of c arrays
         Indices of the objects that certainly (lower) and possibly (upper) belong to each cluster.
     ambiguous, outliers : arrays
-        Indices of the objects that may belong to several clusters, and of the objects that belong to no cluster.
+        Indices of the objects that may belong to several clusters, and of the objects that belong
+        to no cluster.
     lower_hulls, upper_hulls : lists of c arrays
-        Indices of the objects at the corners of the convex hull of each cluster, counterclockwise. With few objects, a
-        hull may have two corners, one corner or none.
+        Indices of the objects at the corners of the convex hull of each cluster, counterclockwise.
+        With few objects, a hull may have two corners, one corner or none.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
         RGB colors of the clusters.
@@ -184,8 +226,8 @@ class CredalPartitionDisplay(canvas.Display):
 
     References
     ----------
-    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm. Pattern
-    Recognition 41 (lower and upper approximations: section 3).
+    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm.
+    Pattern Recognition 41 (lower and upper approximations: section 3).
 
     Examples
     --------
@@ -213,11 +255,16 @@ class CredalPartitionDisplay(canvas.Display):
         self.points = canvas.validate_points(points, "points")
         self.assignment = as_boolean(assignment, "assignment")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
-            raise InvalidInputError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
+            raise InvalidInputError(
+                f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}"
+            )
         c = self.n_clusters
         names = range(c) if cluster_names is None else cluster_names
         self.cluster_names = canvas.validate_names(names, "cluster_names", c)
-        self.centers = None if centers is None else canvas.validate_points(centers, "centers", (c, 2))
+        if centers is None:
+            self.centers = None
+        else:
+            self.centers = canvas.validate_points(centers, "centers", (c, 2))
         self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
         self.explained_variance_ratio = explained_variance_ratio
@@ -240,12 +287,13 @@ class CredalPartitionDisplay(canvas.Display):
         partition : CredalPartition or hard labels
             Partition to draw.
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the objects. One attribute is drawn as a strip, two attributes are the axes, and more
-            attributes are reduced to two principal components (standardize columns with different units first). The
-            column names of a table are the names of the axes. Missing values (NaN) are imputed from similar objects.
+            Attributes of the objects. One attribute is drawn as a strip, two attributes are the
+            axes, and more attributes are reduced to two principal components (standardize columns
+            with different units first). The column names of a table are the names of the axes.
+            Missing values (NaN) are imputed from similar objects.
         rule : {"max_mass", "interval_dominance"}
-            How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects whose largest
-            mass is on the empty set are outliers under both rules.
+            How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects
+            whose largest mass is on the empty set are outliers under both rules.
         cluster_names : sequence of length c, optional
             Names of the clusters; by default the names in the partition.
         cluster_centers : array of shape (c, p), optional
@@ -262,7 +310,9 @@ class CredalPartitionDisplay(canvas.Display):
         plane = project_to_plane(X, len(partition))
         if cluster_centers is not None:
             shape = (partition.n_clusters, plane.n_attributes)
-            cluster_centers = plane.project(canvas.validate_points(cluster_centers, "cluster_centers", shape))
+            cluster_centers = plane.project(
+                canvas.validate_points(cluster_centers, "cluster_centers", shape)
+            )
         display = cls(
             points=plane.points,
             assignment=assignment,
@@ -283,8 +333,8 @@ class CredalPartitionDisplay(canvas.Display):
         estimator : fitted evidential clusterer
             Its ``cluster_centers_`` are drawn if they have the same columns as ``X``.
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the training objects, in the order of the rows in `fit`. For new objects use
-            ``from_partition(estimator.predict_mass(X), X)``.
+            Attributes of the training objects, in the order of the rows in `fit`. For new objects
+            use ``from_partition(estimator.predict_mass(X), X)``.
         **options
             Options of `from_partition` (``rule``, ``cluster_names``) and of `plot`.
 
@@ -296,13 +346,17 @@ class CredalPartitionDisplay(canvas.Display):
         partition = estimator.credal_partition_
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
-            n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
-            # Some methods have prototypes that are not points in the space of X, and medoids may have missing values.
+            if np.ndim(X) == 2:
+                n_attributes = np.shape(X)[1]
+            else:
+                n_attributes = 1
+            # Some methods have prototypes that are not points in the space of X, and medoids may
+            # have missing values.
             if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
                 options["cluster_centers"] = centers
         return cls.from_partition(partition, X, **options)
 
-    # ---- data -----------------------------------------------------------------------------------------------------
+    # ---- data ------------------------------------------------------------------------------------
 
     @property
     def n_clusters(self) -> int:
@@ -351,21 +405,29 @@ class CredalPartitionDisplay(canvas.Display):
 
     @cached_property
     def _extent(self) -> np.ndarray:
-        """Width and height of the point cloud; zero is replaced by 1, also if there are no points."""
-        width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
+        """Width and height of the point cloud.
+
+        Zero is replaced by 1, also if there are no points.
+        """
+        if len(self.points):
+            width = np.ptp(self.points, axis=0)
+        else:
+            width = np.ones(2)
         return np.where(width > 0, width, 1.0)
 
     @cached_property
     def _means(self) -> np.ndarray:
         """Mean position of the certain objects of each cluster, or of its possible objects if none is certain."""
         groups = [low if len(low) else up for low, up in zip(self.lower, self.upper, strict=True)]
-        return np.array([self.points[group].mean(axis=0) if len(group) else [np.nan] * 2 for group in groups])
+        return np.array(
+            [self.points[group].mean(axis=0) if len(group) else [np.nan] * 2 for group in groups]
+        )
 
     @property
     def _is_crowded(self) -> bool:
         return len(self.points) > MIN_RASTER_OBJECTS
 
-    # ---- drawing --------------------------------------------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------------------
 
     @canvas.validate_options(legend=("auto", "inside", "outside"))
     def plot(
@@ -388,21 +450,22 @@ class CredalPartitionDisplay(canvas.Display):
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         lower, upper : bool
-            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws the upper hulls of
-            at most ten clusters, because an object that may belong to every cluster extends all upper hulls.
+            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws
+            the upper hulls of at most ten clusters, because an object that may belong to every
+            cluster extends all upper hulls.
         centers : bool
             Whether to draw the cluster centers, if there are any.
         labels : bool or "auto"
-            Whether to write the names of the clusters in the plot; "auto" writes them if there are too many clusters
-            for a legend.
+            Whether to write the names of the clusters in the plot; "auto" writes them if there are
+            too many clusters for a legend.
         legend : bool, "inside", "outside" or "auto"
-            Whether and where to draw a legend. "auto" and True draw it outside the axes of a new figure, and inside
-            given axes.
+            Whether and where to draw a legend. "auto" and True draw it outside the axes of a new
+            figure, and inside given axes.
         colors : sequence of c colors, optional
             By default a palette for color-blind readers.
         marker_size : float, optional
-            Area of the marker of a certain object in square points. By default it decreases with the number of
-            objects.
+            Area of the marker of a certain object in square points. By default it decreases with
+            the number of objects.
         title : str, optional
 
         Returns
@@ -414,18 +477,42 @@ class CredalPartitionDisplay(canvas.Display):
         outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
         self.colors_ = canvas.cluster_colors(self.n_clusters, colors)
         self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
-        size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)) if marker_size is None else marker_size
-        self.lower_patches_ = self._draw_hulls(self.lower_hulls, is_upper=False) if lower else []
+        if marker_size is None:
+            size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34))
+        else:
+            size = marker_size
+        if lower:
+            self.lower_patches_ = self._draw_hulls(self.lower_hulls, is_upper=False)
+        else:
+            self.lower_patches_ = []
         upper = canvas.resolve_auto(upper, not many)
-        self.upper_patches_ = self._draw_hulls(self.upper_hulls, is_upper=True) if upper else []
+        if upper:
+            self.upper_patches_ = self._draw_hulls(self.upper_hulls, is_upper=True)
+        else:
+            self.upper_patches_ = []
         self.certain_artists_ = self._draw_certain(size)
-        self.ambiguous_artists_ = self._draw_ambiguous(size) if len(self.ambiguous) else []
+        if len(self.ambiguous):
+            self.ambiguous_artists_ = self._draw_ambiguous(size)
+        else:
+            self.ambiguous_artists_ = []
         self.outlier_artist_ = self.center_artist_ = None
         if len(self.outliers):
-            width, zorder = (0.3, 1.2) if self._is_crowded else (1.2, 4)
-            cross = {"marker": "x", "color": "black", "linewidths": width, "rasterized": self._is_crowded}
+            if self._is_crowded:
+                width = 0.3
+                zorder = 1.2
+            else:
+                width = 1.2
+                zorder = 4
+            cross = {
+                "marker": "x",
+                "color": "black",
+                "linewidths": width,
+                "rasterized": self._is_crowded,
+            }
             points = self.points[self.outliers]
-            self.outlier_artist_ = self.ax_.scatter(*points.T, s=max(1.3 * size, 4), zorder=zorder, **cross)
+            self.outlier_artist_ = self.ax_.scatter(
+                *points.T, s=max(1.3 * size, 4), zorder=zorder, **cross
+            )
         if centers and self.centers is not None:
             style = {"marker": "D", "edgecolors": "white", "linewidths": 1.4, "zorder": 5}
             self.center_artist_ = self.ax_.scatter(*self.centers.T, s=50, c=self.colors_, **style)
@@ -438,7 +525,10 @@ class CredalPartitionDisplay(canvas.Display):
         if self.is_strip:
             self.ax_.set_yticks([])
             self.ax_.spines["left"].set_visible(False)
-        self.legend_ = self._draw_legend(outside) if with_legend else None
+        if with_legend:
+            self.legend_ = self._draw_legend(outside)
+        else:
+            self.legend_ = None
         return self
 
     def _draw_hulls(self, hulls: list[np.ndarray], is_upper: bool) -> list[Any]:
@@ -452,13 +542,27 @@ class CredalPartitionDisplay(canvas.Display):
             corners = self.points[hull]
             if self.is_strip:
                 height = 0.55 + (0.06 * (k + 1) if is_upper else 0)
-                corners = np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
+                corners = np.concatenate(
+                    [corners * [1, 0] + [0, sign * height] for sign in (-1, 1)]
+                )
             padding = (1.5 + 0.25 * (k % 4) if is_upper else 1) * _PADDING * self._extent
-            style: dict[str, Any] = {"facecolor": (*color, 0.18), "edgecolor": (*color, 0.55), "linewidth": 0.8}
+            style: dict[str, Any] = {
+                "facecolor": (*color, 0.18),
+                "edgecolor": (*color, 0.55),
+                "linewidth": 0.8,
+            }
             if is_upper:
-                style = {"fill": False, "edgecolor": color, "linewidth": 1.2, "linestyle": (0, (4, 2.5))}
-            patch = Polygon(rounded_outline(corners, padding), zorder=1.5 if is_upper else 1, **style)
-            if is_upper and self._is_crowded:  # A white rim separates the line from points of the same color.
+                style = {
+                    "fill": False,
+                    "edgecolor": color,
+                    "linewidth": 1.2,
+                    "linestyle": (0, (4, 2.5)),
+                }
+            patch = Polygon(
+                rounded_outline(corners, padding), zorder=1.5 if is_upper else 1, **style
+            )
+            # A white rim separates the line from points of the same color.
+            if is_upper and self._is_crowded:
                 patch.set(zorder=3.5, path_effects=canvas.halo(2.6))
             patches.append(self.ax_.add_patch(patch))
         return patches
@@ -466,7 +570,10 @@ class CredalPartitionDisplay(canvas.Display):
     def _draw_certain(self, size: float) -> list[Any]:
         style: dict[str, Any] = {"linewidths": 0.5, "edgecolors": "white"}
         if self._is_crowded:  # Transparent points show the density.
-            style = {"linewidths": 0, "alpha": float(np.clip(60 / np.sqrt(len(self.points)), 0.1, 0.8))}
+            style = {
+                "linewidths": 0,
+                "alpha": float(np.clip(60 / np.sqrt(len(self.points)), 0.1, 0.8)),
+            }
         style |= {"zorder": 2, "rasterized": self._is_crowded}
         return [
             self.ax_.scatter(*self.points[members].T, s=size, color=[color], **style)
@@ -476,7 +583,9 @@ class CredalPartitionDisplay(canvas.Display):
 
     def _draw_ambiguous(self, size: float) -> list[Any]:
         """Draw the ambiguous objects with split markers or, if there are many, with markers in mixed colors."""
-        packed, which = np.unique(np.packbits(self.assignment[self.ambiguous], axis=1), axis=0, return_inverse=True)
+        packed, which = np.unique(
+            np.packbits(self.assignment[self.ambiguous], axis=1), axis=0, return_inverse=True
+        )
         sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
         which = which.reshape(-1)
         points = self.points[self.ambiguous]
@@ -484,12 +593,15 @@ class CredalPartitionDisplay(canvas.Display):
         mixed[sets.sum(axis=1) > MAX_SECTORS] = 0.5
         style: dict[str, Any] = {"zorder": 3, "rasterized": self._is_crowded}
         if len(self.ambiguous) > MAX_SPLIT_MARKERS:
-            return [self.ax_.scatter(*points.T, s=1.3 * size, c=mixed[which], linewidths=0, **style)]
+            return [
+                self.ax_.scatter(*points.T, s=1.3 * size, c=mixed[which], linewidths=0, **style)
+            ]
         style |= {"linewidths": [0.7], "offset_transform": self.ax_.transData}
         artists = []
         for j, clusters in enumerate(sets):
             members = np.flatnonzero(clusters)
-            colors, start = mixed[j : j + 1], 0.0
+            colors = mixed[j : j + 1]
+            start = 0.0
             if len(members) <= MAX_SECTORS:
                 order, start = sector_angles(self._means[members] / self._extent)
                 colors = self.colors_[members[order]]
@@ -500,23 +612,45 @@ class CredalPartitionDisplay(canvas.Display):
     def _write_names(self) -> None:
         """Write the names of the clusters at their positions, or above the markers of their centers."""
         raised = self.center_artist_ is not None
-        style: dict[str, Any] = {"ha": "center", "va": "bottom" if raised else "center", "textcoords": "offset points"}
-        style |= {"fontweight": "bold", "fontsize": "small", "path_effects": canvas.halo(2.5), "zorder": 6}
-        positions = self._means if self.centers is None else self.centers
+        style: dict[str, Any] = {
+            "ha": "center",
+            "va": "bottom" if raised else "center",
+            "textcoords": "offset points",
+        }
+        style |= {
+            "fontweight": "bold",
+            "fontsize": "small",
+            "path_effects": canvas.halo(2.5),
+            "zorder": 6,
+        }
+        if self.centers is None:
+            positions = self._means
+        else:
+            positions = self.centers
         for name, position, color in zip(self.cluster_names, positions, self.colors_, strict=True):
             if np.isfinite(position[0]):
                 offset = (0, 7 if raised else 0)
-                self.ax_.annotate(name, position, xytext=offset, color=0.6 * color, parse_math=False, **style)
+                self.ax_.annotate(
+                    name, position, xytext=offset, color=0.6 * color, parse_math=False, **style
+                )
 
     def _draw_legend(self, outside: bool) -> Any:
         handles = self._legend_handles(explained=outside)
         if not handles:
             return None
         if outside:
-            place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+            place: dict[str, Any] = {
+                "loc": "upper left",
+                "bbox_to_anchor": (1.01, 1.0),
+                "borderaxespad": 0.0,
+            }
             return canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **place)
         # Matplotlib computes the location "best" from all points, which is slow for many points.
-        place = {"loc": "upper right" if self._is_crowded else "best", "framealpha": 0.7, "labelspacing": 0.3}
+        place = {
+            "loc": "upper right" if self._is_crowded else "best",
+            "framealpha": 0.7,
+            "labelspacing": 0.3,
+        }
         return canvas.draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
 
     def _legend_handles(self, explained: bool) -> list[Any]:
@@ -537,9 +671,12 @@ class CredalPartitionDisplay(canvas.Display):
             handles.append(Patch(facecolor="#DDDDDD", edgecolor="#AAAAAA", label=label))
         if self.upper_patches_:
             label = f"possible{': upper approximation' * explained}"
-            handles.append(Patch(fill=False, edgecolor="#666666", linestyle=(0, (3, 2)), label=label))
+            handles.append(
+                Patch(fill=False, edgecolor="#666666", linestyle=(0, (3, 2)), label=label)
+            )
         cardinality = self.cardinality[self.ambiguous]
-        n_few, n_many = int((cardinality <= MAX_SECTORS).sum()), int((cardinality > MAX_SECTORS).sum())
+        n_few = int((cardinality <= MAX_SECTORS).sum())
+        n_many = int((cardinality > MAX_SECTORS).sum())
         rim = {"marker": "o", "markersize": 8, "markeredgecolor": INK, "markeredgewidth": 0.7}
         if n_few:
             example = self.ambiguous[cardinality.argmin()]
@@ -551,7 +688,14 @@ class CredalPartitionDisplay(canvas.Display):
         if n_many:
             add("ambiguous", ", in one of many", n_many, **rim, markerfacecolor="0.5")
         if len(self.outliers):
-            add("outliers", ", in no cluster", len(self.outliers), marker="x", color="black", markersize=6)
+            add(
+                "outliers",
+                ", in no cluster",
+                len(self.outliers),
+                marker="x",
+                color="black",
+                markersize=6,
+            )
         if self.center_artist_ is not None:
             add("centers", marker="D", markersize=7, color=GREY, markeredgecolor="white")
         return handles
@@ -567,7 +711,8 @@ class PartitionMapDisplay(canvas.Display):
     names : sequence of N str
         Names of the partitions.
     stress : float, optional
-        Kruskal's stress-1 of the map. Below 0.05 the distances are accurate; above 0.2 they are not.
+        Kruskal's stress-1 of the map. Below 0.05 the distances are accurate; above 0.2 they are
+        not.
     dissimilarity : array of shape (N, N), optional
         Dissimilarities of the partitions, which the distances approximate.
 
@@ -583,8 +728,8 @@ class PartitionMapDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux, S. Li and S. Sriboonchitta (2018). Evaluating and comparing soft partitions: an approach based on
-    Dempster-Shafer theory. IEEE Trans. Fuzzy Systems 26.
+    T. Denoeux, S. Li and S. Sriboonchitta (2018). Evaluating and comparing soft partitions: an
+    approach based on Dempster-Shafer theory. IEEE Trans. Fuzzy Systems 26.
 
     Examples
     --------
@@ -596,7 +741,12 @@ class PartitionMapDisplay(canvas.Display):
     """
 
     def __init__(
-        self, *, coordinates: Any, names: Sequence[str], stress: float | None = None, dissimilarity: Any = None
+        self,
+        *,
+        coordinates: Any,
+        names: Sequence[str],
+        stress: float | None = None,
+        dissimilarity: Any = None,
     ):
         self.coordinates = canvas.validate_points(coordinates, "coordinates", ("N", 2))
         self.names = canvas.validate_names(names, "names", len(self.coordinates))
@@ -635,10 +785,18 @@ class PartitionMapDisplay(canvas.Display):
         """
         if isinstance(partitions, Mapping):
             if names is not None:
-                raise InvalidInputError("names must be None if partitions is a mapping of names to partitions")
-            names, partitions = [str(name) for name in partitions], list(partitions.values())
+                raise InvalidInputError(
+                    "names must be None if partitions is a mapping of names to partitions"
+                )
+            names = [str(name) for name in partitions]
+            partitions = list(partitions.values())
         partition_map = embed_partitions(
-            partitions, names, rule=rule, distance=distance, n_pairs=n_pairs, random_state=random_state
+            partitions,
+            names,
+            rule=rule,
+            distance=distance,
+            n_pairs=n_pairs,
+            random_state=random_state,
         )
         return cls.from_map(partition_map, **options)
 
@@ -688,11 +846,19 @@ class PartitionMapDisplay(canvas.Display):
         -------
         self
         """
-        palette = canvas.cluster_colors(1) if colors is None else canvas.cluster_colors(len(self.coordinates), colors)
+        if colors is None:
+            palette = canvas.cluster_colors(1)
+        else:
+            palette = canvas.cluster_colors(len(self.coordinates), colors)
         new_figure = ax is None
         self._open_axes(ax, (6, 5))
         self.points_ = self.ax_.scatter(
-            *self.coordinates.T, s=marker_size, c=palette, edgecolors="white", linewidths=0.8, zorder=3
+            *self.coordinates.T,
+            s=marker_size,
+            c=palette,
+            edgecolors="white",
+            linewidths=0.8,
+            zorder=3,
         )
         self.ax_.margins(0.2)  # The margins leave space for the names.
         canvas.set_equal_units(self.ax_, "datalim")
@@ -700,12 +866,21 @@ class PartitionMapDisplay(canvas.Display):
         self.ax_.grid(color="#ECECEC", linewidth=0.7)
         self.ax_.set_axisbelow(True)
         if new_figure:
-            self.figure_.draw_without_rendering()  # The placement of names needs the final size of the axes.
+            # The placement of names needs the final size of the axes.
+            self.figure_.draw_without_rendering()
         self.ax_.apply_aspect()
-        self.stress_text_ = None if self.stress is None else canvas.write_note(self.ax_, f"stress {self.stress:.3f}")
+        if self.stress is None:
+            self.stress_text_ = None
+        else:
+            self.stress_text_ = canvas.write_note(self.ax_, f"stress {self.stress:.3f}")
         self.labels_ = []
         if labels:
-            avoid = [] if self.stress_text_ is None else [self.stress_text_]
+            if self.stress_text_ is None:
+                avoid = []
+            else:
+                avoid = [self.stress_text_]
             style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 4}
-            self.labels_ = canvas.place_labels(self.ax_, self.coordinates, self.names, avoid=avoid, **style)
+            self.labels_ = canvas.place_labels(
+                self.ax_, self.coordinates, self.names, avoid=avoid, **style
+            )
         return self

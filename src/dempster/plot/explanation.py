@@ -10,7 +10,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
-from dempster._text import format_answer, format_cell, format_cluster, format_count, printable, shorten, shorten_all
+from dempster._text import (
+    format_answer,
+    format_cell,
+    format_cluster,
+    format_count,
+    printable,
+    shorten,
+    shorten_all,
+)
 from dempster._validation import check, kind
 from dempster.explain import CautiousTree, ObjectExplanation, Profile, explain_object, profile
 from dempster.plot import _canvas as canvas
@@ -19,8 +27,10 @@ from dempster.plot.palette import GREY, INK
 
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
-MAX_TITLE_CHARACTERS, MAX_LINE_CHARACTERS = 56, 64
-MIN_BASE_SHARE = 1e-6  # Minimum length of the bar "not from attributes", relative to the sum of the other bars.
+MAX_TITLE_CHARACTERS = 56
+MAX_LINE_CHARACTERS = 64
+# Minimum length of the bar "not from attributes", relative to the sum of the other bars.
+MIN_BASE_SHARE = 1e-6
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
@@ -31,8 +41,8 @@ BAR_INCHES = 1.0  # Width of the bar of a leaf.
 class ObjectExplanationDisplay(canvas.Display):
     """Display of the contributions of the attributes of an object to the comparison of two clusters.
 
-    The bar of each attribute extends towards the cluster that the attribute supports. The last bar is the total, which
-    includes the part that does not come from the attributes.
+    The bar of each attribute extends towards the cluster that the attribute supports. The last bar
+    is the total, which includes the part that does not come from the attributes.
 
     Parameters
     ----------
@@ -44,9 +54,11 @@ class ObjectExplanationDisplay(canvas.Display):
     Attributes
     ----------
     pulls : array of shape (p,)
-        Contributions of the p attributes. Negative values favor the left cluster, positive values the right cluster.
+        Contributions of the p attributes. Negative values favor the left cluster, positive values
+        the right cluster.
     base, total : float
-        Evidence for the right cluster that does not come from the attributes, and the sum of all contributions.
+        Evidence for the right cluster that does not come from the attributes, and the sum of all
+        contributions.
     ax_, figure_ : Matplotlib axes and figure
     bars_ : list of bars
         The bars from top to bottom.
@@ -63,20 +75,26 @@ class ObjectExplanationDisplay(canvas.Display):
     5
     """
 
-    def __init__(self, *, explanation: ObjectExplanation, clusters: Sequence[Hashable] | None = None):
+    def __init__(
+        self, *, explanation: ObjectExplanation, clusters: Sequence[Hashable] | None = None
+    ):
         check(explanation, "explanation", kind(ObjectExplanation, words="an ObjectExplanation"))
         self.explanation = explanation
         names = explanation.clusters
         pair = (names[0], names[min(1, len(names) - 1)]) if clusters is None else tuple(clusters)
         if len(pair) != 2 or not set(pair) <= set(names):
-            raise InvalidInputError(f"clusters must be two of {', '.join(map(str, names))}, got {list(pair)}")
+            raise InvalidInputError(
+                f"clusters must be two of {', '.join(map(str, names))}, got {list(pair)}"
+            )
         self.clusters = pair
         left, right = (names.index(name) for name in pair)
         evidence = explanation.evidence
         if self._is_single:
-            self.pulls, self.total = explanation.parts[:, left], float(evidence[left])
+            self.pulls = explanation.parts[:, left]
+            self.total = float(evidence[left])
         else:
-            self.pulls, self.total = explanation.between(*pair), float(evidence[right] - evidence[left])
+            self.pulls = explanation.between(*pair)
+            self.total = float(evidence[right] - evidence[left])
         self.base = self.total - float(self.pulls.sum())
 
     @property
@@ -86,7 +104,11 @@ class ObjectExplanationDisplay(canvas.Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation: ObjectExplanation, *, clusters: Sequence[Hashable] | None = None, **options: Any
+        cls,
+        explanation: ObjectExplanation,
+        *,
+        clusters: Sequence[Hashable] | None = None,
+        **options: Any,
     ) -> Self:
         """Draw an explanation.
 
@@ -129,7 +151,9 @@ class ObjectExplanationDisplay(canvas.Display):
         -------
         ObjectExplanationDisplay
         """
-        explanation = explain_object(estimator, X, i, feature_names=feature_names, attributes=attributes, changes=False)
+        explanation = explain_object(
+            estimator, X, i, feature_names=feature_names, attributes=attributes, changes=False
+        )
         return cls(explanation=explanation).plot(**options)
 
     @canvas.validate_options()
@@ -149,7 +173,8 @@ class ObjectExplanationDisplay(canvas.Display):
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         most : int, default=15
-            Maximum number of attributes with separate bars. One bar shows the sum of the remaining contributions.
+            Maximum number of attributes with separate bars. One bar shows the sum of the remaining
+            contributions.
         sort : bool, default=True
             Whether to sort the attributes by the size of their contributions.
         colors : sequence of colors, optional
@@ -169,7 +194,9 @@ class ObjectExplanationDisplay(canvas.Display):
         left, right = (palette[frame.index(name)] for name in self.clusters)
         y = np.arange(len(names), dtype=float)
         y[-1] += 0.35  # A gap separates the total from the contributions.
-        self.bars_ = list(ax.barh(y, widths, height=0.68, color=[left if w < 0 else right for w in widths]))
+        self.bars_ = list(
+            ax.barh(y, widths, height=0.68, color=[left if w < 0 else right for w in widths])
+        )
         for bar, other in zip(self.bars_, is_other, strict=True):
             bar.set_alpha(0.45 if other else 1.0)
         self.bars_[-1].set_height(0.8)
@@ -185,17 +212,32 @@ class ObjectExplanationDisplay(canvas.Display):
         if not self._is_single:
             quantity = f"contribution to the difference between the clusters ({quantity})"
         ax.set_xlabel(fill(quantity, MAX_LINE_CHARACTERS), color=GREY, fontsize="small")
-        heading = self.explanation.to_text().splitlines()[0].rstrip(".") if title is None else title
-        ax.set_title(fill(heading, MAX_TITLE_CHARACTERS), fontsize="medium", loc="left", pad=24, parse_math=False)
+        if title is None:
+            heading = self.explanation.to_text().splitlines()[0].rstrip(".")
+        else:
+            heading = title
+        ax.set_title(
+            fill(heading, MAX_TITLE_CHARACTERS),
+            fontsize="medium",
+            loc="left",
+            pad=24,
+            parse_math=False,
+        )
         return self
 
     def _bars(self, most: int, sort: bool) -> tuple[list[str], np.ndarray, list[bool]]:
         """Return the name and length of each bar, and whether it is a remainder that is not a single attribute."""
-        pulls, e = self.pulls, self.explanation
+        pulls = self.pulls
+        e = self.explanation
         strongest = np.argsort(-np.abs(pulls), kind="stable")
-        shown = strongest[:most] if len(pulls) > most + 1 else strongest
-        shown = shown if sort else np.sort(shown)
-        names, widths = [self._attribute_label(int(d)) for d in shown], list(pulls[shown])
+        if len(pulls) > most + 1:
+            shown = strongest[:most]
+        else:
+            shown = strongest
+        if not sort:
+            shown = np.sort(shown)
+        names = [self._attribute_label(int(d)) for d in shown]
+        widths = list(pulls[shown])
         if len(shown) < len(pulls):
             names.append(f"{len(pulls) - len(shown)} other {e.by}")
             widths.append(float(pulls.sum() - pulls[shown].sum()))
@@ -210,32 +252,48 @@ class ObjectExplanationDisplay(canvas.Display):
         name = shorten(printable(e.attributes[d]), MAX_NAME_CHARACTERS)
         if e.by == "objects":
             return f"object {name}"
-        value = None if e.values is None else e.values[d]
+        if e.values is None:
+            value = None
+        else:
+            value = e.values[d]
         if value is None or (isinstance(value, float) and np.isnan(value)):
             return f"{name} unknown"
         return f"{name} = {shorten(format_cell(value), MAX_NAME_CHARACTERS)}"
 
     def _name_sides(self, widths: np.ndarray, left: Any, right: Any) -> None:
-        """Write the names of the two clusters above the left and right half; use the same scale in both halves."""
+        """Write the names of the two clusters above the left and right half.
+
+        Use the same scale in both halves.
+        """
         limit = 1.05 * float(np.abs(widths).max()) or 1.0
-        first, second = (shorten(format_cluster(name), MAX_NAME_CHARACTERS) for name in self.clusters)
-        style = {"transform": self.ax_.transAxes, "va": "bottom", "fontweight": "bold", "parse_math": False}
+        first, second = (
+            shorten(format_cluster(name), MAX_NAME_CHARACTERS) for name in self.clusters
+        )
+        style = {
+            "transform": self.ax_.transAxes,
+            "va": "bottom",
+            "fontweight": "bold",
+            "parse_math": False,
+        }
         if self._is_single:
             self.ax_.set_xlim(-limit, max(0.02 * limit, widths.max()))
             self.ax_.text(0.0, 1.015, f"away from {first}", ha="left", color=left, **style)
             return
         self.ax_.set_xlim(-limit, limit)
         self.ax_.text(0.0, 1.015, f"\N{LEFTWARDS ARROW} {first}", ha="left", color=left, **style)
-        self.ax_.text(1.0, 1.015, f"{second} \N{RIGHTWARDS ARROW}", ha="right", color=right, **style)
+        self.ax_.text(
+            1.0, 1.015, f"{second} \N{RIGHTWARDS ARROW}", ha="right", color=right, **style
+        )
 
 
 class ProfileDisplay(canvas.Display):
     """Display of a `dempster.explain.Profile`.
 
-    ``kind="heat"`` is a heat map of the effect sizes of features (rows) in groups (columns). A cell is orange if the
-    group has larger values than the other objects, and blue if it has smaller values. The effect size is Cliff's delta,
-    or the difference of shares for categories; both are between -1 and 1. ``kind="dots"`` has one panel for each
-    feature, which shows the median and quartiles of each group, or shares, in the units of the feature.
+    ``kind="heat"`` is a heat map of the effect sizes of features (rows) in groups (columns). A cell
+    is orange if the group has larger values than the other objects, and blue if it has smaller
+    values. The effect size is Cliff's delta, or the difference of shares for categories; both are
+    between -1 and 1. ``kind="dots"`` has one panel for each feature, which shows the median and
+    quartiles of each group, or shares, in the units of the feature.
 
     Parameters
     ----------
@@ -292,7 +350,9 @@ class ProfileDisplay(canvas.Display):
         -------
         ProfileDisplay
         """
-        return cls(profile=profile(partition, X, rule=rule, weights=weights, clustered=clustered)).plot(**options)
+        return cls(
+            profile=profile(partition, X, rule=rule, weights=weights, clustered=clustered)
+        ).plot(**options)
 
     @canvas.validate_options(kind=("heat", "dots"))
     def plot(
@@ -310,14 +370,16 @@ class ProfileDisplay(canvas.Display):
         Parameters
         ----------
         axes : Matplotlib axes, or sequence of axes, optional
-            One axes for a heat map, or one axes for each drawn feature for dots; by default on a new figure.
+            One axes for a heat map, or one axes for each drawn feature for dots; by default on a
+            new figure.
         kind : {"heat", "dots"}, default="heat"
             Whether to draw a heat map or a panel of dots for each feature.
         n_groups : int, default=20
-            Maximum number of groups. Clusters come first, then the largest ambiguous groups and the outliers.
+            Maximum number of groups. Clusters come first, then the largest ambiguous groups and the
+            outliers.
         n_features : int, optional
-            Maximum number of features; the features with the largest effects are drawn. The default is 30 for a heat
-            map and 12 for dots.
+            Maximum number of features; the features with the largest effects are drawn. The default
+            is 30 for a heat map and 12 for dots.
         colors : sequence of colors, optional
             Colors of the clusters.
         title : str, optional
@@ -326,7 +388,13 @@ class ProfileDisplay(canvas.Display):
         -------
         self
         """
-        most = (30 if kind == "heat" else 12) if n_features is None else n_features
+        if n_features is None:
+            if kind == "heat":
+                most = 30
+            else:
+                most = 12
+        else:
+            most = n_features
         self.colors_ = canvas.cluster_colors(self.profile.partition.n_clusters, colors)
         size = [len(group) if group.n_possible is None else np.inf for group in self.profile.groups]
         self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[: int(n_groups)])
@@ -342,7 +410,10 @@ class ProfileDisplay(canvas.Display):
     def _feature_labels(self, most: int) -> list[str]:
         features = [self.profile.features[q] for q in self.features_]
         names = shorten_all([feature.label for feature in features], most)
-        return [f"{name} *" if f.attribute.clustered else name for name, f in zip(names, features, strict=True)]
+        return [
+            f"{name} *" if f.attribute.clustered else name
+            for name, f in zip(names, features, strict=True)
+        ]
 
     def _group_labels(self) -> list[str]:
         groups = [self.profile.groups[g] for g in self.groups_]
@@ -352,7 +423,8 @@ class ProfileDisplay(canvas.Display):
     def _draw_heat(self, axes: Any, title: str | None) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
-        n_rows, n_columns = len(self.features_), len(self.groups_)
+        n_rows = len(self.features_)
+        n_columns = len(self.groups_)
         labels = self._feature_labels(40)
         longest = max(map(len, labels))
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
@@ -360,12 +432,18 @@ class ProfileDisplay(canvas.Display):
         ax = self.axes_[0]
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]
-        shades = LinearSegmentedColormap.from_list("lower to higher", ends).with_extremes(bad="white")
-        self.image_ = ax.imshow(np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto")
+        shades = LinearSegmentedColormap.from_list("lower to higher", ends).with_extremes(
+            bad="white"
+        )
+        self.image_ = ax.imshow(
+            np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto"
+        )
         rotated: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
         ax.set_xticks(range(n_columns), self._group_labels(), parse_math=False, **rotated)
         ax.set_yticks(range(n_rows), labels, parse_math=False)
-        ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize="small")
+        ax.tick_params(
+            length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize="small"
+        )
         ax.tick_params(axis="x", pad=10)
         ax.spines[:].set_visible(False)
         ax.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
@@ -376,10 +454,15 @@ class ProfileDisplay(canvas.Display):
         self._draw_marks(ax, positions, 42, ax.get_xaxis_transform(), lift=6)
         for (row, column), value in np.ndenumerate(values):
             if np.isfinite(value) and values.size <= MAX_NUMBERED_CELLS:
-                color = "white" if abs(value) > 0.75 else INK
+                if abs(value) > 0.75:
+                    color = "white"
+                else:
+                    color = INK
                 text = f"{value:+.1f}".replace("-", "−").replace("+0.0", "0").replace("−0.0", "0")
                 ax.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
-        bar = self.figure_.colorbar(self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
+        bar = self.figure_.colorbar(
+            self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1]
+        )
         bar.ax.set_yticklabels(["−1 lower", "−0.5", "0", "+0.5", "+1 higher"])
         bar.ax.tick_params(labelsize="small", color=GREY)
         bar.outline.set_visible(False)
@@ -389,9 +472,11 @@ class ProfileDisplay(canvas.Display):
             ax.set_title(title, loc="left")
 
     def _draw_dots(self, axes: Any, title: str | None) -> None:
-        n_panels, rows = len(self.features_), len(self.groups_)
+        n_panels = len(self.features_)
+        rows = len(self.groups_)
         self._open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
-        names, labels = self._group_labels(), self._feature_labels(34)
+        names = self._group_labels()
+        labels = self._feature_labels(34)
         for i, (ax, q, label) in enumerate(zip(self.axes_, self.features_, labels, strict=True)):
             self._draw_panel(ax, int(q), label)
             ax.set_yticks(range(rows), names if axes is not None or i % 4 == 0 else [""] * rows)
@@ -405,14 +490,24 @@ class ProfileDisplay(canvas.Display):
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         feature = self.profile.features[q]
-        names = ("q25", "median", "q75") if feature.attribute.is_number else ("mean", "mean", "mean")
+        if feature.attribute.is_number:
+            names = ("q25", "median", "q75")
+        else:
+            names = ("mean", "mean", "mean")
         low, middle, high = (self.profile.statistics[name][self.groups_, q] for name in names)
         colors = self._group_colors()
         canvas.finish_axes(ax)
         ax.grid(axis="x", color="#E9E9E9", linewidth=0.7)
         ax.set_axisbelow(True)
         for y in np.flatnonzero(np.isfinite(middle)):
-            ax.plot([low[y], high[y]], [y, y], color=colors[y], linewidth=2.4, alpha=0.55, solid_capstyle="round")
+            ax.plot(
+                [low[y], high[y]],
+                [y, y],
+                color=colors[y],
+                linewidth=2.4,
+                alpha=0.55,
+                solid_capstyle="round",
+            )
         self._draw_marks(ax, np.column_stack([middle, np.arange(len(middle))]), 38, ax.transData)
         ax.set_ylim(len(self.groups_) - 0.4, -0.6)
         ax.set_title(name, fontsize="small", parse_math=False)
@@ -435,7 +530,9 @@ class ProfileDisplay(canvas.Display):
         colors[~sets.any(axis=1)] = 0.35
         return colors
 
-    def _draw_marks(self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0) -> None:
+    def _draw_marks(
+        self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0
+    ) -> None:
         """Draw a disc in the colors of its clusters, or a cross for outliers, for each group with a position."""
         from matplotlib.transforms import ScaledTranslation
 
@@ -444,25 +541,47 @@ class ProfileDisplay(canvas.Display):
         clusters = [list(self.profile.groups[g].clusters) for g in self.groups_]
         number = np.where(np.isfinite(positions).all(axis=1), [len(k) for k in clusters], -1)
         if (number == 0).any():
-            ax.scatter(*positions[number == 0].T, s=0.8 * size, marker="x", color="black", linewidths=1.3, **style)
+            ax.scatter(
+                *positions[number == 0].T,
+                s=0.8 * size,
+                marker="x",
+                color="black",
+                linewidths=1.3,
+                **style,
+            )
         if (number > MAX_SECTORS).any():
             many = positions[number > MAX_SECTORS]
             ax.scatter(*many.T, s=size, color="0.5", edgecolors=INK, linewidths=0.7, **style)
         if (number == 1).any():
             colors = [self.colors_[clusters[row][0]] for row in np.flatnonzero(number == 1)]
-            ax.scatter(*positions[number == 1].T, s=size, color=colors, edgecolors="white", linewidths=0.5, **style)
+            ax.scatter(
+                *positions[number == 1].T,
+                s=size,
+                color=colors,
+                edgecolors="white",
+                linewidths=0.5,
+                **style,
+            )
         for row in np.flatnonzero((number > 1) & (number <= MAX_SECTORS)):
-            options = {"linewidths": [0.7], "zorder": 3, "offset_transform": shifted, "clip_on": False}
-            marks = split_markers(positions[row][None], self.colors_[clusters[row]], np.pi, size, **options)
+            options = {
+                "linewidths": [0.7],
+                "zorder": 3,
+                "offset_transform": shifted,
+                "clip_on": False,
+            }
+            marks = split_markers(
+                positions[row][None], self.colors_[clusters[row]], np.pi, size, **options
+            )
             ax.add_collection(marks, autolim=False)
 
 
 class CautiousTreeDisplay(canvas.Display):
     """Display of a `dempster.explain.CautiousTree` from the root on the left to the leaves on the right.
 
-    The thickness of a branch shows its share of the objects, and its text is the condition. Each leaf has a mark in
-    the colors of the clusters that it predicts (a cross for outliers). The bar of a leaf shows the sets to which the
-    partition assigns its objects. It has a single color if the rule is correct for all objects.
+    The thickness of a branch shows its share of the objects, and its text is the condition. Each
+    leaf has a mark in the colors of the clusters that it predicts (a cross for outliers). The bar
+    of a leaf shows the sets to which the partition assigns its objects. It has a single color if
+    the rule is correct for all objects.
 
     Parameters
     ----------
@@ -516,7 +635,9 @@ class CautiousTreeDisplay(canvas.Display):
         return cls(tree=tree).plot(**options)
 
     @canvas.validate_options()
-    def plot(self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+    def plot(
+        self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+    ) -> Self:
         """Draw the tree.
 
         Parameters
@@ -531,7 +652,9 @@ class CautiousTreeDisplay(canvas.Display):
         -------
         self
         """
-        answers = shorten_all([format_answer(leaf.answer, self.tree.frame_) for leaf in self.tree.leaves_], 40)
+        answers = shorten_all(
+            [format_answer(leaf.answer, self.tree.frame_) for leaf in self.tree.leaves_], 40
+        )
         right = max(x for x, _ in self.positions.values())
         width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
@@ -555,7 +678,13 @@ class CautiousTreeDisplay(canvas.Display):
         for child, left in zip(node.children, (True, False), strict=True):
             to_x, to_y = self.positions[child]
             width = 0.8 + 5 * self.tree.nodes_[child].share
-            self.ax_.plot([x, x, to_x], [y, to_y, to_y], color="#C4C4C4", linewidth=width, solid_joinstyle="miter")
+            self.ax_.plot(
+                [x, x, to_x],
+                [y, to_y, to_y],
+                color="#C4C4C4",
+                linewidth=width,
+                solid_joinstyle="miter",
+            )
             condition = shorten(node.condition(left), MAX_CONDITION_CHARACTERS)
             style = {"fontsize": 8.5, "color": INK, "va": "bottom", "parse_math": False}
             self.texts_.append(self.ax_.text(x + 0.09, to_y + 0.035, condition, **style))
@@ -570,14 +699,18 @@ class CautiousTreeDisplay(canvas.Display):
         x = right + CHIP_INCHES + BAR_INCHES + 0.25
         count = f"{format_count(leaf.n_objects)} ({leaf.share:.0%}), fidelity {leaf.fidelity:.2f}"
         style = {"parse_math": False, "ha": "left"}
-        self.texts_.append(self.ax_.text(x, y + 0.02, answer, fontsize=9.5, color=INK, va="bottom", **style))
+        self.texts_.append(
+            self.ax_.text(x, y + 0.02, answer, fontsize=9.5, color=INK, va="bottom", **style)
+        )
         self.ax_.text(x, y - 0.02, count, fontsize=7.5, color=GREY, va="top", **style)
 
     def _draw_mark(self, x: float, y: float, answer: Sequence[int]) -> None:
         """Draw a rectangle in the colors of the predicted clusters, or with a cross if the predicted set is empty."""
         for k, cluster in enumerate(answer):
             width = CHIP_INCHES / len(answer)
-            self._draw_rectangle(x + k * width, y, width, 0.26, facecolor=self.colors_[cluster], linewidth=0)
+            self._draw_rectangle(
+                x + k * width, y, width, 0.26, facecolor=self.colors_[cluster], linewidth=0
+            )
         style: dict[str, Any] = {
             "facecolor": "none" if answer else "white",
             "edgecolor": INK,
@@ -589,8 +722,16 @@ class CautiousTreeDisplay(canvas.Display):
             self.ax_.plot(x + CHIP_INCHES / 2, y, marker="x", color="black", markersize=7, zorder=5)
 
     def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
-        """Draw the shares of the sets in a leaf; pairs are hatched, larger sets gray, and outliers white."""
-        style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.5, "zorder": 4}
+        """Draw the shares of the sets in a leaf.
+
+        Pairs are hatched, larger sets gray, and outliers white.
+        """
+        style: dict[str, Any] = {
+            "facecolor": "none",
+            "edgecolor": GREY,
+            "linewidth": 0.5,
+            "zorder": 4,
+        }
         self._draw_rectangle(x, y, BAR_INCHES, 0.11, **style)
         sets = list(self.tree.focal_sets_)
         for j in np.flatnonzero(shares > 0):
@@ -612,11 +753,17 @@ class CautiousTreeDisplay(canvas.Display):
 
 
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
-    """Return the position (x, y) of each node; an inner node is at the mean height of its children."""
+    """Return the position (x, y) of each node.
+
+    An inner node is at the mean height of its children.
+    """
     letters = np.zeros(1 + max(leaf.depth for leaf in tree.leaves_))
     for node in tree.nodes_:
         if not node.is_leaf:
-            longest = max(len(shorten(node.condition(left), MAX_CONDITION_CHARACTERS)) for left in (True, False))
+            longest = max(
+                len(shorten(node.condition(left), MAX_CONDITION_CHARACTERS))
+                for left in (True, False)
+            )
             letters[node.depth + 1] = max(letters[node.depth + 1], longest)
     x = np.cumsum(np.where(letters > 0, LETTER_INCHES * letters + 0.3, 0))
     heights = {leaf.number: -LEAF_INCHES * row for row, leaf in enumerate(tree.leaves_)}

@@ -10,7 +10,16 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import Rule, as_labels, as_reals, check, check_choice, format_value, kind, real
+from dempster._validation import (
+    Rule,
+    as_labels,
+    as_reals,
+    check,
+    check_choice,
+    format_value,
+    kind,
+    real,
+)
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot import _canvas as canvas
@@ -18,16 +27,18 @@ from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, Plane, project_to
 from dempster.plot.palette import INK
 
 PANEL_LEVELS = np.linspace(0, 1, 11)
-JOINT_LEVELS = np.array([0.5, 0.7, 0.9])  # At most one set has a mass above 0.5, so the regions do not overlap.
+# At most one set has a mass above 0.5, so the regions do not overlap.
+JOINT_LEVELS = np.array([0.5, 0.7, 0.9])
 MAX_COLUMNS = 4
 MAX_RESOLUTION = 2000  # Maximum number of grid points along each axis.
-MIN_PANEL_MASS = 0.25  # Sets of several clusters get a panel by default if their mass reaches this value.
+# Sets of several clusters get a panel by default if their mass reaches this value.
+MIN_PANEL_MASS = 0.25
 MAX_PANELS = 12  # Maximum number of panels if the user does not select the sets.
 _SYMBOLS = {"mass": "m", "plausibility": "pl", "belief": "bel"}
 _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
 
 
-# ---- validation -----------------------------------------------------------------------------------------------------
+# ---- validation ----------------------------------------------------------------------------------
 
 
 def validate_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -36,17 +47,23 @@ def validate_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarra
     if array.shape != shape:
         raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
-        raise InvalidInputError(f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}")
+        raise InvalidInputError(
+            f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}"
+        )
     return np.clip(array, 0, 1)  # Sums of masses may exceed one by rounding errors.
 
 
 def validate_levels(levels: Any, together: bool) -> np.ndarray:
     """Validate contour levels; None selects the default levels."""
     if levels is None:
-        return JOINT_LEVELS if together else PANEL_LEVELS
+        if together:
+            return JOINT_LEVELS
+        return PANEL_LEVELS
     array = as_reals(levels, "levels")
     if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
-        raise InvalidParameterError("levels", "an increasing sequence of at least two numbers", levels)
+        raise InvalidParameterError(
+            "levels", "an increasing sequence of at least two numbers", levels
+        )
     if array[0] < 0 or array[-1] > 1:
         raise InvalidInputError(f"levels must lie in [0, 1], got {format_value(levels)}")
     return array
@@ -54,12 +71,20 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
 
 def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a grid over the range of the points and a margin around it, in the format of `numpy.meshgrid`."""
-    check(resolution, "grid_resolution", Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)))
+    check(
+        resolution,
+        "grid_resolution",
+        Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)),
+    )
     check(margin, "margin", real(0))
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
-    padding = np.where(high > low, margin, max(margin, 0.5)) * width  # A range of width zero needs a positive margin.
-    x, y = (np.linspace(a, b, resolution) for a, b in zip(low - padding, high + padding, strict=True))
+    # A range of width zero needs a positive margin.
+    padding = np.where(high > low, margin, max(margin, 0.5)) * width
+    x, y = (
+        np.linspace(a, b, resolution) for a, b in zip(low - padding, high + padding, strict=True)
+    )
     xx, yy = np.meshgrid(x, y)
     return xx, yy
 
@@ -71,32 +96,47 @@ def make_grid_table(
     n_features = getattr(estimator, "n_features_in_", 2)
     if n_features != 2:
         advice = "fit it to two columns or to two principal components"
-        raise InvalidInputError(f"estimator must be fitted to two attributes, got {n_features}; {advice}")
+        raise InvalidInputError(
+            f"estimator must be fitted to two attributes, got {n_features}; {advice}"
+        )
     shape = np.shape(X)
     if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
         raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
     plane = project_to_plane(X)
     xx, yy = make_grid(plane.points, resolution, margin)
     grid = np.column_stack([xx.ravel(), yy.ravel()])
-    columns = getattr(X, "columns", None)  # An estimator that was fitted to a table expects its column names.
-    table = grid if columns is None else type(X)({name: grid[:, k] for k, name in enumerate(columns)})
+    # An estimator that was fitted to a table expects its column names.
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        table = grid
+    else:
+        table = type(X)({name: grid[:, k] for k, name in enumerate(columns)})
     return plane, xx, yy, table
 
 
 def validate_grid(xx: Any, yy: Any) -> tuple[np.ndarray, np.ndarray]:
     """Validate the coordinates of the grid points."""
-    xx, yy = (canvas.validate_points(a, name, ("rows", "columns")) for a, name in ((xx, "xx"), (yy, "yy")))
+    xx, yy = (
+        canvas.validate_points(a, name, ("rows", "columns")) for a, name in ((xx, "xx"), (yy, "yy"))
+    )
     if min(xx.shape) < 2 or yy.shape != xx.shape:
-        raise InvalidInputError(f"xx and yy must have the same shape, got {xx.shape} and {yy.shape}")
+        raise InvalidInputError(
+            f"xx and yy must have the same shape, got {xx.shape} and {yy.shape}"
+        )
     return xx, yy
 
 
 def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
-    """Return the given sets; if ``sets`` is None, return the empty set, the single clusters and sets of large mass."""
+    """Return the given sets.
+
+    If ``sets`` is None, return the empty set, the single clusters and sets of large mass.
+    """
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise InvalidInputError(f"sets must contain at least one set, each only once, got {format_value(sets)}")
+            raise InvalidInputError(
+                f"sets must contain at least one set, each only once, got {format_value(sets)}"
+            )
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":
@@ -112,7 +152,7 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     return FocalSets.from_sets(masses.n_clusters, selected).sorted()
 
 
-# ---- drawing --------------------------------------------------------------------------------------------------------
+# ---- drawing -------------------------------------------------------------------------------------
 
 
 def set_colors(sets: FocalSets, colors: np.ndarray) -> np.ndarray:
@@ -133,9 +173,11 @@ def shade_colormap(color: np.ndarray) -> Any:
 def rival_margins(plausibility: np.ndarray) -> np.ndarray:
     """Return the plausibility of each cluster minus the largest plausibility of the other clusters.
 
-    The arrays have the shape (n_clusters, rows, columns). The result is NaN where all plausibilities are zero.
+    The arrays have the shape (n_clusters, rows, columns). The result is NaN where all
+    plausibilities are zero.
     """
-    total = plausibility.sum(axis=0)  # Without normalization, rounding errors could change signs of tiny differences.
+    # Without normalization, rounding errors could change signs of tiny differences.
+    total = plausibility.sum(axis=0)
     share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
     if len(share) == 1:
         return share
@@ -146,30 +188,50 @@ def rival_margins(plausibility: np.ndarray) -> np.ndarray:
 def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
     """Draw the boundaries of the clusters, where ``margins`` (see `rival_margins`) are zero."""
     contours = []
-    for margin in margins[:-1]:  # The last cluster needs no contour, because every boundary belongs to two clusters.
+    # The last cluster needs no contour, because every boundary belongs to two clusters.
+    for margin in margins[:-1]:
         if (margin < 0).any() and (margin > 0).any():
             values = np.ma.masked_invalid(margin)
-            contour = ax.contour(xx, yy, values, levels=[0.0], colors=[INK], linewidths=0.9, zorder=2)
+            contour = ax.contour(
+                xx, yy, values, levels=[0.0], colors=[INK], linewidths=0.9, zorder=2
+            )
             contour.set_path_effects(canvas.halo(2))
             contours.append(contour)
     return contours
 
 
 def draw_objects(
-    ax: Any, points: np.ndarray, labels: np.ndarray | None, colors: np.ndarray | None, size: float | None
+    ax: Any,
+    points: np.ndarray,
+    labels: np.ndarray | None,
+    colors: np.ndarray | None,
+    size: float | None,
 ) -> list[Any]:
-    """Draw objects in the colors of their clusters, dark if ``colors`` is None; outliers (label -1) are crosses."""
+    """Draw objects in the colors of their clusters, dark if ``colors`` is None.
+
+    Outliers (label -1) are crosses.
+    """
     n = len(points)
     if n == 0:
         return []
     if size is None:
         size = float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
-    inside = np.ones(n, dtype=bool) if labels is None else labels >= 0
+    if labels is None:
+        inside = np.ones(n, dtype=bool)
+    else:
+        inside = labels >= 0
     style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
     look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
     if colors is not None:
-        look = {"c": INK if labels is None else colors[labels[inside]], "edgecolors": "white", "linewidths": 0.4}
-    artists = [ax.scatter(*points[inside].T, s=size, **look, **style)] if inside.any() else []
+        look = {
+            "c": INK if labels is None else colors[labels[inside]],
+            "edgecolors": "white",
+            "linewidths": 0.4,
+        }
+    if inside.any():
+        artists = [ax.scatter(*points[inside].T, s=size, **look, **style)]
+    else:
+        artists = []
     if not inside.all():
         cross = {"marker": "x", "color": "black", "linewidths": 0.7}
         artists.append(ax.scatter(*points[~inside].T, s=max(1.3 * size, 8), **cross, **style))
@@ -177,15 +239,28 @@ def draw_objects(
 
 
 def name_regions(
-    ax: Any, xx: np.ndarray, yy: np.ndarray, regions: np.ndarray, names: Sequence[str], colors: np.ndarray
+    ax: Any,
+    xx: np.ndarray,
+    yy: np.ndarray,
+    regions: np.ndarray,
+    names: Sequence[str],
+    colors: np.ndarray,
 ) -> list[Any]:
-    """Write the name of each nonempty region at the point farthest from its border; names do not overlap."""
+    """Write the name of each nonempty region at the point farthest from its border.
+
+    Names do not overlap.
+    """
     texts: list[Any] = []
     crowded: list[tuple[np.ndarray, str, dict[str, Any]]] = []
     for region, name, color in zip(regions, names, colors, strict=True):
         if not region.any():
             continue
-        style = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6, "path_effects": canvas.halo(3)}
+        style = {
+            "color": 0.55 * color,
+            "fontweight": "bold",
+            "zorder": 6,
+            "path_effects": canvas.halo(3),
+        }
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         point = np.array([xx[row, column], yy[row, column]])
@@ -203,9 +278,10 @@ def name_regions(
 class MassContourDisplay(canvas.Display):
     """Display of the masses that a fitted model predicts over the plane of two attributes, as contours.
 
-    One panel for each set of clusters shows its mass (or belief, or plausibility) from white (0) to dark (1). Dark
-    lines are the boundaries between the most plausible clusters. If all sets are in one axes, each set has a color
-    where its mass exceeds 0.5. Objects are points; objects whose largest mass is on the empty set are crosses.
+    One panel for each set of clusters shows its mass (or belief, or plausibility) from white (0) to
+    dark (1). Dark lines are the boundaries between the most plausible clusters. If all sets are in
+    one axes, each set has a color where its mass exceeds 0.5. Objects are points; objects whose
+    largest mass is on the empty set are crosses.
 
     Parameters
     ----------
@@ -242,7 +318,8 @@ class MassContourDisplay(canvas.Display):
     colors_ : array of shape (c, 3)
         Colors of the clusters.
     fills_, lines_ : lists of contour sets
-        Filled contours and contour lines of each set; an entry of ``lines_`` is None if the values cross no level.
+        Filled contours and contour lines of each set; an entry of ``lines_`` is None if the values
+        cross no level.
     boundaries_ : list of lists of contour sets
         Boundaries between the clusters, one list for each axes.
     point_artists_ : list of lists of collections
@@ -254,7 +331,8 @@ class MassContourDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux (2021). NN-EVCLUS: Neural network-based evidential clustering. Information Sciences 572.
+    T. Denoeux (2021). NN-EVCLUS: Neural network-based evidential clustering. Information Sciences
+    572.
 
     Examples
     --------
@@ -288,9 +366,16 @@ class MassContourDisplay(canvas.Display):
         self.sets = sets
         self.xx, self.yy = validate_grid(xx, yy)
         self.values = validate_values(values, "values", (len(sets), *self.xx.shape))
-        self.plausibility = validate_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
-        self.points = canvas.validate_points(np.empty((0, 2)) if points is None else points, "points")
-        self.point_labels = None if point_labels is None else as_labels(point_labels, "point_labels")
+        self.plausibility = validate_values(
+            plausibility, "plausibility", (sets.n_clusters, *self.xx.shape)
+        )
+        self.points = canvas.validate_points(
+            np.empty((0, 2)) if points is None else points, "points"
+        )
+        if point_labels is None:
+            self.point_labels = None
+        else:
+            self.point_labels = as_labels(point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
             raise InvalidParameterError("point_labels", f"{len(self.points)} labels", point_labels)
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
@@ -320,9 +405,9 @@ class MassContourDisplay(canvas.Display):
         X : array-like or table of shape (n, 2)
             Objects to draw; they determine the range of the axes.
         sets : list of sets, FocalSets or one set (a tuple), optional
-            Sets to draw, given by the numbers or names of their clusters, for example ``[(), (0,), (0, 1)]``. The
-            default is the single clusters. For masses, the default includes the empty set and the sets of several
-            clusters whose mass reaches 0.25, up to twelve panels.
+            Sets to draw, given by the numbers or names of their clusters, for example ``[(), (0,),
+            (0, 1)]``. The default is the single clusters. For masses, the default includes the
+            empty set and the sets of several clusters whose mass reaches 0.25, up to twelve panels.
         quantity : {"mass", "plausibility", "belief"}, default="mass"
             Quantity to draw.
         grid_resolution : int, default=150
@@ -389,16 +474,19 @@ class MassContourDisplay(canvas.Display):
         axes : sequence or array of s Matplotlib axes, optional
             One axes for the panel of each set; by default panels on a new figure.
         layout : {"auto", "panels", "together"}, default="auto"
-            Whether a new figure has a panel for each set or one axes for all sets together; "auto" uses panels.
+            Whether a new figure has a panel for each set or one axes for all sets together; "auto"
+            uses panels.
         levels : increasing sequence of floats in [0, 1], optional
-            Contour levels; by default tenths for panels, and 0.5, 0.7 and 0.9 for all sets together.
+            Contour levels; by default tenths for panels, and 0.5, 0.7 and 0.9 for all sets
+            together.
         boundary : bool, default=True
             Whether to draw the boundaries between the most plausible clusters.
         points : bool, default=True
             Whether to draw the objects.
         labels : bool or "auto"
-            Whether to write labels. In panels the labels are the levels of the lines, and "auto" writes them if there
-            is no color bar. If all sets are in one axes, the labels are the names of the sets, and "auto" writes them.
+            Whether to write labels. In panels the labels are the levels of the lines, and "auto"
+            writes them if there is no color bar. If all sets are in one axes, the labels are the
+            names of the sets, and "auto" writes them.
         colorbar : bool or "auto"
             Whether to draw a color bar for panels; "auto" draws it on a new figure.
         colors : sequence of c colors, optional
@@ -435,14 +523,24 @@ class MassContourDisplay(canvas.Display):
             self._draw_together(levels)
         else:
             self._draw_panels(levels, cmap, canvas.resolve_auto(labels, not with_bar))
-        margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
+        if boundary:
+            margins = rival_margins(self.plausibility)
+        else:
+            margins = self.plausibility[:0]
         empty = self.sets.empty_index
-        if together and self.quantity == "mass" and empty is not None:  # Outliers are on no side of a boundary.
+        # Outliers are on no side of a boundary.
+        if together and self.quantity == "mass" and empty is not None:
             margins = np.where(self.values[empty] > 0.5, np.nan, margins)
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
-        palette = self.colors_ if together else None  # In panels the color represents the set.
+        # In panels the color represents the set.
+        if together:
+            palette = self.colors_
+        else:
+            palette = None
         self.point_artists_ = [
-            draw_objects(one, self.points, self.point_labels, palette, marker_size) if points else []
+            draw_objects(one, self.points, self.point_labels, palette, marker_size)
+            if points
+            else []
             for one in self.axes_
         ]
         if with_bar:
@@ -450,53 +548,89 @@ class MassContourDisplay(canvas.Display):
         self._finish(new_figure, title)
         if together and labels:
             if new_figure:
-                self.figure_.draw_without_rendering()  # The placement of names needs the final size of the axes.
+                # The placement of names needs the final size of the axes.
+                self.figure_.draw_without_rendering()
             regions = self.values >= levels[0]
-            self.texts_ = name_regions(self.ax_, self.xx, self.yy, regions, self.set_names, self._set_colors)
+            self.texts_ = name_regions(
+                self.ax_, self.xx, self.yy, regions, self.set_names, self._set_colors
+            )
         return self
 
     def _is_together(self, ax: Any, axes: Any, layout: str) -> bool:
         if ax is not None and axes is not None:
-            raise InvalidInputError("give either ax (all sets together) or axes (a panel for each set), not both")
+            raise InvalidInputError(
+                "give either ax (all sets together) or axes (a panel for each set), not both"
+            )
         if axes is not None and layout == "together":
-            raise InvalidInputError("layout='together' needs a single axes; give ax instead of axes")
+            raise InvalidInputError(
+                "layout='together' needs a single axes; give ax instead of axes"
+            )
         if ax is not None and layout == "panels" and len(self.sets) > 1:
-            raise InvalidInputError(f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax")
+            raise InvalidInputError(
+                f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax"
+            )
         return layout == "together" or (layout == "auto" and ax is not None and len(self.sets) > 1)
 
     def _open_set_panels(self, ax: Any, axes: Any, n_columns: int | None) -> None:
         s = len(self.sets)
         n_columns = min(n_columns or min(int(np.ceil(np.sqrt(s))), MAX_COLUMNS), s)
-        size = (2.7 + 0.9 / n_columns, 2.5 + 0.4 / -(-s // n_columns)) if s > 1 else (6, 5)
+        if s > 1:
+            size = (2.7 + 0.9 / n_columns, 2.5 + 0.4 / -(-s // n_columns))
+        else:
+            size = (6, 5)
         if axes is not None:
-            axes = np.ravel(np.asarray(axes, dtype=object))[:s]  # A grid may have more axes than there are sets.
+            # A grid may have more axes than there are sets.
+            axes = np.ravel(np.asarray(axes, dtype=object))[:s]
         self._open_panels(axes if ax is None else [ax], s, n_columns, size, share=True)
         if ax is None and axes is None:
             for i, panel in enumerate(self.axes_):
                 panel.tick_params(labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0)
 
     def _draw_panels(self, levels: np.ndarray, cmap: Any, with_labels: bool) -> None:
-        for panel, value, color, name in zip(self.axes_, self.values, self._set_colors, self.set_names, strict=True):
-            scale = shade_colormap(color) if cmap is None else cmap
-            fill = panel.contourf(self.xx, self.yy, value, levels=levels, cmap=scale, vmin=0, vmax=1, zorder=1)
+        for panel, value, color, name in zip(
+            self.axes_, self.values, self._set_colors, self.set_names, strict=True
+        ):
+            if cmap is None:
+                scale = shade_colormap(color)
+            else:
+                scale = cmap
+            fill = panel.contourf(
+                self.xx, self.yy, value, levels=levels, cmap=scale, vmin=0, vmax=1, zorder=1
+            )
             self.fills_.append(fill)
-            lines = self._draw_lines(panel, value, levels, 0.55 * color if cmap is None else INK, 0.5)
+            lines = self._draw_lines(
+                panel, value, levels, 0.55 * color if cmap is None else INK, 0.5
+            )
             if with_labels and lines is not None:
                 for text in panel.clabel(lines, fontsize="x-small", fmt="%g", inline_spacing=2):
                     text.set_path_effects(canvas.halo(1.5))
-            panel.set_title(f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium", parse_math=False)
+            panel.set_title(
+                f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium", parse_math=False
+            )
 
     def _draw_together(self, levels: np.ndarray) -> None:
         for value, color in zip(self.values, self._set_colors, strict=True):
             fills = [(*color, alpha) for alpha in np.linspace(0.22, 0.5, len(levels))]
             edges = np.append(levels, 1.001)  # The last region includes the value 1.
-            self.fills_.append(self.ax_.contourf(self.xx, self.yy, value, levels=edges, colors=fills, zorder=1))
+            self.fills_.append(
+                self.ax_.contourf(self.xx, self.yy, value, levels=edges, colors=fills, zorder=1)
+            )
             self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
-    def _draw_lines(self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float) -> Any:
-        """Draw contour lines and append them to ``lines_``; omit levels that no value crosses to avoid a warning."""
+    def _draw_lines(
+        self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float
+    ) -> Any:
+        """Draw contour lines and append them to ``lines_``.
+
+        Omit levels that no value crosses to avoid a warning.
+        """
         crossed = levels[(levels > value.min()) & (levels < value.max())]
-        style: dict[str, Any] = {"levels": crossed, "colors": [color], "linewidths": width, "zorder": 1.5}
+        style: dict[str, Any] = {
+            "levels": crossed,
+            "colors": [color],
+            "linewidths": width,
+            "zorder": 1.5,
+        }
         self.lines_.append(ax.contour(self.xx, self.yy, value, **style) if len(crossed) else None)
         return self.lines_[-1]
 
@@ -505,10 +639,15 @@ class MassContourDisplay(canvas.Display):
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
-        colormap = shade_colormap(_EMPTY_COLOR) if cmap is None else self.fills_[0].cmap
+        if cmap is None:
+            colormap = shade_colormap(_EMPTY_COLOR)
+        else:
+            colormap = self.fills_[0].cmap
         steps = ListedColormap(colormap((levels[:-1] + levels[1:]) / 2))
         scale = ScalarMappable(BoundaryNorm(levels, steps.N), steps)
-        bar = self.figure_.colorbar(scale, ax=list(self.axes_), label=self.quantity, shrink=0.8, aspect=30)
+        bar = self.figure_.colorbar(
+            scale, ax=list(self.axes_), label=self.quantity, shrink=0.8, aspect=30
+        )
         bar.ax.tick_params(labelsize="small")
         return bar
 
@@ -534,8 +673,8 @@ N_LEVELS = 12
 class OutlierContourDisplay(canvas.Display):
     """Display of the decision values of an outlier detector as contours.
 
-    Decision values are positive inside the region of the data. The thick line, where they are zero, is the border of
-    this region.
+    Decision values are positive inside the region of the data. The thick line, where they are zero,
+    is the border of this region.
 
     Parameters
     ----------
@@ -579,20 +718,29 @@ class OutlierContourDisplay(canvas.Display):
     ):
         self.xx, self.yy = validate_grid(xx, yy)
         self.values = canvas.validate_points(values, "values", self.xx.shape)
-        self.points = canvas.validate_points(np.empty((0, 2)) if points is None else points, "points")
+        self.points = canvas.validate_points(
+            np.empty((0, 2)) if points is None else points, "points"
+        )
         self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, grid_resolution: int = 150, margin: float = 0.15, **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        grid_resolution: int = 150,
+        margin: float = 0.15,
+        **options: Any,
     ) -> Self:
         """Draw the decision values of a fitted detector on a grid around the objects X.
 
         Parameters
         ----------
         estimator : fitted detector
-            An estimator with the method ``decision_function`` that was fitted to two attributes, such as
-            `sklearn.svm.OneClassSVM`, or `dempster.cluster.NNEVCLUS` with an ``outlier_detector``.
+            An estimator with the method ``decision_function`` that was fitted to two attributes,
+            such as `sklearn.svm.OneClassSVM`, or `dempster.cluster.NNEVCLUS` with an
+            ``outlier_detector``.
         X : array-like or table of shape (n, 2)
             Objects to draw; they determine the range of the axes.
         grid_resolution : int, default=150
@@ -609,7 +757,9 @@ class OutlierContourDisplay(canvas.Display):
         canvas.validate_estimator(estimator, "decision_function")
         plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution, margin)
         values = np.reshape(estimator.decision_function(table), xx.shape)
-        return cls(xx=xx, yy=yy, values=values, points=plane.points, axis_names=plane.axis_names).plot(**options)
+        return cls(
+            xx=xx, yy=yy, values=values, points=plane.points, axis_names=plane.axis_names
+        ).plot(**options)
 
     @canvas.validate_options()
     def plot(self, *, ax: Any = None, points: bool = True, title: str | None = None) -> Self:
@@ -630,16 +780,30 @@ class OutlierContourDisplay(canvas.Display):
         from matplotlib.colors import TwoSlopeNorm
 
         self._open_axes(ax, (6.4, 5))
-        low, high = min(self.values.min(), -1e-12), max(self.values.max(), 1e-12)  # The norm needs both signs.
-        style: dict[str, Any] = {"levels": N_LEVELS, "cmap": "RdBu", "norm": TwoSlopeNorm(0, low, high), "zorder": 1}
+        # The norm needs both signs.
+        low = min(self.values.min(), -1e-12)
+        high = max(self.values.max(), 1e-12)
+        style: dict[str, Any] = {
+            "levels": N_LEVELS,
+            "cmap": "RdBu",
+            "norm": TwoSlopeNorm(0, low, high),
+            "zorder": 1,
+        }
         self.fill_ = self.ax_.contourf(self.xx, self.yy, self.values, **style)
         self.border_ = None
         if self.values.min() < 0 < self.values.max():
-            line: dict[str, Any] = {"levels": [0.0], "colors": [INK], "linewidths": 1.8, "zorder": 2}
+            line: dict[str, Any] = {
+                "levels": [0.0],
+                "colors": [INK],
+                "linewidths": 1.8,
+                "zorder": 2,
+            }
             self.border_ = self.ax_.contour(self.xx, self.yy, self.values, **line)
         if points:
             draw_objects(self.ax_, self.points, None, None, None)
-        self.colorbar_ = self.figure_.colorbar(self.fill_, ax=self.ax_, label="decision value", shrink=0.8, aspect=30)
+        self.colorbar_ = self.figure_.colorbar(
+            self.fill_, ax=self.ax_, label="decision value", shrink=0.8, aspect=30
+        )
         canvas.finish_axes(self.ax_, title=title)
         self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
         self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
@@ -653,8 +817,8 @@ _MARKERS = "osD^v<>P"
 class MassesDisplay(canvas.Display):
     """Display of the masses of all objects, with a line for each set of clusters.
 
-    The objects are on the horizontal axis, in the order of the partition. Lines of single clusters are solid, lines of
-    several clusters are dashed, and the line of the empty set is dotted.
+    The objects are on the horizontal axis, in the order of the partition. Lines of single clusters
+    are solid, lines of several clusters are dashed, and the line of the empty set is dotted.
 
     Parameters
     ----------
@@ -675,8 +839,8 @@ class MassesDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. Systems, Man and
-    Cybernetics B 34.
+    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans.
+    Systems, Man and Cybernetics B 34.
 
     Examples
     --------
@@ -689,7 +853,9 @@ class MassesDisplay(canvas.Display):
     (['∅', '{0}', '{1}', 'Ω'], (12, 4))
     """
 
-    def __init__(self, *, masses: Any, sets: FocalSets, cluster_names: Sequence[Hashable] | None = None):
+    def __init__(
+        self, *, masses: Any, sets: FocalSets, cluster_names: Sequence[Hashable] | None = None
+    ):
         check(sets, "sets", kind(FocalSets))
         self.sets = sets
         self.masses = canvas.validate_points(masses, "masses", ("n", len(sets)))
@@ -699,7 +865,12 @@ class MassesDisplay(canvas.Display):
 
     @classmethod
     def from_partition(
-        cls, partition: Any, *, sets: Any = None, cluster_names: Sequence[Hashable] | None = None, **options: Any
+        cls,
+        partition: Any,
+        *,
+        sets: Any = None,
+        cluster_names: Sequence[Hashable] | None = None,
+        **options: Any,
     ) -> Self:
         """Draw the masses of a partition.
 
@@ -708,8 +879,9 @@ class MassesDisplay(canvas.Display):
         partition : CredalPartition or hard labels
             Partition to draw.
         sets : list of sets, FocalSets or one set (a tuple), optional
-            Sets to draw, given by the numbers or names of their clusters. The default is the empty set, the single
-            clusters, and the sets of several clusters whose mass reaches 0.25, up to twelve sets.
+            Sets to draw, given by the numbers or names of their clusters. The default is the empty
+            set, the single clusters, and the sets of several clusters whose mass reaches 0.25, up
+            to twelve sets.
         cluster_names : sequence of length c, optional
             Names of the clusters; by default the names in the partition.
         **options
@@ -753,10 +925,15 @@ class MassesDisplay(canvas.Display):
         self._open_axes(ax, (7.2, 4))
         self.lines_ = []
         for j, size in enumerate(self.sets.cardinality):
-            style: dict[str, Any] = {"linestyle": (":", "-")[size] if size < 2 else "--", "linewidth": 1.5}
+            style: dict[str, Any] = {
+                "linestyle": (":", "-")[size] if size < 2 else "--",
+                "linewidth": 1.5,
+            }
             if len(self.masses) <= MAX_MARKED_OBJECTS:
                 style |= {"marker": _MARKERS[j % len(_MARKERS)], "markersize": 4.5}
-            self.lines_ += self.ax_.plot(self.masses[:, j], color=palette[j], label=self.set_names[j], **style)
+            self.lines_ += self.ax_.plot(
+                self.masses[:, j], color=palette[j], label=self.set_names[j], **style
+            )
         canvas.finish_axes(self.ax_, "object", "mass", title, grid=True, integer_ticks=True)
         self.ax_.set_ylim(-0.03, 1.03)
         if canvas.resolve_auto(legend, True):

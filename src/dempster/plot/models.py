@@ -16,7 +16,8 @@ from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import GREY, INK
 
-_MIN_LOG_RATIO = 20.0  # Minimum ratio of the largest to the smallest objective for a logarithmic axis.
+# Minimum ratio of the largest to the smallest objective for a logarithmic axis.
+_MIN_LOG_RATIO = 20.0
 _MAX_DOTS = 60  # With more iterations, no dots mark the iterations on the lines.
 
 
@@ -28,9 +29,11 @@ class ConvergenceDisplay(canvas.Display):
     histories : mapping of str to array
         Objective after every iteration, by the name of the estimator.
     converged : mapping of str to bool, optional
-        Whether each estimator converged. The line of an estimator that did not converge ends in an open circle.
+        Whether each estimator converged. The line of an estimator that did not converge ends in an
+        open circle.
     validation : mapping of str to array, optional
-        Objective on held-out data, by the name of the estimator; drawn as dashed lines. Names may be missing.
+        Objective on held-out data, by the name of the estimator; drawn as dashed lines. Names may
+        be missing.
     references : mapping of str to float, optional
         Reference values by name; drawn as dotted horizontal lines.
 
@@ -69,21 +72,26 @@ class ConvergenceDisplay(canvas.Display):
         self.converged = {name: bool(flags.get(name, True)) for name in self.histories}
         self.validation = _validate_histories(validation, "validation")
         if unknown := [name for name in self.validation if name not in self.histories]:
-            raise InvalidInputError(f"validation must have names of histories {list(self.histories)}, got {unknown}")
+            raise InvalidInputError(
+                f"validation must have names of histories {list(self.histories)}, got {unknown}"
+            )
         self.references = {}
         for name, value in canvas.mapping_items(references, "references"):
             check(value, f"references[{name!r}]", real())
             self.references[str(name)] = float(value)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, names: Sequence[str] | None = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, names: Sequence[str] | None = None, **options: Any
+    ) -> Self:
         """Draw the history of one or several fitted estimators.
 
         Parameters
         ----------
         estimator : fitted estimator, sequence of estimators, or mapping of names to estimators
-            Estimators with the attribute ``history_``. A nonempty ``validation_history_`` is also drawn. If a network
-            was initialized by EVCLUS (``evclus_``), the loss of that fit is a reference value.
+            Estimators with the attribute ``history_``. A nonempty ``validation_history_`` is also
+            drawn. If a network was initialized by EVCLUS (``evclus_``), the loss of that fit is a
+            reference value.
         names : sequence of str, optional
             Names of the estimators if ``estimator`` is a sequence; their class names by default.
         **options
@@ -94,7 +102,10 @@ class ConvergenceDisplay(canvas.Display):
         ConvergenceDisplay
         """
         estimators = canvas.name_estimators(estimator, names)
-        histories, converged, validation, references = {}, {}, {}, {}
+        histories = {}
+        converged = {}
+        validation = {}
+        references = {}
         for name, one in estimators.items():
             canvas.validate_estimator(one, "history_")
             histories[name] = one.history_
@@ -103,7 +114,9 @@ class ConvergenceDisplay(canvas.Display):
                 validation[name] = held_out
             if (start := getattr(one, "evclus_", None)) is not None:
                 references["EVCLUS" if len(estimators) == 1 else f"{name}: EVCLUS"] = start.loss_
-        display = cls(histories=histories, converged=converged, validation=validation, references=references)
+        display = cls(
+            histories=histories, converged=converged, validation=validation, references=references
+        )
         return display.plot(**options)
 
     @canvas.validate_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
@@ -124,11 +137,12 @@ class ConvergenceDisplay(canvas.Display):
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         quantity : {"objective", "excess"}
-            "excess" is the objective minus its lowest value for the same estimator. It shows the speed of convergence
-            and makes estimators with different objectives comparable. Reference values are not drawn.
+            "excess" is the objective minus its lowest value for the same estimator. It shows the
+            speed of convergence and makes estimators with different objectives comparable.
+            Reference values are not drawn.
         scale : {"auto", "linear", "log"}
-            Scale of the vertical axis. "auto" is logarithmic for the excess and for positive objectives of different
-            orders of magnitude, otherwise linear.
+            Scale of the vertical axis. "auto" is logarithmic for the excess and for positive
+            objectives of different orders of magnitude, otherwise linear.
         colors : sequence of colors, optional
             Colors of the histories.
         legend : bool or "auto"
@@ -144,7 +158,10 @@ class ConvergenceDisplay(canvas.Display):
             {name: curve - curve.min() if is_excess else curve for name, curve in group.items()}
             for group in (self.histories, self.validation)
         )
-        references = {} if is_excess else self.references
+        if is_excess:
+            references = {}
+        else:
+            references = self.references
         values = [*curves.values(), *held_out.values(), np.array(list(references.values()))]
         is_log = _is_logarithmic(scale, quantity, np.concatenate(values))
         palette = dict(zip(curves, canvas.cluster_colors(len(curves), colors), strict=True))
@@ -155,18 +172,28 @@ class ConvergenceDisplay(canvas.Display):
                 for group in (curves, held_out)
             )
             self.ax_.set_yscale("log")
-        self.lines_ = [self._draw_history(name, curve, palette[name]) for name, curve in curves.items()]
+        self.lines_ = [
+            self._draw_history(name, curve, palette[name]) for name, curve in curves.items()
+        ]
         self.validation_lines_ = []
         for name, curve in held_out.items():
-            label = "held out" if len(self.histories) == 1 else f"{name}: held out"
+            if len(self.histories) == 1:
+                label = "held out"
+            else:
+                label = f"{name}: held out"
             iterations = np.arange(1, len(curve) + 1)
             style = {"color": palette[name], "linewidth": 1.2, "linestyle": "--"}
             self.validation_lines_ += self.ax_.plot(iterations, curve, label=label, **style)
         self.reference_lines_ = [
-            self.ax_.axhline(value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5)
+            self.ax_.axhline(
+                value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5
+            )
             for name, value in references.items()
         ]
-        ylabel = "objective above its lowest value" if is_excess else "objective"
+        if is_excess:
+            ylabel = "objective above its lowest value"
+        else:
+            ylabel = "objective"
         canvas.finish_axes(self.ax_, "iteration", ylabel, title, grid=True, integer_ticks=True)
         lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
         if canvas.resolve_auto(legend, len(lines) > 1):
@@ -175,13 +202,23 @@ class ConvergenceDisplay(canvas.Display):
 
     def _draw_history(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
         iterations = np.arange(1, len(curve) + 1)
-        dots = {"marker": ".", "markersize": 4} if len(curve) <= _MAX_DOTS else {}
+        if len(curve) <= _MAX_DOTS:
+            dots = {"marker": ".", "markersize": 4}
+        else:
+            dots = {}
         (line,) = self.ax_.plot(iterations, curve, color=color, linewidth=1.6, label=name, **dots)
         finite = np.flatnonzero(np.isfinite(curve))
         if len(finite):
             fill = color if self.converged[name] else "white"
-            end = {"marker": "o", "markersize": 6, "markeredgecolor": color, "markerfacecolor": fill}
-            self.ax_.plot(iterations[finite[-1]], curve[finite[-1]], linestyle="none", label="_end", **end)
+            end = {
+                "marker": "o",
+                "markersize": 6,
+                "markeredgecolor": color,
+                "markerfacecolor": fill,
+            }
+            self.ax_.plot(
+                iterations[finite[-1]], curve[finite[-1]], linestyle="none", label="_end", **end
+            )
         return line
 
 
@@ -194,7 +231,9 @@ def _is_logarithmic(scale: str, quantity: str, values: np.ndarray) -> bool:
             return len(positive) > 0
         return len(positive) == len(values) and positive.max() > _MIN_LOG_RATIO * positive.min()
     if len(positive) == 0 or (quantity == "objective" and len(positive) < len(values)):
-        raise InvalidInputError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
+        raise InvalidInputError(
+            "scale='log' needs positive objectives; use scale='linear' or quantity='excess'"
+        )
     return True
 
 
@@ -203,7 +242,9 @@ def _validate_histories(histories: Any, argument: str) -> dict[str, np.ndarray]:
     for name, history in canvas.mapping_items(histories, argument):
         array = as_reals(history, f"{argument}[{name!r}]")
         if array.ndim != 1 or len(array) == 0:
-            raise InvalidInputError(f"{argument}[{name!r}] must be a nonempty sequence, got shape {array.shape}")
+            raise InvalidInputError(
+                f"{argument}[{name!r}] must be a nonempty sequence, got shape {array.shape}"
+            )
         arrays[str(name)] = array
     return arrays
 
@@ -226,8 +267,8 @@ def ellipse_outlines(mean: np.ndarray, covariance: np.ndarray) -> list[np.ndarra
 class MixtureDisplay(canvas.Display):
     """Display of a Gaussian mixture in all pairs of attributes.
 
-    The ellipses of each component contain 50 % and 95 % of its probability in the plane of the two attributes. Crosses
-    are the means. Objects have the color of their most probable component.
+    The ellipses of each component contain 50 % and 95 % of its probability in the plane of the two
+    attributes. Crosses are the means. Objects have the color of their most probable component.
 
     Parameters
     ----------
@@ -275,17 +316,25 @@ class MixtureDisplay(canvas.Display):
         self.means = canvas.validate_points(means, "means", ("c", "d"))
         c, d = self.means.shape
         if not 2 <= d <= MAX_ATTRIBUTES:
-            raise InvalidInputError(f"means must have 2 to {MAX_ATTRIBUTES} attributes, got {d}; select some of them")
+            raise InvalidInputError(
+                f"means must have 2 to {MAX_ATTRIBUTES} attributes, got {d}; select some of them"
+            )
         self.points = canvas.validate_points(points, "points", ("n", d))
         self.covariances = as_reals(covariances, "covariances")
         if self.covariances.shape != (c, d, d) or not np.isfinite(self.covariances).all():
             got = self.covariances.shape
-            raise InvalidInputError(f"covariances must be finite and have shape {(c, d, d)}, got {got}")
+            raise InvalidInputError(
+                f"covariances must be finite and have shape {(c, d, d)}, got {got}"
+            )
         found = canvas.validate_sequence(labels, "labels", len(self.points))
         if not np.isin(found, np.arange(c)).all():
             raise InvalidInputError(f"labels must be integers from 0 to {c - 1}")
         self.labels = found.astype(np.intp)
-        names = [f"attribute {q}" for q in range(1, d + 1)] if attribute_names is None else attribute_names
+        names = (
+            [f"attribute {q}" for q in range(1, d + 1)]
+            if attribute_names is None
+            else attribute_names
+        )
         self.attribute_names = canvas.validate_names(names, "attribute_names", d)
         self.pairs = list(combinations(range(d), 2))
 
@@ -296,8 +345,9 @@ class MixtureDisplay(canvas.Display):
         Parameters
         ----------
         estimator : fitted mixture
-            A `dempster.mixture.ParsimoniousGaussianMixture`, or another mixture with ``means_``, ``covariances_`` of
-            shape (c, d, d) and ``predict``. The mixture of a fitted `dempster.cluster.BootClus` is ``mixture_``.
+            A `dempster.mixture.ParsimoniousGaussianMixture`, or another mixture with ``means_``,
+            ``covariances_`` of shape (c, d, d) and ``predict``. The mixture of a fitted
+            `dempster.cluster.BootClus` is ``mixture_``.
         X : array-like or table of shape (n, d)
             Objects to draw, with two to six attributes.
         **options
@@ -320,7 +370,9 @@ class MixtureDisplay(canvas.Display):
         return display.plot(**options)
 
     @canvas.validate_options()
-    def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+    def plot(
+        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+    ) -> Self:
         """Draw a panel for each pair of attributes.
 
         Parameters
@@ -337,18 +389,32 @@ class MixtureDisplay(canvas.Display):
         self
         """
         palette = canvas.cluster_colors(len(self.means), colors)
-        n_panels, n = len(self.pairs), len(self.points)
-        self._open_panels(axes, n_panels, min(n_panels, MAX_COLUMNS), (3.6, 3.2) if n_panels > 1 else (6, 5))
-        style: dict[str, Any] = {"s": float(np.clip(250 / np.sqrt(n), 1, 20)), "linewidths": 0, "alpha": 0.6}
+        n_panels = len(self.pairs)
+        n = len(self.points)
+        self._open_panels(
+            axes, n_panels, min(n_panels, MAX_COLUMNS), (3.6, 3.2) if n_panels > 1 else (6, 5)
+        )
+        style: dict[str, Any] = {
+            "s": float(np.clip(250 / np.sqrt(n), 1, 20)),
+            "linewidths": 0,
+            "alpha": 0.6,
+        }
         self.ellipses_: list[list[Any]] = []
         for ax, pair in zip(self.axes_, self.pairs, strict=True):
             plane = list(pair)
-            ax.scatter(*self.points[:, plane].T, c=palette[self.labels], rasterized=n > MIN_RASTER_OBJECTS, **style)
+            ax.scatter(
+                *self.points[:, plane].T,
+                c=palette[self.labels],
+                rasterized=n > MIN_RASTER_OBJECTS,
+                **style,
+            )
             lines = []
             for mean, covariance, color in zip(self.means, self.covariances, palette, strict=True):
                 for outline in ellipse_outlines(mean[plane], covariance[np.ix_(plane, plane)]):
                     lines += ax.plot(*outline.T, color=0.75 * color, linewidth=1.2)
-            ax.scatter(*self.means[:, plane].T, marker="+", s=50, color=INK, linewidths=1.2, zorder=3)
+            ax.scatter(
+                *self.means[:, plane].T, marker="+", s=50, color=INK, linewidths=1.2, zorder=3
+            )
             self.ellipses_.append(lines)
             canvas.finish_axes(ax)
             ax.set_xlabel(self.attribute_names[pair[0]], parse_math=False)
@@ -389,10 +455,18 @@ class BICDisplay(canvas.Display):
     def __init__(self, *, n_clusters: Any, bic: Mapping[str, Any]):
         self.n_clusters = canvas.validate_cluster_counts(n_clusters)
         k = len(self.n_clusters)
-        self.bic = {str(name): as_reals(values, "bic") for name, values in canvas.mapping_items(bic, "bic")}
-        table = [values for values in self.bic.values() if values.shape == (k,) and not np.isinf(values).any()]
+        self.bic = {
+            str(name): as_reals(values, "bic") for name, values in canvas.mapping_items(bic, "bic")
+        }
+        table = [
+            values
+            for values in self.bic.values()
+            if values.shape == (k,) and not np.isinf(values).any()
+        ]
         if len(table) < len(self.bic) or not np.isfinite(table).any():
-            raise InvalidInputError(f"bic must contain {k} finite values or NaN for each model, and one finite value")
+            raise InvalidInputError(
+                f"bic must contain {k} finite values or NaN for each model, and one finite value"
+            )
         model, place = np.unravel_index(np.nanargmax(table), np.shape(table))
         self.best = int(self.n_clusters[place]), list(self.bic)[model]
 
@@ -413,8 +487,11 @@ class BICDisplay(canvas.Display):
         """
         canvas.validate_estimator(estimator, "bic_table_")
         values = estimator.bic_table_["bic"].replace(-np.inf, np.nan)
-        table = values.unstack()[list(dict.fromkeys(values.index.get_level_values("model")))]  # in the original order
-        return cls(n_clusters=table.index, bic={name: table[name].to_numpy() for name in table}).plot(**options)
+        # in the original order
+        table = values.unstack()[list(dict.fromkeys(values.index.get_level_values("model")))]
+        return cls(
+            n_clusters=table.index, bic={name: table[name].to_numpy() for name in table}
+        ).plot(**options)
 
     @canvas.validate_options()
     def plot(
@@ -449,8 +526,12 @@ class BICDisplay(canvas.Display):
             style |= {"linewidth": 2.2 if name == self.best[1] else 1.0, "color": palette[i]}
             self.lines_ += self.ax_.plot(self.n_clusters, values, label=name, **style)
         ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
-        self.ax_.plot(self.best[0], np.nanmax(self.bic[self.best[1]]), linestyle="none", label="_best", **ring)
-        canvas.finish_axes(self.ax_, "number of clusters", "BIC", title, grid=True, integer_ticks=True)
+        self.ax_.plot(
+            self.best[0], np.nanmax(self.bic[self.best[1]]), linestyle="none", label="_best", **ring
+        )
+        canvas.finish_axes(
+            self.ax_, "number of clusters", "BIC", title, grid=True, integer_ticks=True
+        )
         if canvas.resolve_auto(legend, True):
             outside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
             canvas.draw_legend(self.ax_, self.lines_, fontsize="small", frameon=False, **outside)
@@ -460,8 +541,8 @@ class BICDisplay(canvas.Display):
 class FeatureBoxplotDisplay(canvas.Display):
     """Display of learned features as box plots, with a box for each class.
 
-    A feature separates two classes if their boxes and whiskers do not overlap. The whiskers extend to the most distant
-    objects within 1.5 interquartile ranges of the box.
+    A feature separates two classes if their boxes and whiskers do not overlap. The whiskers extend
+    to the most distant objects within 1.5 interquartile ranges of the box.
 
     Parameters
     ----------
@@ -493,13 +574,17 @@ class FeatureBoxplotDisplay(canvas.Display):
     ((200, 1), ['0', '1'])
     """
 
-    def __init__(self, *, features: Any, labels: Any, feature_names: Sequence[Hashable] | None = None):
+    def __init__(
+        self, *, features: Any, labels: Any, feature_names: Sequence[Hashable] | None = None
+    ):
         self.features = canvas.validate_points(features, "features", ("n", "q"))
         n, q = self.features.shape
         classes, self._codes = canvas.encode_labels(labels, "labels", n)
         self.labels = classes[self._codes]
         self.class_names = [printable(name) for name in classes]
-        names = [f"feature {k}" for k in range(1, q + 1)] if feature_names is None else feature_names
+        names = (
+            [f"feature {k}" for k in range(1, q + 1)] if feature_names is None else feature_names
+        )
         self.feature_names = canvas.validate_names(names, "feature_names", q)
 
     @classmethod
@@ -525,7 +610,9 @@ class FeatureBoxplotDisplay(canvas.Display):
         return cls(features=estimator.transform(X), labels=y).plot(**options)
 
     @canvas.validate_options()
-    def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+    def plot(
+        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+    ) -> Self:
         """Draw the box plots.
 
         Parameters

@@ -20,8 +20,9 @@ _MARKERS = "osD^v<>P"
 class NumberOfClustersDisplay(canvas.Display):
     """Display of the support for each number of clusters as bars, and of each criterion as a thin line.
 
-    The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice. If two bars are
-    equally high, or the criteria favor different numbers, the data do not determine the number of clusters.
+    The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice.
+    If two bars are equally high, or the criteria favor different numbers, the data do not determine
+    the number of clusters.
 
     Parameters
     ----------
@@ -73,7 +74,8 @@ class NumberOfClustersDisplay(canvas.Display):
         Parameters
         ----------
         numbers : NumberOfClusters
-            Result to draw. A clusterer with ``n_clusters="auto"`` has this result in its attribute ``number_``.
+            Result to draw. A clusterer with ``n_clusters="auto"`` has this result in its attribute
+            ``number_``.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -83,7 +85,9 @@ class NumberOfClustersDisplay(canvas.Display):
         """
         names = ("n_clusters", "support", "criteria")
         if not all(hasattr(numbers, name) for name in names):
-            raise InvalidInputError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
+            raise InvalidInputError(
+                f"numbers must come from number_of_clusters, got {type(numbers).__name__}"
+            )
         return cls(**{name: getattr(numbers, name) for name in names}).plot(**options)
 
     @canvas.validate_options()
@@ -118,22 +122,40 @@ class NumberOfClustersDisplay(canvas.Display):
         self
         """
         self._open_axes(ax, (7.2, 4))
-        curves = self.criteria if criteria else {}
-        self.bars_ = self.ax_.bar(self.n_clusters, self.support, width=0.8, color=color, label="support")
+        if criteria:
+            curves = self.criteria
+        else:
+            curves = {}
+        self.bars_ = self.ax_.bar(
+            self.n_clusters, self.support, width=0.8, color=color, label="support"
+        )
         for bar, number in zip(self.bars_, self.n_clusters, strict=True):
             bar.set_alpha(0.85 if number == self.best else 0.3)
         self.criterion_lines_ = []
         for i, (name, values) in enumerate(curves.items()):
             # Different markers distinguish lines that overlap.
-            style = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4, "markerfacecolor": "white"}
+            style = {
+                "marker": _MARKERS[i % len(_MARKERS)],
+                "markersize": 4,
+                "markerfacecolor": "white",
+            }
             style |= {"color": PALETTE[1 + i % (len(PALETTE) - 1)], "linewidth": 0.9, "alpha": 0.9}
             self.criterion_lines_ += self.ax_.plot(self.n_clusters, values, label=name, **style)
         self.best_text_ = None
         if mark_best:
-            place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            place = {
+                "xytext": (0, 6),
+                "textcoords": "offset points",
+                "ha": "center",
+                "va": "bottom",
+            }
             top = (self.best, 1.0 if curves else float(self.support.max()))
-            self.best_text_ = self.ax_.annotate(f"{self.best} clusters", top, fontsize="small", color=INK, **place)
-        canvas.finish_axes(self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True)
+            self.best_text_ = self.ax_.annotate(
+                f"{self.best} clusters", top, fontsize="small", color=INK, **place
+            )
+        canvas.finish_axes(
+            self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True
+        )
         self.ax_.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
         self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1])
         if canvas.resolve_auto(legend, bool(curves)):
@@ -146,8 +168,8 @@ class NumberOfClustersDisplay(canvas.Display):
 class NonspecificityDisplay(canvas.Display):
     """Display of the average nonspecificity N* for each number of clusters, with a ring around the minimum.
 
-    A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the number at which it
-    stops falling.
+    A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the
+    number at which it stops falling.
 
     Parameters
     ----------
@@ -174,8 +196,8 @@ class NonspecificityDisplay(canvas.Display):
 
     References
     ----------
-    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm. Pattern
-    Recognition 41.
+    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm.
+    Pattern Recognition 41.
 
     Examples
     --------
@@ -189,9 +211,14 @@ class NonspecificityDisplay(canvas.Display):
         self.n_clusters = canvas.validate_cluster_counts(n_clusters)
         k = len(self.n_clusters)
         self.nonspecificity = canvas.validate_sequence(nonspecificity, "nonspecificity", k)
-        self.converged = np.ones(k, dtype=bool) if converged is None else as_boolean(converged, "converged")
+        if converged is None:
+            self.converged = np.ones(k, dtype=bool)
+        else:
+            self.converged = as_boolean(converged, "converged")
         if self.converged.shape != (k,):
-            raise InvalidInputError(f"converged must contain {k} values, got shape {self.converged.shape}")
+            raise InvalidInputError(
+                f"converged must contain {k} values, got shape {self.converged.shape}"
+            )
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])
 
     @classmethod
@@ -211,7 +238,9 @@ class NonspecificityDisplay(canvas.Display):
         """
         names = ("n_clusters", "nonspecificity", "converged")
         if not all(hasattr(curve, name) for name in names):
-            raise InvalidInputError(f"curve must come from n_clusters_curve, got {type(curve).__name__}")
+            raise InvalidInputError(
+                f"curve must come from n_clusters_curve, got {type(curve).__name__}"
+            )
         return cls(**{name: getattr(curve, name) for name in names}).plot(**options)
 
     @canvas.validate_options()
@@ -247,9 +276,16 @@ class NonspecificityDisplay(canvas.Display):
         (self.line_,) = self.ax_.plot(self.n_clusters, self.nonspecificity, label=label, **style)
         self.open_artist_ = None
         if not self.converged.all():
-            circle = {"marker": "o", "markersize": 5, "markeredgecolor": color, "markerfacecolor": "white"}
+            circle = {
+                "marker": "o",
+                "markersize": 5,
+                "markeredgecolor": color,
+                "markerfacecolor": "white",
+            }
             points = self.n_clusters[~self.converged], self.nonspecificity[~self.converged]
-            (self.open_artist_,) = self.ax_.plot(*points, linestyle="none", label="_not converged", **circle)
+            (self.open_artist_,) = self.ax_.plot(
+                *points, linestyle="none", label="_not converged", **circle
+            )
             canvas.write_note(self.ax_, "open: did not converge", va="top")
         lowest = self.nonspecificity.min()
         ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
@@ -257,12 +293,29 @@ class NonspecificityDisplay(canvas.Display):
         (self.best_artist_,) = self.ax_.plot(self.best, lowest, label="_best", **ring)
         self.best_text_ = None
         if mark_best:
-            is_below = lowest > 0.15 * self.nonspecificity.max()  # Otherwise there is no space below the ring.
-            place = {"xytext": (0, -9 if is_below else 9), "textcoords": "offset points", "ha": "center"}
-            style = {"va": "top" if is_below else "bottom", "color": INK, "path_effects": canvas.halo(3)}
-            text, point = f"{self.best} clusters", (self.best, lowest)
+            # Otherwise there is no space below the ring.
+            is_below = lowest > 0.15 * self.nonspecificity.max()
+            place = {
+                "xytext": (0, -9 if is_below else 9),
+                "textcoords": "offset points",
+                "ha": "center",
+            }
+            style = {
+                "va": "top" if is_below else "bottom",
+                "color": INK,
+                "path_effects": canvas.halo(3),
+            }
+            text = f"{self.best} clusters"
+            point = (self.best, lowest)
             self.best_text_ = self.ax_.annotate(text, point, fontsize="small", **place, **style)
-        canvas.finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True)
+        canvas.finish_axes(
+            self.ax_,
+            "number of clusters",
+            "nonspecificity N*",
+            title,
+            grid=True,
+            integer_ticks=True,
+        )
         self.ax_.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self
 
@@ -280,8 +333,9 @@ def match_labels(labels: np.ndarray, reference: np.ndarray) -> np.ndarray:
 class CandidatesDisplay(canvas.Display):
     """Display of the candidates of `dempster.cluster.CredalClustering` side by side.
 
-    Each panel shows the sampled rows in the colors of the clusters of one candidate. Clusters of different candidates
-    have the same color if they have many rows in common. The selected candidate has a frame.
+    Each panel shows the sampled rows in the colors of the clusters of one candidate. Clusters of
+    different candidates have the same color if they have many rows in common. The selected
+    candidate has a frame.
 
     Parameters
     ----------
@@ -313,17 +367,27 @@ class CandidatesDisplay(canvas.Display):
     """
 
     def __init__(
-        self, *, points: Any, labels: Any, names: Sequence[str], selected: Any, axis_names: tuple[str, str] = ("", "")
+        self,
+        *,
+        points: Any,
+        labels: Any,
+        names: Sequence[str],
+        selected: Any,
+        axis_names: tuple[str, str] = ("", ""),
     ):
         self.points = canvas.validate_points(points, "points")
         found = canvas.validate_points(labels, "labels", ("m", len(self.points)))
         if found.size == 0 or (found < 0).any() or (found % 1 != 0).any():
-            raise InvalidInputError("labels must contain nonnegative integers for at least one candidate")
+            raise InvalidInputError(
+                "labels must contain nonnegative integers for at least one candidate"
+            )
         self.labels = found.astype(np.intp)
         self.names = canvas.validate_names(names, "names", len(found))
         self.selected = as_boolean(selected, "selected")
         if self.selected.shape != (len(found),):
-            raise InvalidInputError(f"selected must contain {len(found)} values, got shape {self.selected.shape}")
+            raise InvalidInputError(
+                f"selected must contain {len(found)} values, got shape {self.selected.shape}"
+            )
         self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
 
     @classmethod
@@ -335,7 +399,8 @@ class CandidatesDisplay(canvas.Display):
         estimator : fitted CredalClustering
             The display shows the rows on which the candidates were compared.
         all_numbers : bool, default=False
-            Whether to draw the candidates with all numbers of clusters, instead of the selected number only.
+            Whether to draw the candidates with all numbers of clusters, instead of the selected
+            number only.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -362,7 +427,9 @@ class CandidatesDisplay(canvas.Display):
         return display.plot(**options)
 
     @canvas.validate_options()
-    def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+    def plot(
+        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+    ) -> Self:
         """Draw a panel for each candidate.
 
         Parameters
@@ -381,13 +448,20 @@ class CandidatesDisplay(canvas.Display):
         m = len(self.labels)
         palette = canvas.cluster_colors(int(self.labels.max()) + 1, colors)
         self._open_panels(axes, m, min(m, MAX_COLUMNS), (3.6, 3.5))
-        for ax, labels, name, selected in zip(self.axes_, self.labels, self.names, self.selected, strict=True):
+        for ax, labels, name, selected in zip(
+            self.axes_, self.labels, self.names, self.selected, strict=True
+        ):
             draw_objects(ax, self.points, labels, palette, None)
             canvas.finish_axes(ax)
             ax.set_xlabel(self.axis_names[0], parse_math=False)
             ax.set_ylabel(self.axis_names[1], parse_math=False)
-            weight = "bold" if selected else "normal"
-            ax.set_title(name.replace(" (", "\n(", 1), fontsize="small", fontweight=weight, parse_math=False)
+            if selected:
+                weight = "bold"
+            else:
+                weight = "normal"
+            ax.set_title(
+                name.replace(" (", "\n(", 1), fontsize="small", fontweight=weight, parse_math=False
+            )
             if selected:
                 for spine in ax.spines.values():
                     spine.set(visible=True, color=INK, linewidth=2)
@@ -398,7 +472,10 @@ class CandidatesDisplay(canvas.Display):
 
 def _describe(candidate: Any, with_number: bool) -> str:
     """Return the method, agreement and weight of a row of the table of candidates."""
-    parts = [f"{candidate['n_clusters']} clusters"] if with_number else []
+    if with_number:
+        parts = [f"{candidate['n_clusters']} clusters"]
+    else:
+        parts = []
     parts += [] if np.isnan(candidate["agreement"]) else [f"agreement {candidate['agreement']:.2f}"]
     parts.append(f"weight {candidate['weight']:.2f}")
     return f"{candidate['method']} ({', '.join(parts)})"
@@ -412,17 +489,18 @@ _N_CURVE_POINTS = 200
 class DeltaBelDisplay(canvas.Display):
     """Plot of the distance delta of every object against its belief of being a cluster center.
 
-    The delta of an object is its distance to the nearest object with a higher belief. Cluster centers (peaks) are in
-    the upper right, because their belief and their delta are large. Objects in the upper left are outliers. Dashed
-    lines are the thresholds of belief and delta. The dotted curve is the threshold of the prominence (belief times
-    delta).
+    The delta of an object is its distance to the nearest object with a higher belief. Cluster
+    centers (peaks) are in the upper right, because their belief and their delta are large. Objects
+    in the upper left are outliers. Dashed lines are the thresholds of belief and delta. The dotted
+    curve is the threshold of the prominence (belief times delta).
 
     Parameters
     ----------
     belief, delta : arrays of shape (n,)
         Belief and delta of each object.
     peaks : sequence of int, optional
-        Indices of the objects that are selected as centers; in the plot they are numbered from 0 in this order.
+        Indices of the objects that are selected as centers; in the plot they are numbered from 0 in
+        this order.
     min_belief, min_delta, min_prominence : float, optional
         Thresholds to draw.
 
@@ -440,7 +518,8 @@ class DeltaBelDisplay(canvas.Display):
 
     References
     ----------
-    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems
+    27.
 
     Examples
     --------
@@ -470,9 +549,15 @@ class DeltaBelDisplay(canvas.Display):
         if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
             raise InvalidParameterError("peaks", f"indices from 0 to {n - 1}", peaks)
         self.peaks = indices.astype(np.intp)
-        for name, value in (("min_belief", min_belief), ("min_delta", min_delta), ("min_prominence", min_prominence)):
+        for name, value in (
+            ("min_belief", min_belief),
+            ("min_delta", min_delta),
+            ("min_prominence", min_prominence),
+        ):
             check(value, name, choice(None) | real())
-        self.min_belief, self.min_delta, self.min_prominence = min_belief, min_delta, min_prominence
+        self.min_belief = min_belief
+        self.min_delta = min_delta
+        self.min_prominence = min_prominence
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
@@ -481,8 +566,8 @@ class DeltaBelDisplay(canvas.Display):
         Parameters
         ----------
         estimator : fitted BeliefPeaks
-            Another estimator with the attributes ``belief_``, ``delta_`` and ``peak_indices_`` is also accepted. If the
-            estimator has thresholds, they are drawn.
+            Another estimator with the attributes ``belief_``, ``delta_`` and ``peak_indices_`` is
+            also accepted. If the estimator has thresholds, they are drawn.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -496,7 +581,8 @@ class DeltaBelDisplay(canvas.Display):
             delta=estimator.delta_,
             peaks=estimator.peak_indices_,
             min_belief=getattr(estimator, "min_belief_", None),
-            min_delta=getattr(estimator, "min_delta_", None) or None,  # Zero means that there is no threshold.
+            # Zero means that there is no threshold.
+            min_delta=getattr(estimator, "min_delta_", None) or None,
             min_prominence=getattr(estimator, "min_prominence_", None) or None,
         )
         return display.plot(**options)
@@ -523,7 +609,8 @@ class DeltaBelDisplay(canvas.Display):
         marker_size : float, default=14
             Area of the points in square points; the markers of peaks are four times as large.
         labels : bool or "auto", default="auto"
-            Whether to write the number of each peak beside it; "auto" writes them if there are at most 40 peaks.
+            Whether to write the number of each peak beside it; "auto" writes them if there are at
+            most 40 peaks.
         thresholds : bool, default=True
             Whether to draw the thresholds.
         title : str, optional
@@ -538,9 +625,16 @@ class DeltaBelDisplay(canvas.Display):
         n = len(self.belief)
         others = np.ones(n, dtype=bool)
         others[self.peaks] = False
-        style: dict[str, Any] = {"color": [GREY], "linewidths": 0, "zorder": 2, "rasterized": n > _MAX_POINTS}
+        style: dict[str, Any] = {
+            "color": [GREY],
+            "linewidths": 0,
+            "zorder": 2,
+            "rasterized": n > _MAX_POINTS,
+        }
         alpha = float(np.clip(20 / np.sqrt(n), 0.25, 0.8))
-        self.points_ = self.ax_.scatter(self.belief[others], self.delta[others], s=marker_size, alpha=alpha, **style)
+        self.points_ = self.ax_.scatter(
+            self.belief[others], self.delta[others], s=marker_size, alpha=alpha, **style
+        )
         peaks = self.belief[self.peaks], self.delta[self.peaks]
         style = {"c": palette, "edgecolors": "white", "linewidths": 0.8, "zorder": 4}
         self.peak_points_ = self.ax_.scatter(*peaks, s=4 * marker_size, **style)
@@ -554,15 +648,23 @@ class DeltaBelDisplay(canvas.Display):
         self.labels_ = []
         if canvas.resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
             if new_figure:
-                self.figure_.draw_without_rendering()  # The placement of labels needs the final size of the axes.
+                # The placement of labels needs the final size of the axes.
+                self.figure_.draw_without_rendering()
             names = [str(k) for k in range(len(self.peaks))]
             label_style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 5}
-            self.labels_ = canvas.place_labels(self.ax_, np.column_stack(peaks), names, **label_style)
+            self.labels_ = canvas.place_labels(
+                self.ax_, np.column_stack(peaks), names, **label_style
+            )
         return self
 
     def _draw_thresholds(self) -> None:
         (left, right), (bottom, top) = self.ax_.get_xlim(), self.ax_.get_ylim()
-        dashed: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
+        dashed: dict[str, Any] = {
+            "color": GREY,
+            "linewidth": 0.9,
+            "linestyle": (0, (4, 3)),
+            "zorder": 1,
+        }
         if self.min_belief is not None:
             self.belief_line_ = self.ax_.axvline(self.min_belief, **dashed)
         if self.min_delta is not None:

@@ -40,17 +40,30 @@ def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: An
     """Draw a point for each pair; the transparency increases with the number of pairs."""
     alpha = float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9))
     raster = len(x) > MAX_POINTS
-    return ax.scatter(x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
+    return ax.scatter(
+        x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster
+    )
 
 
 def draw_density(
-    ax: Any, x: np.ndarray, y: np.ndarray, *, shades: Any, n_hexagons: int, extent: tuple[float, float, float, float]
+    ax: Any,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    shades: Any,
+    n_hexagons: int,
+    extent: tuple[float, float, float, float],
 ) -> Any:
     """Draw hexagons whose shades show the numbers of pairs on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
     colors = LinearSegmentedColormap.from_list("pairs", shades)
-    style: dict[str, Any] = {"norm": LogNorm(vmin=1), "cmap": colors, "linewidths": 0.1, "zorder": 2}
+    style: dict[str, Any] = {
+        "norm": LogNorm(vmin=1),
+        "cmap": colors,
+        "linewidths": 0.1,
+        "zorder": 2,
+    }
     return ax.hexbin(x, y, gridsize=n_hexagons, extent=extent, mincnt=1, **style)
 
 
@@ -67,10 +80,11 @@ def _rms(gaps: np.ndarray) -> float:
 class ShepardDisplay(canvas.Display):
     """Shepard diagram of a partition that was computed from dissimilarities (EVCLUS and related methods).
 
-    Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0, 1]. The vertical
-    axis is the degree of conflict of the two mass functions, which is one minus the plausibility that the objects
-    belong to the same cluster. If the fit is good, the points are near the diagonal. The partition separates pairs
-    above the diagonal more than their dissimilarity requires. It separates pairs below the diagonal less.
+    Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0,
+    1]. The vertical axis is the degree of conflict of the two mass functions, which is one minus
+    the plausibility that the objects belong to the same cluster. If the fit is good, the points are
+    near the diagonal. The partition separates pairs above the diagonal more than their
+    dissimilarity requires. It separates pairs below the diagonal less.
 
     Parameters
     ----------
@@ -97,8 +111,8 @@ class ShepardDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux, S. Sriboonchitta and O. Kanjanatarakul (2016). Evidential clustering of large dissimilarity data.
-    Knowledge-Based Systems 106.
+    T. Denoeux, S. Sriboonchitta and O. Kanjanatarakul (2016). Evidential clustering of large
+    dissimilarity data. Knowledge-Based Systems 106.
 
     Examples
     --------
@@ -114,22 +128,28 @@ class ShepardDisplay(canvas.Display):
         self.delta = canvas.validate_sequence(delta, "delta")
         p = len(self.delta)
         self.conflict = canvas.validate_sequence(conflict, "conflict", p)
-        self.dissimilarity = (
-            None if dissimilarity is None else canvas.validate_sequence(dissimilarity, "dissimilarity", p)
-        )
+        if dissimilarity is None:
+            self.dissimilarity = None
+        else:
+            self.dissimilarity = canvas.validate_sequence(dissimilarity, "dissimilarity", p)
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n_pairs: int | None = N_PAIRS, random_state: Seed = 0, **options: Any
+        cls,
+        estimator: Any,
+        *,
+        n_pairs: int | None = N_PAIRS,
+        random_state: Seed = 0,
+        **options: Any,
     ) -> Self:
         """Draw pairs of the training objects of an estimator.
 
         Parameters
         ----------
         estimator : fitted estimator
-            An estimator with the method ``shepard(n_pairs, random_state)``, which returns the dissimilarity, delta and
-            conflict of sampled pairs.
+            An estimator with the method ``shepard(n_pairs, random_state)``, which returns the
+            dissimilarity, delta and conflict of sampled pairs.
         n_pairs : int or None, default=20000
             Maximum number of pairs to draw; None draws all pairs that ``shepard`` returns.
         random_state : int, RandomState, Generator or None, default=0
@@ -142,12 +162,18 @@ class ShepardDisplay(canvas.Display):
         ShepardDisplay
         """
         if not callable(getattr(estimator, "shepard", None)):
-            raise InvalidInputError(f"estimator must have the method shepard, got {type(estimator).__name__}")
-        dissimilarity, delta, conflict = estimator.shepard(n_pairs=n_pairs, random_state=random_state)
+            raise InvalidInputError(
+                f"estimator must have the method shepard, got {type(estimator).__name__}"
+            )
+        dissimilarity, delta, conflict = estimator.shepard(
+            n_pairs=n_pairs, random_state=random_state
+        )
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @classmethod
-    def from_arrays(cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any) -> Self:
+    def from_arrays(
+        cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any
+    ) -> Self:
         """Draw pairs that are given by arrays.
 
         Parameters
@@ -186,10 +212,11 @@ class ShepardDisplay(canvas.Display):
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         x : {"delta", "dissimilarity"}, default="delta"
-            Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta = phi(d).
+            Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta =
+            phi(d).
         style : {"auto", "points", "density"}, default="auto"
-            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws points for at most
-            5,000 pairs, otherwise hexagons.
+            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws
+            points for at most 5,000 pairs, otherwise hexagons.
         marker_size : float, default=12
             Area of the points in square points.
         color : color
@@ -202,14 +229,19 @@ class ShepardDisplay(canvas.Display):
         -------
         self
         """
-        across, limits = self.delta, [0.0, 1.0]
+        across = self.delta
+        limits = [0.0, 1.0]
         reference: tuple[Any, Any] = (limits, limits)
         if x == "dissimilarity":
             if self.dissimilarity is None:
-                raise InvalidInputError("x='dissimilarity' needs the parameter dissimilarity, which is None")
+                raise InvalidInputError(
+                    "x='dissimilarity' needs the parameter dissimilarity, which is None"
+                )
             across = self.dissimilarity
             order = np.argsort(across, kind="stable")
-            kept = order[np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))]
+            kept = order[
+                np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))
+            ]
             reference = across[kept], self.delta[kept]
         is_dense = use_hexagons(style, len(self.delta))
         new_figure = ax is None
@@ -222,28 +254,38 @@ class ShepardDisplay(canvas.Display):
                 self.ax_, across, self.conflict, shades=_SHADES[0], n_hexagons=45, extent=extent
             )
         else:
-            self.points_ = draw_points(self.ax_, across, self.conflict, size=marker_size, color=color)
+            self.points_ = draw_points(
+                self.ax_, across, self.conflict, size=marker_size, color=color
+            )
         self.reference_ = draw_reference(self.ax_, *reference)
         if is_dense and canvas.resolve_auto(colorbar, new_figure):
-            self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label="pairs", shrink=0.8)
-        xlabel = "transformed dissimilarity δ" if x == "delta" else "dissimilarity"
+            self.colorbar_ = self.figure_.colorbar(
+                self.points_, ax=self.ax_, label="pairs", shrink=0.8
+            )
+        if x == "delta":
+            xlabel = "transformed dissimilarity δ"
+        else:
+            xlabel = "dissimilarity"
         canvas.finish_axes(self.ax_, xlabel, "degree of conflict", title)
         self.ax_.set_ylim(-0.03, 1.03)
         if x == "delta":
             self.ax_.set_xlim(-0.03, 1.03)
             canvas.set_equal_units(self.ax_, "box")
-        self.text_ = canvas.write_note(self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
+        self.text_ = canvas.write_note(
+            self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}"
+        )
         return self
 
 
 class CalibrationDisplay(canvas.Display):
     """Display of the belief and plausibility that two objects belong to the same cluster, against target values.
 
-    Each pair of objects is a point in two panels, one for belief and one for plausibility. With ``x="interval"`` the
-    targets are the bounds of the confidence intervals. If the fit is good, the points are near the diagonal. With
-    ``x="probability"`` (simulated data) the targets are the true probabilities. If the intervals are calibrated, the
-    share of pairs with the belief below and the plausibility above the diagonal is at least the confidence level. A
-    text shows the share of pairs whose true probability lies between belief and plausibility.
+    Each pair of objects is a point in two panels, one for belief and one for plausibility. With
+    ``x="interval"`` the targets are the bounds of the confidence intervals. If the fit is good, the
+    points are near the diagonal. With ``x="probability"`` (simulated data) the targets are the true
+    probabilities. If the intervals are calibrated, the share of pairs with the belief below and the
+    plausibility above the diagonal is at least the confidence level. A text shows the share of
+    pairs whose true probability lies between belief and plausibility.
 
     Parameters
     ----------
@@ -272,8 +314,8 @@ class CalibrationDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528,
-    figures 5, 9, 10, 12 and 17.
+    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information
+    Sciences 528, figures 5, 9, 10, 12 and 17.
 
     Examples
     --------
@@ -302,9 +344,15 @@ class CalibrationDisplay(canvas.Display):
             raise InvalidParameterError("lower", must="not exceed upper")
         self.belief = canvas.validate_sequence(belief, "belief", p)
         self.plausibility = canvas.validate_sequence(plausibility, "plausibility", p)
-        self.probability = None if probability is None else canvas.validate_sequence(probability, "probability", p)
+        if probability is None:
+            self.probability = None
+        else:
+            self.probability = canvas.validate_sequence(probability, "probability", p)
         self.confidence = confidence
-        self.root_mean_square = (_rms(self.belief - self.lower), _rms(self.plausibility - self.upper))
+        self.root_mean_square = (
+            _rms(self.belief - self.lower),
+            _rms(self.plausibility - self.upper),
+        )
         self.coverage = None
         if self.probability is not None:
             inside = (self.belief <= self.probability) & (self.probability <= self.plausibility)
@@ -327,7 +375,8 @@ class CalibrationDisplay(canvas.Display):
         estimator : fitted BootClus
             Another object with the attribute ``intervals_`` is also accepted.
         posterior : array-like of shape (n, c), optional
-            True cluster probabilities of all objects. If given, the default of the option ``x`` is "probability".
+            True cluster probabilities of all objects. If given, the default of the option ``x`` is
+            "probability".
         n_pairs : int or None, default=20000
             Number of pairs to sample; None draws all pairs.
         random_state : int, RandomState, Generator or None, default=0
@@ -341,8 +390,12 @@ class CalibrationDisplay(canvas.Display):
         """
         intervals = getattr(estimator, "intervals_", None)
         if intervals is None:
-            raise InvalidInputError(f"estimator must be fitted and have intervals_, got {type(estimator).__name__}")
-        values = {name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")}
+            raise InvalidInputError(
+                f"estimator must be fitted and have intervals_, got {type(estimator).__name__}"
+            )
+        values = {
+            name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")
+        }
         if posterior is not None:
             values["probability"] = intervals.probabilities(posterior)
             options.setdefault("x", "probability")
@@ -403,10 +456,11 @@ class CalibrationDisplay(canvas.Display):
         axes : sequence of two Matplotlib axes, optional
             Axes for belief and plausibility; by default on a new figure.
         x : {"interval", "probability"}, default="interval"
-            Whether the horizontal axis shows the bounds of the confidence intervals or the true probabilities.
+            Whether the horizontal axis shows the bounds of the confidence intervals or the true
+            probabilities.
         style : {"auto", "points", "density"}, default="auto"
-            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws points for at most
-            5,000 pairs, otherwise hexagons.
+            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws
+            points for at most 5,000 pairs, otherwise hexagons.
         marker_size : float, default=12
             Area of the points in square points.
         title : str, optional
@@ -416,23 +470,39 @@ class CalibrationDisplay(canvas.Display):
         self
         """
         if x == "probability" and self.probability is None:
-            raise InvalidInputError("x='probability' needs the parameter probability, which is None")
+            raise InvalidInputError(
+                "x='probability' needs the parameter probability, which is None"
+            )
         is_dense = use_hexagons(style, len(self.lower))
         self._open_panels(axes, 2, 2, (4.6, 4.6))
-        self.points_, self.reference_, self.texts_ = [], [], []
+        self.points_ = []
+        self.reference_ = []
+        self.texts_ = []
         for which, ax in enumerate(self.axes_):
-            across: Any = self.probability if x == "probability" else (self.lower, self.upper)[which]
+            across: Any = (
+                self.probability if x == "probability" else (self.lower, self.upper)[which]
+            )
             up = (self.belief, self.plausibility)[which]
             if is_dense:
-                shades, extent = _SHADES[which], (0.0, 1.0, 0.0, 1.0)
+                shades = _SHADES[which]
+                extent = (0.0, 1.0, 0.0, 1.0)
                 inside = np.clip(across, 0, 1), np.clip(up, 0, 1)
-                self.points_.append(draw_density(ax, *inside, shades=shades, n_hexagons=40, extent=extent))
+                self.points_.append(
+                    draw_density(ax, *inside, shades=shades, n_hexagons=40, extent=extent)
+                )
             else:
-                self.points_.append(draw_points(ax, across, up, size=marker_size, color=PALETTE[which]))
+                self.points_.append(
+                    draw_points(ax, across, up, size=marker_size, color=PALETTE[which])
+                )
             self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
             symbol, bound = _SYMBOLS[which]
-            xlabel = "true probability" if x == "probability" else f"{('lower', 'upper')[which]} bound {bound}"
-            canvas.finish_axes(ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”")
+            if x == "probability":
+                xlabel = "true probability"
+            else:
+                xlabel = f"{('lower', 'upper')[which]} bound {bound}"
+            canvas.finish_axes(
+                ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”"
+            )
             ax.set_xlim(-0.03, 1.03)
             ax.set_ylim(-0.03, 1.03)
             canvas.set_equal_units(ax, "box")
@@ -446,7 +516,10 @@ class CalibrationDisplay(canvas.Display):
             return f"RMS of {_SYMBOLS[which][0]} − bound: {self.root_mean_square[which]:.3f}"
         if which == 0:
             return f"belief too high: {np.mean(self.belief > self.probability):.1%} of pairs"
-        level = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
+        if self.confidence is None:
+            level = ""
+        else:
+            level = f" (confidence {self.confidence:.0%})"
         low = np.mean(self.plausibility < self.probability)
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
@@ -454,8 +527,8 @@ class CalibrationDisplay(canvas.Display):
 class PairProbabilityDisplay(canvas.Display):
     """Histograms of the probability, over bootstrap fits, that two objects belong to the same cluster.
 
-    Each pair has a histogram. Vertical lines show the bounds of the confidence interval (dashed), the belief and the
-    plausibility (dash-dotted), and the true probability if it is known (solid).
+    Each pair has a histogram. Vertical lines show the bounds of the confidence interval (dashed),
+    the belief and the plausibility (dash-dotted), and the true probability if it is known (solid).
 
     Parameters
     ----------
@@ -474,12 +547,13 @@ class PairProbabilityDisplay(canvas.Display):
     ----------
     axes_, figure_ : Matplotlib axes and figure
     lines_ : list of dict
-        Vertical lines of each panel by name: "lower", "upper", "belief", "plausibility", "probability".
+        Vertical lines of each panel by name: "lower", "upper", "belief", "plausibility",
+        "probability".
 
     References
     ----------
-    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528,
-    figures 4 and 8.
+    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information
+    Sciences 528, figures 4 and 8.
 
     Examples
     --------
@@ -493,7 +567,15 @@ class PairProbabilityDisplay(canvas.Display):
     ((2, 50), 2)
     """
 
-    def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
+    def __init__(
+        self,
+        *,
+        values: Any,
+        pairs: Any,
+        intervals: Any,
+        beliefs: Any = None,
+        probability: Any = None,
+    ):
         indices = canvas.validate_points(pairs, "pairs", ("p", 2))
         if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
             raise InvalidInputError("pairs must contain indices of objects, nonnegative integers")
@@ -501,13 +583,23 @@ class PairProbabilityDisplay(canvas.Display):
         p = len(self.pairs)
         self.values = as_reals(values, "values")
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
-            raise InvalidInputError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
+            raise InvalidInputError(
+                f"values must have a row for each of the {p} pairs, got shape {self.values.shape}"
+            )
         self.intervals = canvas.validate_points(intervals, "intervals", (p, 2))
-        self.beliefs = None if beliefs is None else canvas.validate_points(beliefs, "beliefs", (p, 2))
-        self.probability = None if probability is None else canvas.validate_sequence(probability, "probability", p)
+        if beliefs is None:
+            self.beliefs = None
+        else:
+            self.beliefs = canvas.validate_points(beliefs, "beliefs", (p, 2))
+        if probability is None:
+            self.probability = None
+        else:
+            self.probability = canvas.validate_sequence(probability, "probability", p)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any
+    ) -> Self:
         """Draw the histograms of the given pairs of objects for a fitted estimator.
 
         Parameters
@@ -528,13 +620,19 @@ class PairProbabilityDisplay(canvas.Display):
         PairProbabilityDisplay
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
-            raise InvalidInputError(f"estimator must have pair_probabilities, got {type(estimator).__name__}")
+            raise InvalidInputError(
+                f"estimator must have pair_probabilities, got {type(estimator).__name__}"
+            )
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
-            raise InvalidInputError("X must be an array in memory, got blocks; select the rows of the pairs")
+            raise InvalidInputError(
+                "X must be an array in memory, got blocks; select the rows of the pairs"
+            )
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
-            raise InvalidInputError(f"pairs must contain at least one pair of objects, got {format_value(pairs)}")
+            raise InvalidInputError(
+                f"pairs must contain at least one pair of objects, got {format_value(pairs)}"
+            )
         probability = None
         if posterior is not None:
             true = as_reals(posterior, "posterior")
@@ -553,7 +651,14 @@ class PairProbabilityDisplay(canvas.Display):
         return display.plot(**options)
 
     @canvas.validate_options()
-    def plot(self, *, axes: Any = None, bins: int = 25, n_columns: int | None = None, title: str | None = None) -> Self:
+    def plot(
+        self,
+        *,
+        axes: Any = None,
+        bins: int = 25,
+        n_columns: int | None = None,
+        title: str | None = None,
+    ) -> Self:
         """Draw the histograms.
 
         Parameters
@@ -580,7 +685,14 @@ class PairProbabilityDisplay(canvas.Display):
         return self
 
     def _draw_panel(self, e: int, ax: Any, bins: int) -> dict[str, Any]:
-        ax.hist(self.values[e], bins=bins, range=(0, 1), color="#CFE3F0", edgecolor="white", linewidth=0.5)
+        ax.hist(
+            self.values[e],
+            bins=bins,
+            range=(0, 1),
+            color="#CFE3F0",
+            edgecolor="white",
+            linewidth=0.5,
+        )
         lines = {}
         lower, upper = self.intervals[e]
         style: dict[str, Any] = {"color": INK, "linestyle": "--", "linewidth": 1.2}
@@ -592,7 +704,9 @@ class PairProbabilityDisplay(canvas.Display):
             lines["belief"] = ax.axvline(belief, label="belief, plausibility", **style)
             lines["plausibility"] = ax.axvline(plausibility, **style)
         if self.probability is not None:
-            lines["probability"] = ax.axvline(self.probability[e], color=PALETTE[1], linewidth=1.6, label="truth")
+            lines["probability"] = ax.axvline(
+                self.probability[e], color=PALETTE[1], linewidth=1.6, label="truth"
+            )
         canvas.finish_axes(ax, "probability of “same cluster”", "fits")
         ax.set_xlim(-0.02, 1.02)
         ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
@@ -613,8 +727,8 @@ def order_by_cluster(partition: CredalPartition) -> np.ndarray:
 class PairMatrixDisplay(canvas.Display):
     """Display of matrices of pairs of objects as heat maps, with the objects sorted by cluster.
 
-    The matrices are the relational representation of a partition, which consists of the masses on whether two objects
-    are in the same cluster, or dissimilarities. Lines separate the clusters.
+    The matrices are the relational representation of a partition, which consists of the masses on
+    whether two objects are in the same cluster, or dissimilarities. Lines separate the clusters.
 
     Parameters
     ----------
@@ -636,7 +750,8 @@ class PairMatrixDisplay(canvas.Display):
 
     References
     ----------
-    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information Sciences 528.
+    T. Denoeux (2020). Calibrated model-based evidential clustering using bootstrapping. Information
+    Sciences 528.
 
     Examples
     --------
@@ -649,7 +764,13 @@ class PairMatrixDisplay(canvas.Display):
     (['same', 'different', 'unknown', 'plausibility of same'], ['0', '1'])
     """
 
-    def __init__(self, *, matrices: Mapping[str, Any], labels: Sequence[Hashable] | None = None, objects: Any = None):
+    def __init__(
+        self,
+        *,
+        matrices: Mapping[str, Any],
+        labels: Sequence[Hashable] | None = None,
+        objects: Any = None,
+    ):
         self.matrices = {
             str(name): canvas.validate_points(values, f"matrices[{name!r}]", ("m", "m"))
             for name, values in canvas.mapping_items(matrices, "matrices")
@@ -657,7 +778,9 @@ class PairMatrixDisplay(canvas.Display):
         shapes = {matrix.shape for matrix in self.matrices.values()}
         m = min((len(matrix) for matrix in self.matrices.values()), default=0)
         if shapes != {(m, m)} or m == 0:
-            raise InvalidInputError(f"matrices must contain square matrices of the same size, got {sorted(shapes)}")
+            raise InvalidInputError(
+                f"matrices must contain square matrices of the same size, got {sorted(shapes)}"
+            )
         self.labels = canvas.validate_names([""] * m if labels is None else labels, "labels", m)
         found = canvas.validate_sequence(np.arange(m) if objects is None else objects, "objects", m)
         self.objects = found.astype(np.intp)
@@ -666,8 +789,9 @@ class PairMatrixDisplay(canvas.Display):
     def from_partition(cls, partition: Any, **options: Any) -> Self:
         """Draw the relational representation of a partition.
 
-        The panels show the masses of "same cluster", "different clusters" and "unknown", and the plausibility of "same
-        cluster", which is the sum of the first and the third mass. Of more than 1,000 objects a part is drawn.
+        The panels show the masses of "same cluster", "different clusters" and "unknown", and the
+        plausibility of "same cluster", which is the sum of the first and the third mass. Of more
+        than 1,000 objects a part is drawn.
 
         Parameters
         ----------
@@ -708,11 +832,17 @@ class PairMatrixDisplay(canvas.Display):
         n = len(partition)
         matrix = canvas.validate_points(dissimilarities, "dissimilarities", (n, n))
         order = order_by_cluster(partition)
-        return cls._from_order({"dissimilarity": matrix[np.ix_(order, order)]}, partition, order, options)
+        return cls._from_order(
+            {"dissimilarity": matrix[np.ix_(order, order)]}, partition, order, options
+        )
 
     @classmethod
     def _from_order(
-        cls, matrices: dict[str, np.ndarray], partition: CredalPartition, order: np.ndarray, options: dict[str, Any]
+        cls,
+        matrices: dict[str, np.ndarray],
+        partition: CredalPartition,
+        order: np.ndarray,
+        options: dict[str, Any],
     ) -> Self:
         names = [*partition.frame, "outliers"]  # Outliers have the label -1.
         labels = [names[k] for k in partition.labels_with_outliers[order]]
@@ -738,12 +868,16 @@ class PairMatrixDisplay(canvas.Display):
         k = len(self.matrices)
         self._open_panels(axes, k, min(k, 2), (4.2, 3.9) if k > 1 else (5.4, 4.6))
         highest = max(float(matrix.max()) for matrix in self.matrices.values())
-        starts = np.array([i for i, name in enumerate(self.labels) if i == 0 or name != self.labels[i - 1]])
+        starts = np.array(
+            [i for i, name in enumerate(self.labels) if i == 0 or name != self.labels[i - 1]]
+        )
         middles = (starts + np.append(starts[1:], len(self.labels)) - 1) / 2
         names = [shorten(self.labels[i], MAX_NAME_CHARACTERS) for i in starts]
         self.images_ = []
         for ax, (name, matrix) in zip(self.axes_, self.matrices.items(), strict=True):
-            self.images_.append(ax.imshow(matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest"))
+            self.images_.append(
+                ax.imshow(matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest")
+            )
             for border in starts[1:] - 0.5:
                 ax.axhline(border, color="white", linewidth=0.8)
                 ax.axvline(border, color="white", linewidth=0.8)
@@ -753,7 +887,9 @@ class PairMatrixDisplay(canvas.Display):
             ax.set_title(name if k > 1 or title is None else title, fontsize="medium")
         if k > 1 and title is not None:
             self.figure_.suptitle(title)
-        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, shrink=0.8, aspect=30)
+        self.colorbar_ = self.figure_.colorbar(
+            self.images_[0], ax=self.axes_, shrink=0.8, aspect=30
+        )
         return self
 
 
@@ -763,8 +899,8 @@ _UNLABELED_COLOR = "#B8B8B8"
 class ConstraintsDisplay(canvas.Display):
     """Display of constraints as segments between the objects.
 
-    Must-links are solid lines, and cannot-links are dashed lines. Labeled objects have the color of their label, and
-    unlabeled objects are gray.
+    Must-links are solid lines, and cannot-links are dashed lines. Labeled objects have the color of
+    their label, and unlabeled objects are gray.
 
     Parameters
     ----------
@@ -798,19 +934,28 @@ class ConstraintsDisplay(canvas.Display):
     """
 
     def __init__(
-        self, *, points: Any, constraints: Constraints, labels: Any = None, axis_names: tuple[str, str] = ("", "")
+        self,
+        *,
+        points: Any,
+        constraints: Constraints,
+        labels: Any = None,
+        axis_names: tuple[str, str] = ("", ""),
     ):
         self.points = canvas.validate_points(points, "points")
         check(constraints, "constraints", kind(Constraints))
         constraints.check(len(self.points))
         self.constraints = constraints
         n = len(self.points)
-        self._names, self._codes = canvas.encode_labels(np.full(n, -1) if labels is None else labels, "labels", n)
+        self._names, self._codes = canvas.encode_labels(
+            np.full(n, -1) if labels is None else labels, "labels", n
+        )
         self.labels = self._names[self._codes]
         self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
 
     @classmethod
-    def from_constraints(cls, constraints: Constraints, X: Any, *, labels: Any = None, **options: Any) -> Self:
+    def from_constraints(
+        cls, constraints: Constraints, X: Any, *, labels: Any = None, **options: Any
+    ) -> Self:
         """Draw constraints over the attributes of the objects.
 
         Parameters
@@ -818,7 +963,8 @@ class ConstraintsDisplay(canvas.Display):
         constraints : Constraints
             Constraints between the n objects.
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the objects. More than two attributes are reduced to two principal components.
+            Attributes of the objects. More than two attributes are reduced to two principal
+            components.
         labels : sequence of length n, optional
             Labels of the objects; -1 for unlabeled objects.
         **options
@@ -861,26 +1007,51 @@ class ConstraintsDisplay(canvas.Display):
         is_label = np.array([str(name) != "-1" for name in self._names], dtype=bool)
         palette = canvas.cluster_colors(int(is_label.sum()), colors)
         self._open_axes(ax, (6.4, 5))
-        style: dict[str, Any] = {"s": float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)), "linewidths": 0}
+        style: dict[str, Any] = {
+            "s": float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)),
+            "linewidths": 0,
+        }
         style |= {"rasterized": n > MIN_RASTER_OBJECTS, "zorder": 2}
         self.point_artists_ = []
         inks = iter(palette)
         for code, labeled in enumerate(is_label):
-            ink = next(inks) if labeled else _UNLABELED_COLOR
-            self.point_artists_.append(self.ax_.scatter(*self.points[self._codes == code].T, color=[ink], **style))
+            if labeled:
+                ink = next(inks)
+            else:
+                ink = _UNLABELED_COLOR
+            self.point_artists_.append(
+                self.ax_.scatter(*self.points[self._codes == code].T, color=[ink], **style)
+            )
         self.must_link_artist_ = self._draw_links("must-link", self.constraints.must_link, INK, "-")
-        self.cannot_link_artist_ = self._draw_links("cannot-link", self.constraints.cannot_link, PALETTE[1], "--")
+        self.cannot_link_artist_ = self._draw_links(
+            "cannot-link", self.constraints.cannot_link, PALETTE[1], "--"
+        )
         canvas.finish_axes(self.ax_, title=title)
         self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
         self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
-        handles = [one for one in (self.must_link_artist_, self.cannot_link_artist_) if len(one.get_paths())]
+        handles = [
+            one
+            for one in (self.must_link_artist_, self.cannot_link_artist_)
+            if len(one.get_paths())
+        ]
         if handles and canvas.resolve_auto(legend, True):
-            outside: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2}
+            outside: dict[str, Any] = {
+                "loc": "lower right",
+                "bbox_to_anchor": (1.0, 1.0),
+                "ncols": 2,
+            }
             canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **outside)
         return self
 
     def _draw_links(self, name: str, pairs: np.ndarray, color: str, style: str) -> Any:
         from matplotlib.collections import LineCollection
 
-        look: dict[str, Any] = {"colors": color, "linestyles": style, "linewidths": 0.9, "zorder": 3}
-        return self.ax_.add_collection(LineCollection(self.points[pairs], label=f"{name} ({len(pairs):,})", **look))
+        look: dict[str, Any] = {
+            "colors": color,
+            "linestyles": style,
+            "linewidths": 0.9,
+            "zorder": 3,
+        }
+        return self.ax_.add_collection(
+            LineCollection(self.points[pairs], label=f"{name} ({len(pairs):,})", **look)
+        )

@@ -3,9 +3,10 @@
 INK = "#222222"
 GREY = "#8A8A8A"
 
-# The first six colors are the colors of Okabe and Ito (2008) that contrast with white and black. Each further color is
-# the saturated, medium-light color with the largest distance from black, white and the previous colors. The distance is
-# the smallest of the Oklab distances for normal, protanope and deuteranope vision.
+# The first six colors are the colors of Okabe and Ito (2008) that contrast with white and black.
+# Each further color is the saturated, medium-light color with the largest distance from black,
+# white and the previous colors. The distance is the smallest of the Oklab distances for normal,
+# protanope and deuteranope vision.
 PALETTE = (
     "#0072B2",
     "#D55E00",

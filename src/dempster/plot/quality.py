@@ -11,7 +11,17 @@ import numpy as np
 from dempster import explain
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable, shorten
-from dempster._validation import as_boolean, as_labels, as_reals, check, check_choice, convert_fields, flag, kind, real
+from dempster._validation import (
+    as_boolean,
+    as_labels,
+    as_reals,
+    check,
+    check_choice,
+    convert_fields,
+    flag,
+    kind,
+    real,
+)
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
 from dempster.plot import _canvas as canvas
@@ -23,15 +33,18 @@ _LIGHT = 0.35  # Share of the cluster color in the lighter color of ambiguous ob
 MAX_NAME_CHARACTERS = 22
 _MAX_POINTS = 5_000
 _N_BINS = 8
-_MEASURE_NAMES = {"ari": "adjusted Rand index of retained objects", "accuracy": "accuracy of retained objects"}
+_MEASURE_NAMES = {
+    "ari": "adjusted Rand index of retained objects",
+    "accuracy": "accuracy of retained objects",
+}
 
 
 class SilhouetteDisplay(canvas.Display):
     """Display of the silhouettes of the objects as bars, in decreasing order within each cluster.
 
-    Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter color and appear in the
-    cluster of their label. Outliers are not drawn. Short or negative bars belong to objects that are about as near to
-    another cluster as to their own.
+    Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter
+    color and appear in the cluster of their label. Outliers are not drawn. Short or negative bars
+    belong to objects that are about as near to another cluster as to their own.
 
     Parameters
     ----------
@@ -44,7 +57,8 @@ class SilhouetteDisplay(canvas.Display):
     bars_ : list of filled areas
         Bars of the objects.
     lines_ : list of lines
-        Lines at the mean over all objects except outliers, and at the mean over the certain objects.
+        Lines at the mean over all objects except outliers, and at the mean over the certain
+        objects.
 
     Examples
     --------
@@ -120,25 +134,44 @@ class SilhouetteDisplay(canvas.Display):
         labels = s.partition.labels[s.objects]
         gap = max(1.0, _GAP_SHARE * len(s))
         self.bars_ = []
-        ticks, y = [], 0.0
+        ticks = []
+        y = 0.0
         for k in range(c):
             start = y
-            for members, strength in (((labels == k) & (s.sizes == 1), 1.0), ((labels == k) & (s.sizes > 1), _LIGHT)):
+            for members, strength in (
+                ((labels == k) & (s.sizes == 1), 1.0),
+                ((labels == k) & (s.sizes > 1), _LIGHT),
+            ):
                 values = np.sort(s.values[members])[::-1]
                 if len(values):
-                    edges, widths = y + np.arange(len(values) + 1), np.append(values, values[-1])
-                    style = {"facecolor": 1 - strength * (1 - palette[k]), "edgecolor": "none", "linewidth": 0}
-                    self.bars_.append(self.ax_.fill_betweenx(edges, 0, widths, step="post", **style))
+                    edges = y + np.arange(len(values) + 1)
+                    widths = np.append(values, values[-1])
+                    style = {
+                        "facecolor": 1 - strength * (1 - palette[k]),
+                        "edgecolor": "none",
+                        "linewidth": 0,
+                    }
+                    self.bars_.append(
+                        self.ax_.fill_betweenx(edges, 0, widths, step="post", **style)
+                    )
                     y = float(edges[-1])
             ticks.append((start + y) / 2)
             y += gap
-        sampling = f" ({len(s):,} of {len(s.partition):,} objects)" if s.is_sampled else ""
+        if s.is_sampled:
+            sampling = f" ({len(s):,} of {len(s.partition):,} objects)"
+        else:
+            sampling = ""
         canvas.finish_axes(self.ax_, f"credal silhouette{sampling}", "cluster", title)
         self.ax_.spines["left"].set_visible(False)
         self.ax_.axvline(0, color=GREY, linewidth=0.8)
         self.lines_ = [
-            self.ax_.axvline(value, color=INK, linewidth=1.1, linestyle=style, label=f"{name}: {value:.2f}")
-            for name, value, style in (("mean", s.mean, "--"), ("mean of certain objects", s.certain_mean, ":"))
+            self.ax_.axvline(
+                value, color=INK, linewidth=1.1, linestyle=style, label=f"{name}: {value:.2f}"
+            )
+            for name, value, style in (
+                ("mean", s.mean, "--"),
+                ("mean of certain objects", s.certain_mean, ":"),
+            )
             if np.isfinite(value)
         ]
         self.ax_.set_ylim(max(y - gap, 1.0), 0)
@@ -154,9 +187,14 @@ class SilhouetteDisplay(canvas.Display):
         sizes = self.silhouette.sizes
         handles: list[Any] = list(self.lines_)
         if (sizes > 1).any():
-            handles += [Patch(facecolor="0.35", label="certain"), Patch(facecolor="0.8", label="ambiguous")]
+            handles += [
+                Patch(facecolor="0.35", label="certain"),
+                Patch(facecolor="0.8", label="ambiguous"),
+            ]
         if n_outliers := int((sizes == 0).sum()):
-            handles.append(Patch(facecolor="none", label=f"({format_count(n_outliers, 'outlier')} not shown)"))
+            handles.append(
+                Patch(facecolor="none", label=f"({format_count(n_outliers, 'outlier')} not shown)")
+            )
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.5}
         self.ax_.legend(handles=handles, fontsize="small", frameon=False, ncols=2, **below)
 
@@ -164,10 +202,11 @@ class SilhouetteDisplay(canvas.Display):
 class StabilityDisplay(canvas.Display):
     """Display of the stability of clusters and objects under resampling.
 
-    The left panel shows the Jaccard index of every cluster with the most similar cluster of each resample, and the
-    mean over the resamples. A cluster with a mean below 0.5 is dissolved. A cluster with a mean of at least 0.75 is
-    stable (Hennig, 2007). The right panel shows how often the cluster of each object changes, against the doubt of the
-    object in the partition of all objects. If the doubt is informative, objects that change are on the right.
+    The left panel shows the Jaccard index of every cluster with the most similar cluster of each
+    resample, and the mean over the resamples. A cluster with a mean below 0.5 is dissolved. A
+    cluster with a mean of at least 0.75 is stable (Hennig, 2007). The right panel shows how often
+    the cluster of each object changes, against the doubt of the object in the partition of all
+    objects. If the doubt is informative, objects that change are on the right.
 
     Parameters
     ----------
@@ -215,8 +254,8 @@ class StabilityDisplay(canvas.Display):
         Parameters
         ----------
         estimator, X, n_resamples, fraction, bootstrap, random_state, n_jobs
-            Arguments of `dempster.explain.stability`. To set further arguments, call this function and then
-            `Stability.plot`.
+            Arguments of `dempster.explain.stability`. To set further arguments, call this function
+            and then `Stability.plot`.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -224,11 +263,20 @@ class StabilityDisplay(canvas.Display):
         -------
         StabilityDisplay
         """
-        settings = {"fraction": fraction, "bootstrap": bootstrap, "random_state": random_state, "n_jobs": n_jobs}
-        return cls(stability=explain.stability(estimator, X, n_resamples, **settings)).plot(**options)
+        settings = {
+            "fraction": fraction,
+            "bootstrap": bootstrap,
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+        }
+        return cls(stability=explain.stability(estimator, X, n_resamples, **settings)).plot(
+            **options
+        )
 
     @canvas.validate_options()
-    def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
+    def plot(
+        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+    ) -> Self:
         """Draw the two panels.
 
         Parameters
@@ -250,7 +298,8 @@ class StabilityDisplay(canvas.Display):
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
         if title is not None:
-            self.axes_[0].set_title(title, pad=14)  # The padding leaves space for the texts above the lines.
+            # The padding leaves space for the texts above the lines.
+            self.axes_[0].set_title(title, pad=14)
         return self
 
     def _draw_clusters(self, ax: Any, palette: np.ndarray) -> None:
@@ -260,9 +309,13 @@ class StabilityDisplay(canvas.Display):
             ax.axvline(value, color=GREY, linewidth=0.8, linestyle=":")
         ax.axvspan(0.75, 1.0, color="#F1F1F1", linewidth=0, zorder=0)
         b, k = np.nonzero(~np.isnan(s.jaccard))
-        self.cluster_points_ = ax.scatter(s.jaccard[b, k], k, s=60, c=palette[k], marker="|", linewidths=1.2, alpha=0.6)
+        self.cluster_points_ = ax.scatter(
+            s.jaccard[b, k], k, s=60, c=palette[k], marker="|", linewidths=1.2, alpha=0.6
+        )
         seen = np.flatnonzero(~np.isnan(s.clusters))
-        ax.scatter(s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3)
+        ax.scatter(
+            s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3
+        )
         canvas.finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
         ax.set_yticks(range(c), _shorten_frame(s.partition), parse_math=False)
         ax.set_ylim(c - 0.4, -0.6)
@@ -272,24 +325,35 @@ class StabilityDisplay(canvas.Display):
 
     def _draw_objects(self, ax: Any, palette: np.ndarray) -> None:
         s = self.stability
-        doubt, change = explain.doubt_scores(s.partition), 1 - s.objects
+        doubt = explain.doubt_scores(s.partition)
+        change = 1 - s.objects
         seen = np.flatnonzero(s.drawn > 0)
         rng = np.random.default_rng(0)
-        points = seen if len(seen) <= _MAX_POINTS else rng.choice(seen, _MAX_POINTS, replace=False)
+        if len(seen) <= _MAX_POINTS:
+            points = seen
+        else:
+            points = rng.choice(seen, _MAX_POINTS, replace=False)
         labels = s.partition.labels_with_outliers[points]
         inks = np.where((labels >= 0)[:, None], palette[labels], 0.1)
         # Reproducible jitter separates points at the same position.
         jittered = np.clip(change[points] + rng.uniform(-0.012, 0.012, len(points)), -0.02, 1.02)
-        size = float(np.clip(4000 / max(len(points), 1), 8, 22)) * np.where(change[points] > 0, 1.0, 0.5)
-        self.object_points_ = ax.scatter(doubt[points], jittered, s=size, c=inks, alpha=0.45, linewidths=0)
+        size = float(np.clip(4000 / max(len(points), 1), 8, 22)) * np.where(
+            change[points] > 0, 1.0, 0.5
+        )
+        self.object_points_ = ax.scatter(
+            doubt[points], jittered, s=size, c=inks, alpha=0.45, linewidths=0
+        )
         inside = seen[doubt[seen] <= 1]  # Outliers have a doubt above 1.
         bins = np.minimum((doubt[inside] * _N_BINS).astype(int), _N_BINS - 1)
         count = np.bincount(bins, minlength=_N_BINS)
         filled = count > 0
         x, y = (
-            np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled] for values in (doubt, change)
+            np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled]
+            for values in (doubt, change)
         )
-        (self.mean_line_,) = ax.plot(x, y, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean")
+        (self.mean_line_,) = ax.plot(
+            x, y, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean"
+        )
         canvas.finish_axes(ax, "doubt", "share of resamples with another assignment")
         if doubt[seen].max(initial=0) > 1:
             ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
@@ -304,7 +368,11 @@ def _shorten_frame(partition: Any) -> list[str]:
 
 def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
     """Write a small gray text above the axes at the horizontal position x."""
-    style: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "bottom"}
+    style: dict[str, Any] = {
+        "xycoords": ("data", "axes fraction"),
+        "textcoords": "offset points",
+        "va": "bottom",
+    }
     offset = (-3 if ha == "right" else 3, 2)
     ax.annotate(text, (x, 1), xytext=offset, ha=ha, fontsize="x-small", color=GREY, **style)
 
@@ -312,8 +380,8 @@ def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
 class RetentionCurveDisplay(canvas.CurvesDisplay):
     """Display of the quality of one or several partitions after removing the most doubtful objects.
 
-    If the doubt is informative, the quality is higher on the left, where only the objects with the least doubt are
-    retained.
+    If the doubt is informative, the quality is higher on the left, where only the objects with the
+    least doubt are retained.
 
     Parameters
     ----------
@@ -348,11 +416,20 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         super().__init__(curves=curves)
         measures = {curve.measure for curve in self.curves.values()}
         if len(measures) > 1:
-            raise InvalidInputError(f"curves must have the same measure of quality, got {', '.join(sorted(measures))}")
+            raise InvalidInputError(
+                f"curves must have the same measure of quality, got {', '.join(sorted(measures))}"
+            )
 
     @classmethod
     def from_partition(
-        cls, partition: Any, y: Any, *, shares: Any = None, doubt: Any = None, quality: str = "ari", **options: Any
+        cls,
+        partition: Any,
+        y: Any,
+        *,
+        shares: Any = None,
+        doubt: Any = None,
+        quality: str = "ari",
+        **options: Any,
     ) -> Self:
         """Draw the curves of one or several partitions of objects with known classes.
 
@@ -365,8 +442,8 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         shares : array-like, optional
             Shares of the objects to keep; see `dempster.explain.retention_curve`.
         doubt : array-like of shape (n,), or mapping of names to arrays, optional
-            Doubt scores that replace the scores of the partition. For several partitions, pass a mapping; it need not
-            contain all names.
+            Doubt scores that replace the scores of the partition. For several partitions, pass a
+            mapping; it need not contain all names.
         quality : {"ari", "accuracy"}, default="ari"
             Measure of quality; see `dempster.explain.retention_curve`.
         **options
@@ -377,15 +454,22 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         RetentionCurveDisplay
         """
         if not isinstance(partition, Mapping):
-            partition, doubt = {"partition": partition}, {"partition": doubt}
+            partition = {"partition": partition}
+            doubt = {"partition": doubt}
         elif doubt is not None and not isinstance(doubt, Mapping):
-            raise InvalidInputError("doubt must be a mapping of names to arrays if partition is a mapping")
+            raise InvalidInputError(
+                "doubt must be a mapping of names to arrays if partition is a mapping"
+            )
         scores = dict(doubt or {})
         if unknown := [name for name in scores if name not in partition]:
             names = ", ".join(map(str, partition))
-            raise InvalidInputError(f"doubt must have only names of partitions ({names}) as keys, got {unknown}")
+            raise InvalidInputError(
+                f"doubt must have only names of partitions ({names}) as keys, got {unknown}"
+            )
         curves = {
-            name: explain.retention_curve(one, y, shares=shares, doubt=scores.get(name), quality=quality)
+            name: explain.retention_curve(
+                one, y, shares=shares, doubt=scores.get(name), quality=quality
+            )
             for name, one in partition.items()
         }
         return cls(curves=curves).plot(**options)
@@ -398,7 +482,11 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
 
         measure = next(iter(self.curves.values())).measure
         canvas.finish_axes(
-            self.ax_, "share of retained objects", _MEASURE_NAMES.get(measure, measure), title, grid=True
+            self.ax_,
+            "share of retained objects",
+            _MEASURE_NAMES.get(measure, measure),
+            title,
+            grid=True,
         )
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
@@ -409,9 +497,9 @@ _LEVELS = np.linspace(0.01, 0.99, 99)
 class CoverageDisplay(canvas.Display):
     """Display of the share of sets that contain the true class, and of their mean size, against the confidence.
 
-    The set of an object contains the classes whose plausibility is above 1 - confidence. The coverage of valid mass
-    functions (see `dempster.classify.ConformalClassifier`) is on or above the diagonal, apart from random variation.
-    The smaller the sets, the better the classifier.
+    The set of an object contains the classes whose plausibility is above 1 - confidence. The
+    coverage of valid mass functions (see `dempster.classify.ConformalClassifier`) is on or above
+    the diagonal, apart from random variation. The smaller the sets, the better the classifier.
 
     Parameters
     ----------
@@ -445,14 +533,19 @@ class CoverageDisplay(canvas.Display):
         self.confidence = canvas.validate_sequence(confidence, "confidence")
         n = len(self.confidence)
         self.coverage, self.size = (
-            {str(key): canvas.validate_sequence(values, name, n) for key, values in canvas.mapping_items(given, name)}
+            {
+                str(key): canvas.validate_sequence(values, name, n)
+                for key, values in canvas.mapping_items(given, name)
+            }
             for given, name in ((coverage, "coverage"), (size, "size"))
         )
         if not self.coverage or self.coverage.keys() != self.size.keys():
             raise InvalidInputError("coverage and size must have the same names, and at least one")
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, by_class: bool = False, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, by_class: bool = False, **options: Any
+    ) -> Self:
         """Compute the curves of a fitted classifier on objects with known classes, and draw them.
 
         Parameters
@@ -476,7 +569,9 @@ class CoverageDisplay(canvas.Display):
         return cls.from_masses(estimator.predict_mass(X), y, by_class=by_class, **options)
 
     @classmethod
-    def from_masses(cls, masses: MassFunctions, y: Any, *, by_class: bool = False, **options: Any) -> Self:
+    def from_masses(
+        cls, masses: MassFunctions, y: Any, *, by_class: bool = False, **options: Any
+    ) -> Self:
         """Compute the curves of mass functions that were predicted for objects with known classes, and draw them.
 
         Parameters
@@ -498,14 +593,20 @@ class CoverageDisplay(canvas.Display):
         places = {name: k for k, name in enumerate(masses.frame)}
         unknown = [name for name in truth if name not in places]
         if unknown or len(truth) != len(masses) or not truth:
-            raise InvalidParameterError("y", f"the classes of {len(masses)} objects, elements of {masses.frame}")
-        codes, contour = np.array([places[name] for name in truth]), np.asarray(masses.contour, dtype=float)
+            raise InvalidParameterError(
+                "y", f"the classes of {len(masses)} objects, elements of {masses.frame}"
+            )
+        codes = np.array([places[name] for name in truth])
+        contour = np.asarray(masses.contour, dtype=float)
         groups = {"all": np.ones(len(codes), dtype=bool)}
         if by_class:
             groups |= {str(name): codes == k for name, k in places.items() if (codes == k).any()}
         own = contour[np.arange(len(codes)), codes]
         coverage = {name: _share_above(own[rows]) for name, rows in groups.items()}
-        size = {name: _share_above(contour[rows].ravel()) * contour.shape[1] for name, rows in groups.items()}
+        size = {
+            name: _share_above(contour[rows].ravel()) * contour.shape[1]
+            for name, rows in groups.items()
+        }
         return cls(confidence=_LEVELS, coverage=coverage, size=size).plot(**options)
 
     @canvas.validate_options()
@@ -539,10 +640,14 @@ class CoverageDisplay(canvas.Display):
         self.lines_ = []
         for ax, curves in zip(self.axes_, (self.coverage, self.size), strict=True):
             for (name, values), color in zip(curves.items(), palette, strict=True):
-                self.lines_ += ax.plot(self.confidence, values, color=color, linewidth=1.6, label=name)
+                self.lines_ += ax.plot(
+                    self.confidence, values, color=color, linewidth=1.6, label=name
+                )
         left, right = self.axes_
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-        canvas.finish_axes(left, "confidence", "share of sets with the true class", title, grid=True)
+        canvas.finish_axes(
+            left, "confidence", "share of sets with the true class", title, grid=True
+        )
         canvas.finish_axes(right, "confidence", "mean number of classes in a set", None, grid=True)
         if canvas.resolve_auto(legend, len(self.coverage) > 1):
             canvas.draw_line_legend(left, self.lines_[: len(self.coverage)])
@@ -566,8 +671,8 @@ class RejectionCurve:
     error : array of shape (t,)
         Share of wrong decisions among the objects that are not rejected.
     threshold : array of shape (t,)
-        Loss of rejection at which each share of objects is rejected. It is the largest expected loss among the objects
-        that are not rejected.
+        Loss of rejection at which each share of objects is rejected. It is the largest expected
+        loss among the objects that are not rejected.
     """
 
     rejection_rate: np.ndarray
@@ -579,7 +684,9 @@ class RejectionCurve:
 
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
-        """Compute the curve from the expected losses of decisions; objects with equal losses are rejected together.
+        """Compute the curve from the expected losses of decisions.
+
+        Objects with equal losses are rejected together.
 
         Parameters
         ----------
@@ -592,10 +699,13 @@ class RejectionCurve:
         -------
         RejectionCurve
         """
-        wrong, loss = as_boolean(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
+        wrong = as_boolean(wrong, "wrong")
+        loss = as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
             shapes = f"{wrong.shape} and {loss.shape}"
-            raise InvalidInputError(f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}")
+            raise InvalidInputError(
+                f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}"
+            )
         if not np.isfinite(loss).all():
             raise InvalidInputError("expected_loss must be finite")
         order = np.argsort(loss, kind="stable")
@@ -610,7 +720,9 @@ class RejectionCurve:
         return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
 
     def error_at(self, rejection_rate: float) -> float:
-        """Return the error rate if at least the given share of the objects is rejected; 0 if all are rejected.
+        """Return the error rate if at least the given share of the objects is rejected.
+
+        0 if all are rejected.
 
         Parameters
         ----------
@@ -623,7 +735,9 @@ class RejectionCurve:
         """
         check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
-        return float(self.error[reached[0]]) if len(reached) else 0.0
+        if len(reached):
+            return float(self.error[reached[0]])
+        return 0.0
 
 
 class RejectionCurveDisplay(CurvesDisplay):
@@ -646,10 +760,11 @@ class RejectionCurveDisplay(CurvesDisplay):
 
     References
     ----------
-    C. K. Chow (1970). On optimum recognition error and reject tradeoff. IEEE Trans. Information Theory 16.
+    C. K. Chow (1970). On optimum recognition error and reject tradeoff. IEEE Trans. Information
+    Theory 16.
 
-    T. Denoeux (1997). Analysis of evidence-theoretic decision rules for pattern classification. Pattern Recognition
-    30.
+    T. Denoeux (1997). Analysis of evidence-theoretic decision rules for pattern classification.
+    Pattern Recognition 30.
 
     Examples
     --------
@@ -703,7 +818,9 @@ class RejectionCurveDisplay(CurvesDisplay):
         RejectionCurveDisplay
         """
         estimators = name_estimators(estimator, names)
-        curves = {name: _compute_curve(one, X, y, rule, optimism) for name, one in estimators.items()}
+        curves = {
+            name: _compute_curve(one, X, y, rule, optimism) for name, one in estimators.items()
+        }
         return cls(curves=curves).plot(**options)
 
     @classmethod
@@ -731,15 +848,22 @@ class RejectionCurveDisplay(CurvesDisplay):
         -------
         RejectionCurveDisplay
         """
-        by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
-        curves = {str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()}
+        if isinstance(masses, Mapping):
+            by_name = masses
+        else:
+            by_name = {"masses": masses}
+        curves = {
+            str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()
+        }
         return cls(curves=curves).plot(**options)
 
     def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
 
     def _finish(self, title: str | None) -> None:
-        finish_axes(self.ax_, "share of rejected objects", "error of decided objects", title, grid=True)
+        finish_axes(
+            self.ax_, "share of rejected objects", "error of decided objects", title, grid=True
+        )
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
 
@@ -749,14 +873,18 @@ def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -
     if callable(getattr(estimator, "predict_mass", None)):
         return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidInputError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
+        raise InvalidInputError(
+            f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}"
+        )
     probabilities = np.asarray(estimator.predict_proba(X))
     classes = _validate_classes(y, len(probabilities), estimator.classes_)
     wrong = estimator.classes_[probabilities.argmax(axis=1)] != classes
     return RejectionCurve.from_losses(wrong, 1 - probabilities.max(axis=1))
 
 
-def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
+def _compute_mass_curve(
+    masses: MassFunctions, y: Any, rule: str, optimism: float
+) -> RejectionCurve:
     check_choice(rule, "rule", SINGLE_RULES)
     classes = _validate_classes(y, len(masses), masses.frame)
     losses = masses.expected_losses(rule, optimism=optimism)
@@ -768,8 +896,12 @@ def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: floa
 def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:
     classes = as_labels(y, "y")
     if classes.shape != (n,):
-        raise InvalidInputError(f"y must contain the classes of {n} objects, got shape {classes.shape}")
+        raise InvalidInputError(
+            f"y must contain the classes of {n} objects, got shape {classes.shape}"
+        )
     unknown = set(classes.tolist()).difference(known)
     if unknown:
-        raise InvalidParameterError("y", must="contain only classes of the classifier", value=unknown.pop())
+        raise InvalidParameterError(
+            "y", must="contain only classes of the classifier", value=unknown.pop()
+        )
     return classes

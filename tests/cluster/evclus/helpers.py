@@ -31,7 +31,9 @@ def masses_of(model):
 def ecoli(shared):
     """Return the classes cp, im with imU, and pp, with five features (Denoeux, 2021)."""
     with np.load(shared / "data" / "ecoli.npz", allow_pickle=False) as data:
-        names, y, X = [str(name) for name in data["names"]], data["y"].copy(), data["X"][:, [0, 1, 4, 5, 6]]
+        names = [str(name) for name in data["names"]]
+        y = data["y"].copy()
+        X = data["X"][:, [0, 1, 4, 5, 6]]
     kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
     y[y == names.index("imU")] = names.index("im")
     return (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0), y[kept]

@@ -11,7 +11,7 @@ from dempster.datasets import load_butterfly
 from dempster.dissimilarity.transform import random_pairs, to_conflict
 from tests.cluster.evclus.helpers import blobs, ecoli, evclus, iris, masses_of, sampled
 
-# ---- published results ----------------------------------------------------------------------------------------------
+# ---- published results ---------------------------------------------------------------------------
 
 
 def test_butterfly(reference):
@@ -35,7 +35,9 @@ def test_butterfly(reference):
 
 def test_protein(shared_data):
     D, y = shared_data("protein")
-    model = EVCLUS(4, metric="precomputed", focal_sets="simple", d0_quantile=1.0, random_state=0).fit(D)
+    model = EVCLUS(
+        4, metric="precomputed", focal_sets="simple", d0_quantile=1.0, random_state=0
+    ).fit(D)
     assert model.d0_ == D.max()
     assert model.stress_ == pytest.approx(0.00236, abs=5e-6)
     # The objective includes the equal masses of pairs at dissimilarity zero.
@@ -58,10 +60,16 @@ def test_fourclass_with_sampled_pairs(shared_data):
     pairs, count = random_pairs(400, 100, np.random.default_rng(0))
     times = count.astype(int)
     d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
-    D = sparse.coo_matrix((np.repeat(d, times), np.repeat(pairs, times, axis=0).T), shape=(400, 400))
-    model = EVCLUS(4, metric="precomputed", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0).fit(D)
+    D = sparse.coo_matrix(
+        (np.repeat(d, times), np.repeat(pairs, times, axis=0).T), shape=(400, 400)
+    )
+    model = EVCLUS(
+        4, metric="precomputed", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0
+    ).fit(D)
     assert 0.0046 <= model.loss_ <= 0.0050  # over the sampled pairs
-    same = EVCLUS(4, sampling="random", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0).fit(X)
+    same = EVCLUS(
+        4, sampling="random", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0
+    ).fit(X)
     assert same.loss_ == pytest.approx(0.00495, abs=5e-5)  # over all pairs
     for fit in (model, same):
         assert 0.70 < adjusted_rand_score(y, fit.labels_) < 0.76
@@ -77,11 +85,15 @@ def test_fourclass_with_sampled_pairs(shared_data):
 )
 def test_published_program_from_same_start(reference, name, rtol, atol):
     case = reference(name)
-    p, n = case.parameters, len(case["D"])
+    p = case.parameters
+    n = len(case["D"])
     D = np.zeros((n, n))
     D[np.arange(n)[:, None], case["J"]] = case["D"]
     family = FocalSets(case["F"])
-    constraints = Constraints(case["ML"], case["CL"]) if "ML" in case else None
+    if "ML" in case:
+        constraints = Constraints(case["ML"], case["CL"])
+    else:
+        constraints = None
     model = EVCLUS(
         p["c"], metric="precomputed", sampling="all", focal_sets=family, d0=p["d0"], xi=p.get("xi", 0.5), tol=1e-10,
         init=CredalPartition(case["m0"], family), max_iter=5000, random_state=1,
@@ -97,7 +109,10 @@ def test_published_program_from_same_start(reference, name, rtol, atol):
 
 def test_iris():
     X, y = iris()
-    pairs, simple = (EVCLUS(3, focal_sets=name, d0_quantile=0.8, random_state=0).fit(X) for name in ("pairs", "simple"))
+    pairs, simple = (
+        EVCLUS(3, focal_sets=name, d0_quantile=0.8, random_state=0).fit(X)
+        for name in ("pairs", "simple")
+    )
     # Equal rows are merged in the objective, but their pair counts in the stress.
     assert pairs.objective_ == pytest.approx(0.005578020, abs=1e-8)
     assert simple.objective_ == pytest.approx(0.019444368, abs=1e-8)
@@ -110,13 +125,20 @@ def test_iris():
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
     ("name", "n_clusters", "standardise", "least"),
-    [("wine", 3, True, 0.88), ("iris", 3, False, 0.73), ("seeds", 3, True, 0.79), ("heart", 2, True, 0.38)],
+    [
+        ("wine", 3, True, 0.88),
+        ("iris", 3, False, 0.73),
+        ("seeds", 3, True, 0.79),
+        ("heart", 2, True, 0.38),
+    ],
 )
 def test_quality(shared_data, name, n_clusters, standardise, least, seed):
     X, y = shared_data(name, standardise)
     pairs = EVCLUS(n_clusters, focal_sets="pairs", d0_quantile=0.8, random_state=seed)
     assert adjusted_rand_score(y, pairs.fit_predict(X)) >= least
-    assert adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least - 0.01
+    assert (
+        adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least - 0.01
+    )
 
 
 def test_quality_ecoli(shared):
@@ -135,11 +157,13 @@ def test_quality_with_landmarks(shared_data):
     assert len(model.shepard().delta) == 5000
 
 
-# ---- properties of every fit ----------------------------------------------------------------------------------------
+# ---- properties of every fit ---------------------------------------------------------------------
 
 
 @sampled
-@pytest.mark.parametrize("focal_sets", ["simple", "pairs", "full", "selected", FocalSets.simple(3, empty=False)])
+@pytest.mark.parametrize(
+    "focal_sets", ["simple", "pairs", "full", "selected", FocalSets.simple(3, empty=False)]
+)
 def test_masses_objective_and_attributes(sampling, focal_sets):
     X, y = blobs()
     model = evclus(3, sampling, focal_sets=focal_sets).fit(X)
@@ -170,7 +194,8 @@ def test_stress_and_loss():
     assert model.objective_ == pytest.approx(model.stress_, rel=1e-6)
     assert model.loss_ == pytest.approx(squares / len(D))
     shepard = model.shepard(n_pairs=10_000)
-    order, theirs = np.argsort(D), np.argsort(shepard.dissimilarity)
+    order = np.argsort(D)
+    theirs = np.argsort(shepard.dissimilarity)
     np.testing.assert_allclose(shepard.dissimilarity[theirs], D[order], atol=1e-9)
     np.testing.assert_allclose(shepard.delta[theirs], delta[order], atol=1e-9)
     np.testing.assert_allclose(shepard.conflict[theirs], kappa[order], atol=1e-9)
@@ -182,19 +207,24 @@ def test_stress_and_loss():
 def test_estimated_stress():
     X, _ = blobs(1200)
     settings = {"focal_sets": "pairs", "d0_quantile": 0.8, "n_init": 1, "random_state": 0}
-    random, landmarks = EVCLUS(3, sampling="random", **settings), EVCLUS(3, **settings)
+    random = EVCLUS(3, sampling="random", **settings)
+    landmarks = EVCLUS(3, **settings)
     for model in (random.fit(X), landmarks.fit(X)):
         masses = masses_of(model)
         i, j = np.triu_indices(1200, 1)
         delta = to_conflict(pairwise_distances(X)[i, j], model.d0_)
         kappa = (masses @ model.focal_sets_.conflict @ masses.T)[i, j]
-        assert model.stress_ == pytest.approx(np.sum((kappa - delta) ** 2) / np.sum(delta**2), rel=0.05)
+        assert model.stress_ == pytest.approx(
+            np.sum((kappa - delta) ** 2) / np.sum(delta**2), rel=0.05
+        )
 
 
 @sampled
 def test_invariant_to_scale(sampling):
     X, _ = blobs(cluster_std=2.0)
-    one, kilo = evclus(3, sampling).fit(X), evclus(3, sampling).fit(1024 * X)  # a power of two
+    # a power of two
+    one = evclus(3, sampling).fit(X)
+    kilo = evclus(3, sampling).fit(1024 * X)
     np.testing.assert_array_equal(masses_of(kilo), masses_of(one))
     assert kilo.d0_ == 1024 * one.d0_
     ten = evclus(3, sampling).fit(10 * X)
@@ -208,7 +238,8 @@ def test_invariant_to_scale(sampling):
 @sampled
 def test_invariant_to_translation(sampling):
     X, y = blobs()
-    near, far = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X + 1e8)
+    near = evclus(3, sampling).fit(X)
+    far = evclus(3, sampling).fit(X + 1e8)
     assert far.objective_ == pytest.approx(near.objective_, rel=1e-4)
     assert adjusted_rand_score(y, far.labels_) == 1
     assert far.d0_ == pytest.approx(near.d0_, rel=1e-6)
@@ -252,7 +283,8 @@ def test_selected_sets_continue_simple_fit(sampling):
 @sampled
 def test_float32_is_kept(sampling):
     X, _ = blobs(cluster_std=1.5)
-    single, double = evclus(3, sampling).fit(X.astype(np.float32)), evclus(3, sampling).fit(X)
+    single = evclus(3, sampling).fit(X.astype(np.float32))
+    double = evclus(3, sampling).fit(X)
     assert masses_of(single).dtype == np.float32
     assert masses_of(double).dtype == np.float64
     assert single.predict_mass(X.astype(np.float32)).masses.dtype == np.float32
@@ -260,7 +292,7 @@ def test_float32_is_kept(sampling):
     assert single.stress_ == pytest.approx(double.stress_, rel=1e-3)
 
 
-# ---- starts ---------------------------------------------------------------------------------------------------------
+# ---- starts --------------------------------------------------------------------------------------
 
 
 @sampled
@@ -302,7 +334,9 @@ def test_medoids_are_better_than_random_starts():
 
 def test_n_init():
     X, _ = blobs(120, centers=6, cluster_std=1.5)
-    single = [evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)]
+    single = [
+        evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)
+    ]
     assert max(single) > 1.01 * min(single)
     assert evclus(6, n_init=12, init="random").fit(X).objective_ <= (1 + 1e-9) * np.median(single)
 
@@ -326,16 +360,24 @@ def test_max_iter_tol_and_verbose(capsys):
 def test_belief_peaks(sampling, metric):
     """The metric of EVCLUS replaces the metric of a BeliefPeaks object."""
     X, y = blobs(cluster_std=1.5)
-    data = pairwise_distances(X) if metric == "precomputed" else X
+    if metric == "precomputed":
+        data = pairwise_distances(X)
+    else:
+        data = X
     for init in ("belief-peaks", BeliefPeaks(n_neighbors=10)):
-        model = evclus(3, sampling, metric=metric, init=init, focal_sets="pairs", d0_quantile=0.8).fit(data)
+        model = evclus(
+            3, sampling, metric=metric, init=init, focal_sets="pairs", d0_quantile=0.8
+        ).fit(data)
         assert adjusted_rand_score(y, model.labels_) > 0.95
     peaks = BeliefPeaks(3, n_neighbors=10, metric=metric).fit(data)
-    assert (model.labels_ == peaks.labels_).mean() > 0.9  # The numbers of the clusters are the same.
+    # The numbers of the clusters are the same.
+    assert (model.labels_ == peaks.labels_).mean() > 0.9
     with pytest.raises(ValueError, match="init"):
         evclus(3, init=BeliefPeaks(5), metric=metric).fit(data)
 
 
 def test_belief_peaks_of_sparse_matrix():
     with pytest.raises(ValueError, match="belief peaks, which need all dissimilarities"):
-        EVCLUS(3, metric="precomputed", init="belief-peaks").fit(sparse.csr_matrix(pairwise_distances(blobs(30)[0])))
+        EVCLUS(3, metric="precomputed", init="belief-peaks").fit(
+            sparse.csr_matrix(pairwise_distances(blobs(30)[0]))
+        )

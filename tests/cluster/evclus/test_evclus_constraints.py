@@ -19,8 +19,10 @@ def test_constraints_reduce_violations(sampling, kind, focal_sets):
     if kind != "both":
         known = Constraints(**{kind: getattr(known, kind)})
     model = evclus(3, sampling, focal_sets=focal_sets, d0_quantile=0.8)
-    free, bound = clone(model).fit(X), model.fit(X, constraints=known)
-    before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
+    free = clone(model).fit(X)
+    bound = model.fit(X, constraints=known)
+    before = known.violations(free.credal_partition_)
+    after = known.violations(bound.credal_partition_)
     assert len(before) > 0
     assert len(after) <= len(before) / 2
     assert after.degree.mean() < 0.5 * before.degree.mean()
@@ -71,19 +73,25 @@ def test_constraints_separate_equal_objects(sampling):
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
 @pytest.mark.parametrize("kind", ["must_link", "cannot_link", "both"])
-@pytest.mark.parametrize("settings", [{}, {"focal_sets": "pairs", "d0_quantile": 0.8}], ids=["auto", "pairs"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"focal_sets": "pairs", "d0_quantile": 0.8}], ids=["auto", "pairs"]
+)
 def test_more_constrained_objects_than_landmarks(monkeypatch, settings, kind, metric):
     monkeypatch.setattr(_evclus, "MAX_REFERENCES", 20)
     X, y = iris()
     known = Constraints.from_labels(y, 60, random_state=1)
     if kind != "both":
         known = Constraints(**{kind: getattr(known, kind)})
-    data = pairwise_distances(X) if metric == "precomputed" else X
+    if metric == "precomputed":
+        data = pairwise_distances(X)
+    else:
+        data = X
     free = evclus(3, "landmarks", metric=metric, **settings).fit(data)
     bound = evclus(3, "landmarks", metric=metric, **settings).fit(data, constraints=known)
     constrained = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     assert len(np.setdiff1d(constrained, bound.landmark_indices_)) > 0
-    before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
+    before = known.violations(free.credal_partition_)
+    after = known.violations(bound.credal_partition_)
     assert len(after) < len(before) or (settings == {} and len(before) == 0)
     assert after.degree.mean() < before.degree.mean()
     np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)

@@ -58,7 +58,9 @@ def test_symmetrize():
 
 @pytest.mark.parametrize("size", [1e-70, 1e70])
 def test_dissimilarities_of_any_size(size):
-    one, other = (EVCLUS(3, metric="precomputed", random_state=0).fit(scale * D) for scale in (1, size))
+    one, other = (
+        EVCLUS(3, metric="precomputed", random_state=0).fit(scale * D) for scale in (1, size)
+    )
     assert other.objective_ == pytest.approx(one.objective_, rel=1e-6)
 
 
@@ -76,12 +78,21 @@ def test_dissimilarities_of_any_size(size):
         ({"metric": "nonsense"}, "metric"),
         ({"metric": lambda a, b: -1.0}, "metric must"),
         ({"metric": lambda a, b: np.nan}, "metric must.*finite"),
-        ({"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3}, "n_landmarks must be at least n_clusters=3"),
+        (
+            {"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3},
+            "n_landmarks must be at least n_clusters=3",
+        ),
         ({"n_landmarks": 1.5}, "n_landmarks must be"),
         ({"n_partners": 0}, "n_partners must be"),
         ({"init": np.ones((30, 3)) / 3}, "init must"),
-        ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 30 objects into 2 clusters"),
-        ({"init": CredalPartition.from_hard([0, 1, 2] * 10)}, "init must be a partition of 30 objects into 2"),
+        (
+            {"init": CredalPartition.from_hard([0, 1])},
+            "init must be a partition of 30 objects into 2 clusters",
+        ),
+        (
+            {"init": CredalPartition.from_hard([0, 1, 2] * 10)},
+            "init must be a partition of 30 objects into 2",
+        ),
         (
             {
                 "init": CredalPartition(np.tile([0, 0, 0, 1.0], (30, 1)), FocalSets.full(2)),
@@ -101,7 +112,11 @@ def test_invalid_parameters(keywords, words):
     ("constraints", "kind", "words"),
     [
         (Constraints(must_link=[(0, 30)]), ValueError, "30"),
-        (Constraints(must_link=[(0, 1)], cannot_link=[(1, 0)]), ValueError, "contradict each other: 0 and 1"),
+        (
+            Constraints(must_link=[(0, 1)], cannot_link=[(1, 0)]),
+            ValueError,
+            "contradict each other: 0 and 1",
+        ),
         ([(0, 1)], TypeError, "constraints must be a Constraints object"),
     ],
 )
@@ -116,14 +131,20 @@ def test_equal_dissimilarities():
         warnings.simplefilter("error")  # A perfect fit has converged.
         equal = EVCLUS(2, metric="precomputed", random_state=0).fit(np.ones((8, 8)) - np.eye(8))
     assert 0 <= equal.objective_ < 1e-12
-    np.testing.assert_allclose(equal.credal_partition_.masses - equal.credal_partition_.masses[0], 0, atol=1e-2)
+    np.testing.assert_allclose(
+        equal.credal_partition_.masses - equal.credal_partition_.masses[0], 0, atol=1e-2
+    )
     with pytest.raises(ValueError, match="all dissimilarities are zero"):
         EVCLUS(2, d0=1.0).fit(np.ones((8, 2)))
     repeated = np.vstack([np.zeros((30, 2)), np.ones((1, 2))])
     with pytest.raises(ValueError, match="d0_quantile"):
         EVCLUS(2, metric="precomputed", d0_quantile=0.8).fit(pairwise_distances(repeated))
     for data, metric in ((repeated, "euclidean"), (pairwise_distances(repeated), "precomputed")):
-        found = EVCLUS(2, metric=metric, focal_sets="full", d0_quantile=1.0, random_state=0).fit(data).credal_partition_
+        found = (
+            EVCLUS(2, metric=metric, focal_sets="full", d0_quantile=1.0, random_state=0)
+            .fit(data)
+            .credal_partition_
+        )
         assert len(set(found.labels[:30])) == 1
         assert found[30].conflict(found[0])[0] == pytest.approx(0.95, abs=0.02)
         auto = EVCLUS(2, metric=metric, random_state=0).fit(data)
@@ -173,8 +194,13 @@ def test_invalid_calls():
 
 def test_tags():
     plain, precomputed, gower = (
-        EVCLUS(metric=metric).__sklearn_tags__().input_tags for metric in ("euclidean", "precomputed", "gower")
+        EVCLUS(metric=metric).__sklearn_tags__().input_tags
+        for metric in ("euclidean", "precomputed", "gower")
     )
     assert (plain.pairwise, plain.sparse, plain.allow_nan) == (False, False, False)
-    assert (precomputed.pairwise, precomputed.sparse, precomputed.positive_only) == (True, True, True)
+    assert (precomputed.pairwise, precomputed.sparse, precomputed.positive_only) == (
+        True,
+        True,
+        True,
+    )
     assert (gower.pairwise, gower.allow_nan, gower.categorical) == (False, True, True)

@@ -14,7 +14,7 @@ from dempster.dissimilarity.transform import random_pairs
 from dempster.optimize.blocks import block_map
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
-# ---- new objects ----------------------------------------------------------------------------------------------------
+# ---- new objects ---------------------------------------------------------------------------------
 
 
 def largest_distance(a, b):
@@ -24,7 +24,16 @@ def largest_distance(a, b):
 @sampled
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "metric", ["euclidean", "manhattan", "cosine", "correlation", "seuclidean", "mahalanobis", largest_distance]
+    "metric",
+    [
+        "euclidean",
+        "manhattan",
+        "cosine",
+        "correlation",
+        "seuclidean",
+        "mahalanobis",
+        largest_distance,
+    ],
 )
 def test_predict_agrees_with_fit(sampling, metric, dtype):
     """The dissimilarity of an object to itself may be a rounding error (cosine)."""
@@ -42,7 +51,9 @@ def test_predict_agrees_with_fit_precomputed(sampling):
     D[3, [3, 70]] = D[[3, 70], 3] = 0
     model = evclus(3, sampling, metric="precomputed", n_landmarks=30).fit(D)
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
-    np.testing.assert_array_equal(model.predict_mass(D[:, model.landmark_indices_]).masses, masses_of(model))
+    np.testing.assert_array_equal(
+        model.predict_mass(D[:, model.landmark_indices_]).masses, masses_of(model)
+    )
     assert model.predict_mass(D.astype(np.float32)).masses.dtype == np.float32
     noisy = D + np.diag(np.full(75, 1e-12))
     np.testing.assert_array_equal(masses_of(clone(model).fit(noisy)), masses_of(model))
@@ -77,7 +88,8 @@ def test_predict_agrees_with_fit_gower(sampling):
 @sampled
 def test_new_objects(sampling):
     X, y = blobs(400, centers=[[0, 0], [5, 0], [0, 5]])
-    train, test = np.arange(400) % 2 == 0, np.arange(400) % 2 == 1
+    train = np.arange(400) % 2 == 0
+    test = np.arange(400) % 2 == 1
     model = evclus(3, sampling, n_landmarks=100).fit(X[train])
     predicted = model.predict(X[test])
     joined = np.concatenate([model.labels_, predicted])
@@ -88,7 +100,9 @@ def test_new_objects(sampling):
     alone = np.vstack([model.predict_mass(X[[i]]).masses for i in np.flatnonzero(test)[:20]])
     np.testing.assert_allclose(alone, partition.masses[:20], atol=1e-9)
     D = pairwise_distances(X)
-    given = evclus(3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_).fit(D[np.ix_(train, train)])
+    given = evclus(3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_).fit(
+        D[np.ix_(train, train)]
+    )
     assert adjusted_rand_score(given.predict(D[np.ix_(test, train)]), predicted) > 0.95
 
 
@@ -98,7 +112,8 @@ def test_max_references(monkeypatch):
     model = evclus(3, "random").fit(X)
     assert len(model.landmark_indices_) == 80
     np.testing.assert_array_equal(
-        model.predict_mass(X[model.landmark_indices_]).masses, masses_of(model)[model.landmark_indices_]
+        model.predict_mass(X[model.landmark_indices_]).masses,
+        masses_of(model)[model.landmark_indices_],
     )
     assert adjusted_rand_score(y, model.predict(X)) == 1
     D = pairwise_distances(X)
@@ -106,7 +121,7 @@ def test_max_references(monkeypatch):
     np.testing.assert_array_equal(given.predict(D), given.predict(D[:, given.landmark_indices_]))
 
 
-# ---- sampled pairs in a sparse matrix -------------------------------------------------------------------------------
+# ---- sampled pairs in a sparse matrix ------------------------------------------------------------
 
 
 def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
@@ -117,16 +132,23 @@ def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
     if triangles == "both":
         i, j, d = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(d, 2)
     if diagonal:
-        i, j, d = (np.concatenate([a, b]) for a, b in ((i, np.arange(n)), (j, np.arange(n)), (d, np.zeros(n))))
+        i, j, d = (
+            np.concatenate([a, b])
+            for a, b in ((i, np.arange(n)), (j, np.arange(n)), (d, np.zeros(n)))
+        )
     return sparse.coo_matrix((d, (i, j)), shape=(n, n))
 
 
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.lil_matrix])
+@pytest.mark.parametrize(
+    "form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.lil_matrix]
+)
 def test_sparse_triangles(form):
     X, y = blobs()
     one = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="upper")))
     both = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="both")))
-    auto = EVCLUS(3, metric="precomputed", random_state=0, n_init=2).fit(form(sparse_pairs(X, triangles="both")))
+    auto = EVCLUS(3, metric="precomputed", random_state=0, n_init=2).fit(
+        form(sparse_pairs(X, triangles="both"))
+    )
     assert auto.sampling_ == "random"
     np.testing.assert_allclose(masses_of(one), masses_of(both), atol=1e-5)
     np.testing.assert_array_equal(masses_of(both), masses_of(auto))
@@ -143,14 +165,18 @@ def test_sparse_new_objects():
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
     bare = sparse_pairs(X).tocsr()  # Each row is one more update.
     np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
-    new, truth = X[::3] + 0.05, y[::3]
+    new = X[::3] + 0.05
+    truth = y[::3]
     every = pairwise_distances(new, X)
     assert all(adjusted_rand_score(truth, each.predict(every)) == 1 for each in (auto, model))
     some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
     assert all(adjusted_rand_score(truth, each.predict(some)) == 1 for each in (auto, model))
     dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
-    assert adjusted_rand_score(truth, dense.predict(some)) == 1  # Only dissimilarities to landmarks are used.
-    whole = sparse.csr_matrix((pairwise_distances(X).ravel(), np.indices((150, 150)).reshape(2, -1)))
+    # Only dissimilarities to landmarks are used.
+    assert adjusted_rand_score(truth, dense.predict(some)) == 1
+    whole = sparse.csr_matrix(
+        (pairwise_distances(X).ravel(), np.indices((150, 150)).reshape(2, -1))
+    )
     assert whole.nnz == 150**2  # A stored zero means an equal object.
     again = dense.predict_mass(whole).masses[dense.landmark_indices_]
     np.testing.assert_array_equal(again, masses_of(dense)[dense.landmark_indices_])
@@ -165,12 +191,13 @@ def test_stored_zeros():
     assert D.nnz == 40 * 39
     together = evclus(3, "random", metric="precomputed", d0=apart.d0_).fit(D)
     before, after = (
-        masses_of(model)[i] @ model.focal_sets_.conflict @ masses_of(model)[j] for model in (apart, together)
+        masses_of(model)[i] @ model.focal_sets_.conflict @ masses_of(model)[j]
+        for model in (apart, together)
     )
     assert after < before
 
 
-# ---- with torch -----------------------------------------------------------------------------------------------------
+# ---- with torch ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-9), (np.float32, 2e-3)])
@@ -180,7 +207,10 @@ def test_doubt_by_torch(dtype, atol, weighted):
     pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(3 * k, 1, (120, 2)) for k in range(3)]).astype(dtype)
-    weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    if weighted:
+        weights = rng.integers(1, 4, len(X)).astype(float)
+    else:
+        weights = None
     model = EVCLUS(3, random_state=0).fit(X, sample_weight=weights)._model
     new = np.concatenate([rng.uniform(-6, 14, (300, 2)).astype(dtype), X[:5]])
     masses = model._masses_from_device(new, model.references.astype(np.dtype(dtype)))
@@ -194,12 +224,23 @@ def test_projection_by_torch(dtype, weighted):
     """The device "cpu:0" uses torch, "cpu" does not."""
     pytest.importorskip("torch")
     X = blobs(400, cluster_std=2.0)[0].astype(dtype)
-    weights = np.random.default_rng(0).integers(0, 4, 400) if weighted else None
-    plain, torch = (evclus(3, "landmarks", device=name).fit(X, sample_weight=weights) for name in ("cpu", "cpu:0"))
+    if weighted:
+        weights = np.random.default_rng(0).integers(0, 4, 400)
+    else:
+        weights = None
+    plain, torch = (
+        evclus(3, "landmarks", device=name).fit(X, sample_weight=weights)
+        for name in ("cpu", "cpu:0")
+    )
     assert masses_of(torch).dtype == dtype
-    tolerance = 1e-6 if dtype == np.float64 else 5e-3
+    if dtype == np.float64:
+        tolerance = 1e-6
+    else:
+        tolerance = 5e-3
     np.testing.assert_allclose(masses_of(torch), masses_of(plain), atol=tolerance)
-    np.testing.assert_allclose(torch.predict_mass(X + 0.1).masses, plain.predict_mass(X + 0.1).masses, atol=tolerance)
+    np.testing.assert_allclose(
+        torch.predict_mass(X + 0.1).masses, plain.predict_mass(X + 0.1).masses, atol=tolerance
+    )
     np.testing.assert_array_equal(torch.predict_mass(X).masses, masses_of(torch))
 
 

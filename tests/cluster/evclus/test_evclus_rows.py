@@ -21,7 +21,9 @@ REPEATED = np.random.default_rng(2).permutation(np.repeat(np.arange(len(X)), WEI
 
 def table(data):
     """Return a table with missing values and categories."""
-    town = pd.Series(np.array(["Lille", "Arras", "Lens", None], dtype=object)[np.arange(len(data)) * 7 % 4])
+    town = pd.Series(
+        np.array(["Lille", "Arras", "Lens", None], dtype=object)[np.arange(len(data)) * 7 % 4]
+    )
     frame = pd.DataFrame({"a": data[:, 0], "b": data[:, 1], "town": town})
     frame.loc[::9, "a"] = np.nan
     return frame
@@ -36,7 +38,7 @@ def assert_same(one, other, rows):
     np.testing.assert_array_equal(other.labels_, one.labels_[rows])
 
 
-# ---- order ----------------------------------------------------------------------------------------------------------
+# ---- order ---------------------------------------------------------------------------------------
 
 
 @sampled
@@ -57,8 +59,13 @@ def test_permutation_with_other_metrics(sampling, metric):
     if metric == "gower":
         shuffled = data.iloc[SHUFFLED]
     else:
-        shuffled = data[np.ix_(SHUFFLED, SHUFFLED)] if metric == "precomputed" else data[SHUFFLED]
-    assert_same(*(evclus(3, sampling, metric=metric).fit(each) for each in (data, shuffled)), SHUFFLED)
+        if metric == "precomputed":
+            shuffled = data[np.ix_(SHUFFLED, SHUFFLED)]
+        else:
+            shuffled = data[SHUFFLED]
+    assert_same(
+        *(evclus(3, sampling, metric=metric).fit(each) for each in (data, shuffled)), SHUFFLED
+    )
 
 
 @sampled
@@ -81,12 +88,15 @@ def test_permutation_with_constraints(sampling):
 def test_permutation_with_landmarks():
     many, _ = blobs(1500, cluster_std=1.8)
     shuffled = np.random.default_rng(1).permutation(1500)
-    one, two = (EVCLUS(3, n_landmarks=80, n_init=1, random_state=0).fit(each) for each in (many, many[shuffled]))
+    one, two = (
+        EVCLUS(3, n_landmarks=80, n_init=1, random_state=0).fit(each)
+        for each in (many, many[shuffled])
+    )
     assert_same(one, two, shuffled)
     assert two.stress_ == pytest.approx(one.stress_, rel=1e-9)
 
 
-# ---- repetition -----------------------------------------------------------------------------------------------------
+# ---- repetition ----------------------------------------------------------------------------------
 
 
 @sampled
@@ -94,49 +104,69 @@ def test_permutation_with_landmarks():
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
 def test_weights_equal_repetitions(sampling, metric, family):
     """Gower's dissimilarity depends on the range of the columns, also of rows with weight zero."""
-    kept = np.flatnonzero(WEIGHTS) if metric == "gower" else np.arange(len(X))
-    data, weights = X[kept], WEIGHTS[kept]
+    if metric == "gower":
+        kept = np.flatnonzero(WEIGHTS)
+    else:
+        kept = np.arange(len(X))
+    data = X[kept]
+    weights = WEIGHTS[kept]
     rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(data)), weights))
-    data = table(data) if metric == "gower" else data
-    repeated = data.iloc[rows] if metric == "gower" else data[rows]
-    weighted = evclus(3, sampling, metric=metric, focal_sets=family).fit(data, sample_weight=weights)
+    if metric == "gower":
+        data = table(data)
+    if metric == "gower":
+        repeated = data.iloc[rows]
+    else:
+        repeated = data[rows]
+    weighted = evclus(3, sampling, metric=metric, focal_sets=family).fit(
+        data, sample_weight=weights
+    )
     plain = evclus(3, sampling, metric=metric, focal_sets=family).fit(repeated)
     assert weighted.focal_sets_ == plain.focal_sets_
     assert_same(weighted, plain, rows)
-    np.testing.assert_allclose(plain.predict_mass(data).masses, weighted.predict_mass(data).masses, atol=1e-7)
+    np.testing.assert_allclose(
+        plain.predict_mass(data).masses, weighted.predict_mass(data).masses, atol=1e-7
+    )
     first = [np.flatnonzero(position == rows)[0] for position in weighted.landmark_indices_]
     np.testing.assert_array_equal(plain.landmark_indices_, np.sort(first))
 
 
 @sampled
 def test_repeating_all_rows(sampling):
-    once, thrice = evclus(3, sampling).fit(X), evclus(3, sampling).fit(np.tile(X, (3, 1)))
+    once = evclus(3, sampling).fit(X)
+    thrice = evclus(3, sampling).fit(np.tile(X, (3, 1)))
     assert_same(once, thrice, np.tile(np.arange(len(X)), 3))
     assert thrice.objective_ == once.objective_
 
 
 def test_stress_includes_equal_rows():
     model = evclus(3, focal_sets="pairs", d0_quantile=0.8).fit(X[REPEATED])
-    masses, delta = masses_of(model), 1 - np.exp(np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2)
+    masses = masses_of(model)
+    delta = 1 - np.exp(np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2)
     gap = masses @ model.focal_sets_.conflict @ masses.T - delta
     pair = np.triu_indices(len(REPEATED), 1)
-    assert model.stress_ == pytest.approx(np.sum(gap[pair] ** 2) / np.sum(delta[pair] ** 2), rel=1e-9)
+    assert model.stress_ == pytest.approx(
+        np.sum(gap[pair] ** 2) / np.sum(delta[pair] ** 2), rel=1e-9
+    )
     differ = REPEATED[pair[0]] != REPEATED[pair[1]]
     squares = [np.sum(each[pair][differ] ** 2) for each in (gap, delta)]
     assert model.objective_ == pytest.approx(squares[0] / squares[1], rel=1e-9)
 
 
-# ---- the order itself -----------------------------------------------------------------------------------------------
+# ---- the order itself ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_order_along_line_with_ties(dtype):
     rng = np.random.default_rng(0)
-    data = np.vstack([rng.integers(0, 3, (300, 2)), np.full((20, 2), 1e300 if dtype == np.float64 else 1e30)])
+    data = np.vstack(
+        [rng.integers(0, 3, (300, 2)), np.full((20, 2), 1e300 if dtype == np.float64 else 1e30)]
+    )
     data[-10:, 0] += data[-10:, 0] / 4
     data = data.astype(dtype)
     shuffled = rng.permutation(len(data))
-    np.testing.assert_array_equal(data[order_along_line(data)], data[shuffled][order_along_line(data[shuffled])])
+    np.testing.assert_array_equal(
+        data[order_along_line(data)], data[shuffled][order_along_line(data[shuffled])]
+    )
 
 
 def test_distinct_objects():

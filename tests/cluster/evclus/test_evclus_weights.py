@@ -19,7 +19,8 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
 def test_stress_and_scale_with_weights():
     model = evclus(3, focal_sets="pairs", d0_quantile=0.7).fit(X, sample_weight=WEIGHTS)
     i, j = np.triu_indices(len(X), 1)
-    d, w = pairwise_distances(X)[i, j], WEIGHTS[i] * WEIGHTS[j]
+    d = pairwise_distances(X)[i, j]
+    w = WEIGHTS[i] * WEIGHTS[j]
     order = np.argsort(d)
     share = np.cumsum(w[order]) / w.sum()
     assert model.d0_ == pytest.approx(d[order][np.searchsorted(share, 0.7)], rel=1e-12)
@@ -42,9 +43,12 @@ def test_weighted_quantiles():
 
 @sampled
 def test_invariant_to_scale_of_weights(sampling):
-    plain, ones = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X, sample_weight=np.full(len(X), 0.3))
+    plain = evclus(3, sampling).fit(X)
+    ones = evclus(3, sampling).fit(X, sample_weight=np.full(len(X), 0.3))
     np.testing.assert_array_equal(masses_of(plain), masses_of(ones))
-    one, large = (evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**200))
+    one, large = (
+        evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**200)
+    )
     np.testing.assert_array_equal(masses_of(one), masses_of(large))
 
 
@@ -62,7 +66,10 @@ def test_weight_zero(sampling):
 @sampled
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed", "gower"])
 def test_predict_agrees_with_weighted_fit(sampling, metric):
-    data = pairwise_distances(X) if metric == "precomputed" else X
+    if metric == "precomputed":
+        data = pairwise_distances(X)
+    else:
+        data = X
     model = evclus(3, sampling, metric=metric).fit(data, sample_weight=WEIGHTS)
     np.testing.assert_array_equal(model.predict_mass(data).masses, masses_of(model))
     assert (WEIGHTS[model.landmark_indices_] > 0).all()
@@ -85,7 +92,8 @@ def test_weights_of_references():
     """The masses of a new object minimise the weighted error."""
     model = evclus(3, focal_sets="pairs", d0_quantile=0.8).fit(X, sample_weight=WEIGHTS)
     new = X[:20] + 0.3
-    found, counted = model.predict_mass(new).masses, WEIGHTS > 0
+    found = model.predict_mass(new).masses
+    counted = WEIGHTS > 0
     delta = to_conflict(pairwise_distances(new, X[counted]), model.d0_)
     image = masses_of(model)[counted] @ model.focal_sets_.conflict
 
@@ -129,4 +137,6 @@ def test_squares_of_many_rows():
     delta = to_conflict(pairwise_distances(rng.normal(size=(1500, 2))), 2.0)
     pairs = np.column_stack(np.triu_indices(1500, 1))
     listed = SomePairs(1500, pairs, np.ones(len(pairs)), delta[pairs[:, 0], pairs[:, 1]])
-    assert AllPairs(delta).squares(masses, family) == pytest.approx(listed.squares(masses, family), rel=1e-12)
+    assert AllPairs(delta).squares(masses, family) == pytest.approx(
+        listed.squares(masses, family), rel=1e-12
+    )

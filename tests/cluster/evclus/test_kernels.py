@@ -10,7 +10,10 @@ TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (n
 
 def dissimilarities(n, r, kind, dtype, rng):
     """Return distinct distances, or distances with ties and zeros."""
-    D = rng.random((n, r)) if kind == "different" else rng.integers(0, 4, (n, r))
+    if kind == "different":
+        D = rng.random((n, r))
+    else:
+        D = rng.integers(0, 4, (n, r))
     return np.ascontiguousarray(D, dtype=dtype)
 
 
@@ -22,9 +25,11 @@ def reference_weights(r, kind, dtype, rng):
 
 def without_itself(d, w, own, unit):
     """Reduce the weight of the object itself by one unit."""
-    d, w = d.astype(float), w.astype(float)
+    d = d.astype(float)
+    w = w.astype(float)
     if own >= 0:
-        d[own], w[own] = 0.0, max(w[own] - unit, 0.0)
+        d[own] = 0.0
+        w[own] = max(w[own] - unit, 0.0)
     return d, w
 
 
@@ -45,8 +50,12 @@ def naive_reach(d, w, amount):
 @pytest.mark.parametrize("r", [1, 2, 7, 40, 301])
 def test_reach_against_loops(r, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
-    D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
-    who = None if itself == "none" else rng.integers(-1, r, 30)
+    D = dissimilarities(30, r, kind, dtype, rng)
+    w = reference_weights(r, weights, dtype, rng)
+    if itself == "none":
+        who = None
+    else:
+        who = rng.integers(-1, r, 30)
     unit = float(w.mean())
     for share in (0.01, 0.2, 0.5, 0.9):
         amounts = [f * float(w.sum()) * (1 - 1e-9) for f in (share / 2, share)]
@@ -78,7 +87,9 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
         members = np.flatnonzero(labels == k)
         total = left[members].sum()
         if total > 0:
-            likeness = [left[j] * np.exp(-rate * others[j] ** 2 / (own_scale * scales[j])) for j in members]
+            likeness = [
+                left[j] * np.exp(-rate * others[j] ** 2 / (own_scale * scales[j])) for j in members
+            ]
             out[k] = np.sum(likeness) / np.sqrt(total)
     return out
 
@@ -95,18 +106,30 @@ def amounts_of(w):
 @pytest.mark.parametrize(("r", "c"), [(1, 1), (2, 3), (7, 2), (40, 5)])
 def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
-    D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
+    D = dissimilarities(30, r, kind, dtype, rng)
+    w = reference_weights(r, weights, dtype, rng)
     scales = rng.uniform(0.2, 2.0, r).astype(dtype)
     labels = rng.integers(0, c, r)
-    who = None if itself == "none" else rng.integers(-1, r, 30)
-    unit, rate = float(w.mean(dtype=float)), 1.3
+    if itself == "none":
+        who = None
+    else:
+        who = rng.integers(-1, r, 30)
+    unit = float(w.mean(dtype=float))
+    rate = 1.3
     near, far = reach(D, w, who, unit, *amounts_of(w))
-    found, found_near = Affinity(scales, w.astype(float), labels, c, rate, *amounts_of(w)).by_distances(D, who)
+    found, found_near = Affinity(
+        scales, w.astype(float), labels, c, rate, *amounts_of(w)
+    ).by_distances(D, who)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found_near, near)
     for i in range(30):
-        own = -1 if who is None else who[i]
-        wanted = naive_affinity(D[i], max(far[i], scales.min()), scales, w, labels, c, own, unit, rate)
+        if who is None:
+            own = -1
+        else:
+            own = who[i]
+        wanted = naive_affinity(
+            D[i], max(far[i], scales.min()), scales, w, labels, c, own, unit, rate
+        )
         np.testing.assert_allclose(found[i], wanted, rtol=tolerance, atol=tolerance)
 
 
@@ -115,7 +138,8 @@ def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
 @pytest.mark.parametrize(("r", "c", "d"), [(1, 1, 1), (2, 3, 2), (13, 2, 5), (301, 30, 3)])
 def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     rng = np.random.default_rng(r)
-    A, B = rng.normal(size=(40, d)).astype(dtype), rng.normal(size=(r, d)).astype(dtype)
+    A = rng.normal(size=(40, d)).astype(dtype)
+    B = rng.normal(size=(r, d)).astype(dtype)
     B[-1] = A[2]
     w = reference_weights(r, weights, dtype, rng).astype(float)
     D = np.sqrt(((A[:, None].astype(float) - B) ** 2).sum(axis=2))

@@ -34,7 +34,7 @@ def blobs():
     return make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
 
 
-# ---- clusters, starts -----------------------------------------------------------------------------------------------
+# ---- clusters, starts ----------------------------------------------------------------------------
 
 
 def test_finds_clusters_and_predicts(blobs):
@@ -52,7 +52,9 @@ def test_belief_peaks(blobs):
     for init, metric in (("belief-peaks", "cityblock"), (BeliefPeaks(n_neighbors=10), "euclidean")):
         model = quick(3, init=init, metric=metric, max_iter=200).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.9
-        peaks = BeliefPeaks(3, metric=metric, n_neighbors=10 if metric == "euclidean" else "auto").fit(X)
+        peaks = BeliefPeaks(
+            3, metric=metric, n_neighbors=10 if metric == "euclidean" else "auto"
+        ).fit(X)
         assert model.labels_[peaks.peak_indices_].tolist() == [0, 1, 2]
 
 
@@ -61,7 +63,8 @@ def test_init_by_partition(blobs):
     given = CredalPartition.from_hard((y + 1) % 3)
     for init in (given, EVCLUS(3, random_state=0).fit(X).credal_partition_):
         model = quick(3, init=init, max_iter=20).fit(X)
-        assert (model.labels_ == init.labels).mean() > 0.95  # The numbers of the clusters are the same.
+        # The numbers of the clusters are the same.
+        assert (model.labels_ == init.labels).mean() > 0.95
         assert model.evclus_ is None
     simple = EVCLUS(3, focal_sets="simple", random_state=0).fit(X).credal_partition_
     selected = quick(3, init=simple, focal_sets="selected").fit(X)
@@ -88,7 +91,9 @@ def test_constraints(solver):
     constraints = Constraints.from_labels(y, 200, random_state=0)
     free = quick(3, training=Training(solver)).fit(X)
     bound = quick(3, training=Training(solver)).fit(X, constraints=constraints)
-    assert len(constraints.violations(bound.credal_partition_)) < len(constraints.violations(free.credal_partition_))
+    assert len(constraints.violations(bound.credal_partition_)) < len(
+        constraints.violations(free.credal_partition_)
+    )
     assert adjusted_rand_score(y, bound.labels_) > adjusted_rand_score(y, free.labels_)
 
 
@@ -109,7 +114,7 @@ def test_dissimilarities(blobs):
         quick(3).fit(X, dissimilarities=D[:5])
 
 
-# ---- training -------------------------------------------------------------------------------------------------------
+# ---- training ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps"])
@@ -117,7 +122,10 @@ def test_full_batch_loss_decreases(blobs, solver):
     model = quick(3, solver=solver, init="random").fit(blobs[0])
     assert np.all(np.diff(model.history_) <= 0)
     assert model.objective_ == pytest.approx(model.loss_, rel=1e-6)  # no penalties
-    rounds = 6 if solver == "lbfgs" else 60
+    if solver == "lbfgs":
+        rounds = 6
+    else:
+        rounds = 60
     assert model.n_iter_ <= rounds
     assert len(model.validation_history_) == 0
 
@@ -125,7 +133,9 @@ def test_full_batch_loss_decreases(blobs, solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_history_ends_with_best_round(blobs, solver):
     X = blobs[0]
-    model = quick(3, training=Training(solver, batch_size=32, early_stopping=True, patience=2), init="random").fit(X)
+    model = quick(
+        3, training=Training(solver, batch_size=32, early_stopping=True, patience=2), init="random"
+    ).fit(X)
     assert model.n_iter_ == len(model.history_) == len(model.validation_history_)
     assert model.objective_ == model.history_[-1]
     assert model.validation_history_.argmin() == model.n_iter_ - 1
@@ -156,7 +166,13 @@ def test_validation_of_rejected_steps():
         return steep * (network.weights**2).sum(), 2 * steep * network.weights
 
     rounds = adaptive_step_rounds(progress, loss, max_iter=6, tol=0.0)
-    train(progress, rounds, lambda: seen.append(network.weights[0]) or 0.0, patience=10, save=lambda p: None)
+    train(
+        progress,
+        rounds,
+        lambda: seen.append(network.weights[0]) or 0.0,
+        patience=10,
+        save=lambda p: None,
+    )
     assert seen[0] == 1.0
     assert np.all(np.diff(progress.history) <= 0)
     assert steep * network.weights[0] ** 2 == pytest.approx(progress.history[-1])
@@ -195,7 +211,9 @@ def test_score_of_held_out_pairs(blobs):
 
 def test_grid_search_of_the_penalty(blobs):
     """A huge penalty gives equal masses to all rows, which the score detects."""
-    search = GridSearchCV(quick(3, focal_sets="simple", d0=5.0, network=5), {"regularization": [1e-5, 100.0]}, cv=2)
+    search = GridSearchCV(
+        quick(3, focal_sets="simple", d0=5.0, network=5), {"regularization": [1e-5, 100.0]}, cv=2
+    )
     assert search.fit(blobs[0]).best_params_ == {"regularization": 1e-5}
 
 
@@ -207,11 +225,15 @@ def test_same_seed(blobs, solver):
 
 def test_n_partners(blobs):
     targets = build_targets(blobs[0], "euclidean", 3, None, None, None)
-    one, same, other = (targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    one, same, other = (
+        targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(one, same)
     assert len(one[0]) == 5 * 90
     assert not np.array_equal(one, other)
-    fits = [quick(3, init="random", n_partners=5, random_state=seed).fit(blobs[0]) for seed in (0, 0, 1)]
+    fits = [
+        quick(3, init="random", n_partners=5, random_state=seed).fit(blobs[0]) for seed in (0, 0, 1)
+    ]
     np.testing.assert_array_equal(fits[0].history_, fits[1].history_)
     assert not np.array_equal(fits[0].history_, fits[2].history_)
 
@@ -235,7 +257,7 @@ def test_training_parameters(blobs):
         NNEVCLUS(training="mini-batch").fit(blobs[0])
 
 
-# ---- outlier detectors ----------------------------------------------------------------------------------------------
+# ---- outlier detectors ---------------------------------------------------------------------------
 
 
 def test_outlier_detector():
@@ -257,7 +279,9 @@ def test_fitted_and_unfitted_detectors():
     fitted = IsolationForest(random_state=0).fit(scale(X))
     for detector in (fitted, IsolationForest(random_state=0)):
         model = quick(4, outlier_detector=detector).fit(X)
-        assert model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
+        assert (
+            model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
+        )
     with pytest.raises(ValueError, match="outlier_detector requires"):
         quick(4, outlier_detector=detector, focal_sets=FocalSets.simple(4, empty=False)).fit(X)
 
@@ -276,7 +300,7 @@ def test_custom_detector():
     assert model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
 
 
-# ---- errors ---------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -303,7 +327,12 @@ def test_invalid_parameters(blobs, change, message):
 
 def test_invalid_labels_and_constraints(blobs):
     X, y = blobs
-    for bad in (np.where(y == 0, -1, 5), np.where(y == 0, -1, -2), np.where(y == 0, -1, 0.5), y[:5]):
+    for bad in (
+        np.where(y == 0, -1, 5),
+        np.where(y == 0, -1, -2),
+        np.where(y == 0, -1, 0.5),
+        y[:5],
+    ):
         with pytest.raises(ValueError, match="y must"):
             quick(3).fit(X, bad)
     for target in (np.arange(90), np.full(90, "a")):

@@ -22,15 +22,31 @@ def network_of_torch():
     )
 
 
-@pytest.mark.parametrize("network", ["auto", pytest.param(network_of_torch, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "network", ["auto", pytest.param(network_of_torch, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize(
     "solver",
-    ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch", "rmsprop"))],
+    [
+        "lbfgs",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("adaptive-steps", "mini-batch", "rmsprop")
+        ),
+    ],
 )
 def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
-    network = network if isinstance(network, str) else network()
+    if not isinstance(network, str):
+        network = network()
     training = Training(solver, batch_size=32)
-    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20, "network": network}
+    settings = {
+        "training": training,
+        "n_init": 2,
+        "init": "random",
+        "tol": 0.0,
+        "n_partners": 20,
+        "network": network,
+    }
     whole = quick(**settings).fit(X)
     path = tmp_path / "fit.checkpoint"
     write = _checkpoint.Checkpoint.save
@@ -50,14 +66,18 @@ def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
             quick(checkpoint=path, **settings).fit(X)
         monkeypatch.setattr(_checkpoint.Checkpoint, "save", write)
         resumed = quick(checkpoint=path, **settings).fit(X)
-        np.testing.assert_array_equal(resumed.credal_partition_.masses, whole.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            resumed.credal_partition_.masses, whole.credal_partition_.masses
+        )
         np.testing.assert_array_equal(resumed.history_, whole.history_)
 
 
 def test_finished_fit_is_not_repeated(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     first = quick(checkpoint=path, n_init=2).fit(X)
-    monkeypatch.setattr(_checkpoint.Checkpoint, "save", lambda self, progress: pytest.fail("trained again"))
+    monkeypatch.setattr(
+        _checkpoint.Checkpoint, "save", lambda self, progress: pytest.fail("trained again")
+    )
     again = quick(checkpoint=path, n_init=2).fit(X)
     np.testing.assert_array_equal(again.credal_partition_.masses, first.credal_partition_.masses)
 

@@ -37,7 +37,12 @@ def test_ambiguous_between_neighbors(row, fitted):
     assert 0.02 < len(partition.ambiguous) / len(X) < 0.25
     assert len(partition.outliers) <= 0.03 * len(X)
     for i in partition.ambiguous:
-        ends = np.sort([np.median(X[fitted.labels_ == k, 0]) for k in np.flatnonzero(partition.assignment()[i])])
+        ends = np.sort(
+            [
+                np.median(X[fitted.labels_ == k, 0])
+                for k in np.flatnonzero(partition.assignment()[i])
+            ]
+        )
         assert ends[0] < X[i, 0] < ends[1]
 
 
@@ -47,8 +52,12 @@ def test_predict_agrees_with_fit(row, fitted, tmp_path):
     path = tmp_path / "model.evd"
     persistence.save(fitted, path)
     for model in (fitted, pickle.loads(pickle.dumps(fitted)), persistence.load(path)):
-        np.testing.assert_allclose(model.predict_mass(X).masses, fitted.credal_partition_.masses, atol=1e-12)
-        np.testing.assert_array_equal(model.predict_mass(new).masses, fitted.predict_mass(new).masses)
+        np.testing.assert_allclose(
+            model.predict_mass(X).masses, fitted.credal_partition_.masses, atol=1e-12
+        )
+        np.testing.assert_array_equal(
+            model.predict_mass(new).masses, fitted.predict_mass(new).masses
+        )
     assert fitted.network_.sizes[-1] == len(fitted.focal_sets_)
 
 
@@ -62,7 +71,9 @@ def test_mini_batches_and_samples(row, monkeypatch):
     X, y = row
     monkeypatch.setattr(nnevclus, "_MAX_DOUBT_ROWS", 200)
     monkeypatch.setattr(nnevclus, "MAX_ALL_PAIRS_ROWS", 150)
-    model = NNEVCLUS(4, training=Training("mini-batch", batch_size=64), max_iter=200, random_state=0).fit(X)
+    model = NNEVCLUS(
+        4, training=Training("mini-batch", batch_size=64), max_iter=200, random_state=0
+    ).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0 < len(model.credal_partition_.ambiguous) < 0.3 * len(X)
 
@@ -79,7 +90,9 @@ def test_labels_and_constraints_are_kept(row):
 def test_outlier_detector(row):
     X, _ = row
     for convention in ("program", "paper"):
-        model = NNEVCLUS(4, outlier_detector="one-class-svm", convention=convention, random_state=0).fit(X)
+        model = NNEVCLUS(
+            4, outlier_detector="one-class-svm", convention=convention, random_state=0
+        ).fit(X)
         far = model.predict_mass([[60.0, 60.0], [-40.0, 0.0], [6.0, -50.0]])
         assert far.empty.min() > 0.9
         assert len(model.credal_partition_.outliers) <= 0.03 * len(X)
@@ -101,14 +114,19 @@ def test_fence_coefficients(convention):
 
 def test_widen():
     """Single clusters keep their scores, and a pair has the mean of both."""
-    first, family = FocalSets.simple(3), FocalSets.with_pairs(3, [(0, 2)], omega=False)
-    network = FeedForward([2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0))
+    first = FocalSets.simple(3)
+    family = FocalSets.with_pairs(3, [(0, 2)], omega=False)
+    network = FeedForward(
+        [2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0)
+    )
     wider = network.widen(score_matrix(first, family), MassLayer(family.empty_index), np.empty(0))
     x = np.random.default_rng(1).normal(size=(7, 2))
-    scores, of_sets = np.log(network(x)), np.log(wider(x))
+    scores = np.log(network(x))
+    of_sets = np.log(wider(x))
     scores -= scores[:, [first.empty_index]]
     of_sets -= of_sets[:, [family.empty_index]]
-    single, pair = first.singleton_index, family.index((0, 2))
+    single = first.singleton_index
+    pair = family.index((0, 2))
     np.testing.assert_allclose(of_sets[:, family.singleton_index], scores[:, single])
     np.testing.assert_allclose(of_sets[:, pair], scores[:, single[[0, 2]]].mean(axis=1))
 
@@ -138,11 +156,15 @@ def test_torch_network(row, tmp_path, monkeypatch):
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)
     module = torch.nn.Sequential(*layers)
-    model = NNEVCLUS(4, network=module, training=Training(batch_size=64), max_iter=100, tol=1e-3, random_state=0).fit(X)
+    model = NNEVCLUS(
+        4, network=module, training=Training(batch_size=64), max_iter=100, tol=1e-3, random_state=0
+    ).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0.01 < len(model.credal_partition_.ambiguous) / len(X) < 0.25
     assert len(model.credal_partition_.outliers) <= 0.03 * len(X)
     path = tmp_path / "model.evd"
     persistence.save(model, path)
     for again in (model, pickle.loads(pickle.dumps(model)), persistence.load(path, network=module)):
-        np.testing.assert_allclose(again.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
+        np.testing.assert_allclose(
+            again.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6
+        )

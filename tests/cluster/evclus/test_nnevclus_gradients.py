@@ -9,8 +9,11 @@ from dempster.cluster.evclus._network import FeedForward, MassLayer, cross_entro
 from dempster.cluster.evclus._pairs import link_form
 
 FAMILY = FocalSets.pairs(3)
-N, F = 12, len(FAMILY)
-CONFLICT, FORM, MEMBERSHIP = np.array(FAMILY.conflict), link_form(FAMILY), FAMILY.membership.astype(float)
+N = 12
+F = len(FAMILY)
+CONFLICT = np.array(FAMILY.conflict)
+FORM = link_form(FAMILY)
+MEMBERSHIP = FAMILY.membership.astype(float)
 RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
@@ -21,9 +24,15 @@ SQUARES = np.sum(DELTA**2)
 
 TERMS = {
     "all pairs": lambda m, a: losses.all_pairs_error(m, a(DELTA), a(CONFLICT), a(SQUARES)),
-    "some pairs": lambda m, a: losses.pairs_error(m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)),
-    "links": lambda m, a: losses.links_error(m, losses.LinkedPairs(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)),
-    "labels": lambda m, a: losses.labels_error(m, losses.LabelledRows(*map(a, LABELS)), a(MEMBERSHIP)),
+    "some pairs": lambda m, a: losses.pairs_error(
+        m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)
+    ),
+    "links": lambda m, a: losses.links_error(
+        m, losses.LinkedPairs(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)
+    ),
+    "labels": lambda m, a: losses.labels_error(
+        m, losses.LabelledRows(*map(a, LABELS)), a(MEMBERSHIP)
+    ),
     "size": lambda m, a: losses.weight_penalty(m, a(np.full((N, F), 0.3))),
     "cross-entropy": lambda m, a: cross_entropy(m, a(np.full((N, F), 1 / F))),
 }
@@ -37,7 +46,8 @@ def differences(function, x, step=1e-6):
     """Return the gradient by central differences."""
     gradient = np.zeros_like(x)
     for place in np.ndindex(x.shape):
-        up, down = x.copy(), x.copy()
+        up = x.copy()
+        down = x.copy()
         up[place] += step
         down[place] -= step
         gradient[place] = (function(up) - function(down)) / (2 * step)
@@ -48,7 +58,11 @@ def small_network(sizes=(2, 5, 4, F), **layer):
     rng = np.random.default_rng(2)
     network = FeedForward(sizes, MassLayer(0, **layer), np.dtype(np.float64), rng)
     network.weights = network.weights + 0.1 * rng.normal(size=len(network.weights))
-    return network, rng.normal(size=(N, sizes[0])), rng.normal(size=N) if layer.get("detector") else None
+    return (
+        network,
+        rng.normal(size=(N, sizes[0])),
+        rng.normal(size=N) if layer.get("detector") else None,
+    )
 
 
 @pytest.mark.parametrize("name", TERMS)
@@ -91,7 +105,9 @@ def test_networks_against_differences(layer, sizes):
     found = differences(loss, start)
     network.weights = start
     m, back = network.forward_backward(x, h)
-    np.testing.assert_allclose(back(TERMS["all pairs"](m, np.asarray)[1]), found, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        back(TERMS["all pairs"](m, np.asarray)[1]), found, rtol=1e-5, atol=1e-9
+    )
     targets = masses()
     value, gradient = network.cross_entropy(x, targets)
 
@@ -133,14 +149,14 @@ def test_networks_against_torch(layer):
         np.testing.assert_allclose(other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9)
     by_itself = torch.cat([p.grad.reshape(-1) for p in other.parameters()])
     back_in_torch = other.forward_backward(*tensors)[1]
-    np.testing.assert_allclose(back_in_torch(torch.as_tensor(of_masses)).numpy(), by_itself.numpy(), atol=1e-14)
+    np.testing.assert_allclose(
+        back_in_torch(torch.as_tensor(of_masses)).numpy(), by_itself.numpy(), atol=1e-14
+    )
     size, _ = losses.weight_penalty(network.weights, network.shares)
     size_in_torch, _ = losses.weight_penalty(other.weights, other.shares)
     assert float(size_in_torch) == pytest.approx(float(size), rel=1e-12)
-    entropy, entropy_by_torch = (
-        network.cross_entropy(x, masses())[0],
-        other.cross_entropy(tensors[0], arrays.array(masses()))[0],
-    )
+    entropy = network.cross_entropy(x, masses())[0]
+    entropy_by_torch = other.cross_entropy(tensors[0], arrays.array(masses()))[0]
     assert float(entropy_by_torch) == pytest.approx(float(entropy), rel=1e-12)
 
 

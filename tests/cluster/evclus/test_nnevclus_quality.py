@@ -61,7 +61,13 @@ def test_example_5_with_labels(seed):
     labels = np.full(500, -1)
     labels[known] = y[known]
     model = NNEVCLUS(
-        2, focal_sets="pairs", network=30, regularization=0.01, nu=0.1, metric=KFDA(1), random_state=0
+        2,
+        focal_sets="pairs",
+        network=30,
+        regularization=0.01,
+        nu=0.1,
+        metric=KFDA(1),
+        random_state=0,
     ).fit(X, labels)
     assert adjusted_rand_score(y, model.labels_) >= 0.98
 
@@ -74,7 +80,9 @@ def shifted_distance(images):
     flat = images.reshape(n, -1)
     for down in range(3):
         for right in range(3):
-            best = np.minimum(best, cdist(flat, frame[:, down : down + 8, right : right + 8].reshape(n, -1)))
+            best = np.minimum(
+                best, cdist(flat, frame[:, down : down + 8, right : right + 8].reshape(n, -1))
+            )
     best = np.minimum(best, best.T)
     np.fill_diagonal(best, 0)
     return best
@@ -87,12 +95,15 @@ def test_prediction_from_dissimilarities():
     found = []
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(D))
-        seen, unseen = order[: len(D) // 2], order[len(D) // 2 :]
+        seen = order[: len(D) // 2]
+        unseen = order[len(D) // 2 :]
         pca = DissimilarityPCA(20)
         scores = pca.fit_transform(D[np.ix_(seen, seen)])
         model = NNEVCLUS(10, random_state=seed).fit(scores, dissimilarities=D[np.ix_(seen, seen)])
         new = model.predict(pca.transform(D[np.ix_(unseen, seen)]))
-        found.append([adjusted_rand_score(y[seen], model.labels_), adjusted_rand_score(y[unseen], new)])
+        found.append(
+            [adjusted_rand_score(y[seen], model.labels_), adjusted_rand_score(y[unseen], new)]
+        )
     train, test = np.mean(found, axis=0)
     assert train > 0.75
     assert test >= train - 0.04
@@ -101,7 +112,9 @@ def test_prediction_from_dissimilarities():
 def drybean(shared_data, seed):
     X, y = shared_data("drybean")
     rng = np.random.default_rng(seed)
-    who = np.concatenate([rng.choice(np.flatnonzero(y == k), 200, replace=False) for k in np.unique(y)])
+    who = np.concatenate(
+        [rng.choice(np.flatnonzero(y == k), 200, replace=False) for k in np.unique(y)]
+    )
     return (X[who] - X[who].mean(axis=0)) / X[who].std(axis=0), y[who]
 
 
@@ -141,7 +154,9 @@ def test_protein(shared_data):
     scores = []
     for seed in range(5):
         inputs = DissimilarityPCA(3).fit_transform(D)
-        model = NNEVCLUS(4, focal_sets="simple", d0_quantile=1.0, random_state=seed).fit(inputs, dissimilarities=D)
+        model = NNEVCLUS(4, focal_sets="simple", d0_quantile=1.0, random_state=seed).fit(
+            inputs, dissimilarities=D
+        )
         scores.append(adjusted_rand_score(y, model.labels_))
     assert np.mean(scores) >= 0.98, scores
 
@@ -153,7 +168,9 @@ def test_constraints_with_learnt_metric(shared_data, name, features):
     X, y = shared_data(name, standardise=name != "iris")
     y = np.unique(y, return_inverse=True)[1]
     c = y.max() + 1
-    plain, adapted, free = [], [], []
+    plain = []
+    adapted = []
+    free = []
     for n in (50, 100, 150, 200):
         for seed in range(5):
             pairs = Constraints.from_labels(y, n, random_state=seed)
@@ -163,7 +180,9 @@ def test_constraints_with_learnt_metric(shared_data, name, features):
             plain.append(adjusted_rand_score(y, network.labels_))
             free.append(adjusted_rand_score(y, masses.labels_))
             if n == 200:
-                in_space = NNEVCLUS(c, metric=PCCA(features, random_state=0), **settings).fit(X, constraints=pairs)
+                in_space = NNEVCLUS(c, metric=PCCA(features, random_state=0), **settings).fit(
+                    X, constraints=pairs
+                )
                 adapted.append(adjusted_rand_score(y, in_space.labels_))
     assert np.mean(plain) > np.mean(free)
     assert np.mean(adapted) > np.mean(plain[-5:])

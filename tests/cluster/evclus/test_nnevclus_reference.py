@@ -50,20 +50,36 @@ def test_loss_and_gradient(reference, name):
     p = case.parameters
     family = FocalSets(case["F"])
     names = [k for k in ("U", "V", "W") if k in case]
-    h = case["fhat"] if p["fhat"] else None
-    network = network_of([case[k] for k in names], family.empty_index, case["beta"] if p["fhat"] else None)
+    if p["fhat"]:
+        h = case["fhat"]
+    else:
+        h = None
+    network = network_of(
+        [case[k] for k in names], family.empty_index, case["beta"] if p["fhat"] else None
+    )
     m, back = network.forward_backward(case["x"], h)
     case.assert_equal("mass", m, rtol=1e-12, atol=1e-14)
     n, k = case["J"].shape
-    i, j, nu = np.repeat(np.arange(n), k), case["J"].ravel(), p["nu"]
-    terms = [(1 - nu, losses.pairs_error(m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)))]
+    i = np.repeat(np.arange(n), k)
+    j = case["J"].ravel()
+    nu = p["nu"]
+    terms = [
+        (1 - nu, losses.pairs_error(m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)))
+    ]
     if nu:
         labels = losses.LabelledRows(case["labelled"], np.eye(family.n_clusters)[case["labels"]])
         # The program divides by the number of clusters.
-        terms.append((nu / family.n_clusters, losses.labels_error(m, labels, family.membership.astype(float))))
+        terms.append(
+            (
+                nu / family.n_clusters,
+                losses.labels_error(m, labels, family.membership.astype(float)),
+            )
+        )
     if p["xi"]:
-        must, cannot = case["ML"], case["CL"]
-        pairs, signs = np.vstack([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)])
+        must = case["ML"]
+        cannot = case["CL"]
+        pairs = np.vstack([must, cannot])
+        signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
         links = losses.LinkedPairs(pairs[:, 0], pairs[:, 1], signs, len(cannot))
         terms.append((p["xi"], losses.links_error(m, links, link_form(family))))
     value, of_masses = added(*terms)
@@ -81,9 +97,12 @@ def test_forward_pass(reference, name):
     case = reference(name)
     matrices = [case[k] for k in ("U", "V", "W") if k in case]
     empty = FocalSets(case["F"]).empty_index
-    x, h = case["x"], case["fhat"]
+    x = case["x"]
+    h = case["fhat"]
     case.assert_equal("mass", network_of(matrices, empty)(x), rtol=1e-12, atol=1e-14)
-    case.assert_equal("mass_fhat", network_of(matrices, empty, case["beta"])(x, h), rtol=1e-12, atol=1e-14)
+    case.assert_equal(
+        "mass_fhat", network_of(matrices, empty, case["beta"])(x, h), rtol=1e-12, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("name", ["nn1_train_fourclass", "nn1_train_iris_fhat"])
@@ -92,11 +111,19 @@ def test_adaptive_steps(reference, name):
     case = reference(name)
     p = case.parameters
     family = FocalSets(case["F"])
-    network = network_of([case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None)
+    network = network_of(
+        [case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None
+    )
     n, k = case["J"].shape
-    i, j = np.repeat(np.arange(n), k), case["J"].ravel()
+    i = np.repeat(np.arange(n), k)
+    j = case["J"].ravel()
     case.assert_equal("Dnorm", to_conflict(case["D"], p["d0"]))
-    delta, conflict, h = case["Dnorm"].ravel(), np.array(family.conflict), case["fhat"] if p["fhat"] else None
+    delta = case["Dnorm"].ravel()
+    conflict = np.array(family.conflict)
+    if p["fhat"]:
+        h = case["fhat"]
+    else:
+        h = None
 
     def loss():
         m, back = network.forward_backward(case["x"], h)
@@ -122,14 +149,22 @@ def test_mini_batches(reference, name):
     family = FocalSets(case["F"])
     distances = cdist(case["x"], case["x"])
     case.assert_equal("d0", np.quantile(distances, p["alpha0"]))  # with the zero diagonal
-    network = network_of([case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None)
-    conflict, trace, kept = np.array(family.conflict), [], network.weights
+    network = network_of(
+        [case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None
+    )
+    conflict = np.array(family.conflict)
+    trace = []
+    kept = network.weights
     optimizer = losses.RMSprop(network, DOUBLE)
     for batches in case["batch"]:
         of_epoch = []
         for number in range(p["nbatch"]):
             who = np.flatnonzero(batches == number)
-            x, h = case["x"][who], case["fhat"][who] if p["fhat"] else None
+            x = case["x"][who]
+            if p["fhat"]:
+                h = case["fhat"][who]
+            else:
+                h = None
             delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
             m, back = network.forward_backward(x, h)
             value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))

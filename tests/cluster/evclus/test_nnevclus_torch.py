@@ -50,7 +50,11 @@ def test_images(torch):
         images[(i, 0, slice(None), 3) if k else (i, 0, 3, slice(None))] += 1
     torch.manual_seed(0)
     module = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(36, 4)
+        torch.nn.Conv2d(1, 4, 3),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(36, 4),
     )
     before = copy.deepcopy(module.state_dict())
     model = quick(2, network=module).fit(images)
@@ -59,7 +63,9 @@ def test_images(torch):
     for key, value in before.items():
         assert torch.equal(module.state_dict()[key], value)  # The module is copied.
     with pytest.raises(ValueError, match=r"\bnetwork\b"):
-        quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(images)
+        quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(
+            images
+        )
 
 
 @with_solvers
@@ -69,16 +75,22 @@ def test_labels_constraints_and_penalties(torch, blobs, solver):
     partial[:20] = y[:20]
     known = Constraints.from_labels(y, 20, random_state=0)
     for network in (20, layers(torch, 2, 20, 5)):
-        model = quick(3, network=network, regularization=1e-3, solver=solver).fit(X, partial, constraints=known)
+        model = quick(3, network=network, regularization=1e-3, solver=solver).fit(
+            X, partial, constraints=known
+        )
         assert (model.labels_ == y).mean() > 0.95
-        np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
+        np.testing.assert_allclose(
+            model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6
+        )
 
 
 @with_solvers
 def test_outlier_detector(torch, solver):
     X, _ = make_fourclass(200, random_state=0)
     network = layers(torch, 2, 20, 6)
-    model = quick(4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200).fit(X)
+    model = quick(
+        4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200
+    ).fit(X)
     assert model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min() > 0.9
     assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
 
@@ -94,9 +106,14 @@ def test_same_loss_as_numpy(torch, blobs):
 
 @with_solvers
 def test_same_seed(torch, blobs, solver):
-    network = torch.nn.Sequential(layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1))
+    network = torch.nn.Sequential(
+        layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1)
+    )
     network.append(torch.nn.Linear(20, 5))
-    a, b = (quick(3, network=network, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
+    a, b = (
+        quick(3, network=network, solver=solver).fit(blobs[0]).credal_partition_.masses
+        for _ in range(2)
+    )
     np.testing.assert_array_equal(a, b)
 
 
@@ -146,7 +163,9 @@ for own in ({{"device": "cuda"}}, {{"network": Module()}}):
     except ImportError as error:
         print(error)
 """
-    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
     assert output.splitlines() == [
         "device='cuda' needs torch: pip install 'dempster[nn]'",
         "a network of your own needs torch: pip install 'dempster[nn]'",

@@ -6,7 +6,13 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._pairs import SCALES, Scale, ScaleTrial, WeightedPairs, likelihood_of_clusters
+from dempster.cluster.evclus._pairs import (
+    SCALES,
+    Scale,
+    ScaleTrial,
+    WeightedPairs,
+    likelihood_of_clusters,
+)
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 
@@ -35,22 +41,34 @@ def test_reasons():
 
 def naive_likelihood(D, labels, dimension, weights):
     """Return the classification likelihood of spherical Gaussians."""
-    clusters, total = np.unique(labels), weights.sum()
-    part, within = [], []
+    clusters = np.unique(labels)
+    total = weights.sum()
+    part = []
+    within = []
     for k in clusters:
         members = np.flatnonzero(labels == k)
         w = weights[members].sum()
         part.append(w / total)
-        within.append(sum(weights[i] * weights[j] * D[i, j] ** 2 for i in members for j in members) / (2 * w**2))
+        within.append(
+            sum(weights[i] * weights[j] * D[i, j] ** 2 for i in members for j in members)
+            / (2 * w**2)
+        )
     mean = np.dot(part, within)
-    return sum(p * (np.log(p) - dimension / 2 * np.log(v + 0.02 * mean)) for p, v in zip(part, within, strict=True))
+    return sum(
+        p * (np.log(p) - dimension / 2 * np.log(v + 0.02 * mean))
+        for p, v in zip(part, within, strict=True)
+    )
 
 
 def test_likelihood_against_loops():
     rng = np.random.default_rng(0)
-    X, labels, weights = rng.normal(size=(30, 3)), rng.integers(0, 4, 30), rng.integers(1, 4, 30).astype(float)
+    X = rng.normal(size=(30, 3))
+    labels = rng.integers(0, 4, 30)
+    weights = rng.integers(1, 4, 30).astype(float)
     D = pairwise_distances(X)
-    assert likelihood_of_clusters(D, labels, 3) == pytest.approx(naive_likelihood(D, labels, 3, np.ones(30)))
+    assert likelihood_of_clusters(D, labels, 3) == pytest.approx(
+        naive_likelihood(D, labels, 3, np.ones(30))
+    )
     found = likelihood_of_clusters(D, labels, 2.5, weights)
     assert found == pytest.approx(naive_likelihood(D, labels, 2.5, weights))
     i, j = np.triu_indices(30, 1)
@@ -82,7 +100,9 @@ def test_invariant_to_rows_units_and_repetitions(sampling):
     kilo = evclus(3, sampling).fit(1024 * X).scale_
     turned = evclus(3, sampling).fit(X[::-1]).scale_
     thrice = evclus(3, sampling).fit(np.tile(X, (3, 1))).scale_
-    for trial, large, other, repeated in zip(one.trials, kilo.trials, turned.trials, thrice.trials, strict=True):
+    for trial, large, other, repeated in zip(
+        one.trials, kilo.trials, turned.trials, thrice.trials, strict=True
+    ):
         assert large.d0 == 1024 * trial.d0
         assert other.d0 == pytest.approx(trial.d0)
         assert repeated.d0 == pytest.approx(trial.d0)

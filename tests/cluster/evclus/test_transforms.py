@@ -22,16 +22,21 @@ def conflicts(model):
 
 
 @pytest.mark.parametrize(
-    "function", [np.square, np.sqrt, lambda d: np.expm1(3 * d), lambda d: d + np.ceil(d)], ids=range(4)
+    "function",
+    [np.square, np.sqrt, lambda d: np.expm1(3 * d), lambda d: d + np.ceil(d)],
+    ids=range(4),
 )
 @pytest.mark.parametrize("focal_sets", ["auto", "full"])
 def test_ordinal_depends_only_on_the_order(function, focal_sets):
     first, second = (
-        EVCLUS(3, target_conflict="ordinal", focal_sets=focal_sets, **FAST).fit(M) for M in (D, function(D))
+        EVCLUS(3, target_conflict="ordinal", focal_sets=focal_sets, **FAST).fit(M)
+        for M in (D, function(D))
     )
     np.testing.assert_array_equal(first.credal_partition_.masses, second.credal_partition_.masses)
     for model, M in ((first, D), (second, function(D))):
-        np.testing.assert_allclose(model.predict_mass(M).masses, first.credal_partition_.masses, atol=1e-7)
+        np.testing.assert_allclose(
+            model.predict_mass(M).masses, first.credal_partition_.masses, atol=1e-7
+        )
 
 
 def test_ordinal_is_the_exponential_transformation_of_ranks():
@@ -42,7 +47,9 @@ def test_ordinal_is_the_exponential_transformation_of_ranks():
     np.testing.assert_allclose(between, [[(D[FIRST, SECOND] == 0).mean(), 1]])
     expected = EVCLUS(3, focal_sets="full", d0=0.6, **FAST).fit(np.where(D > 0, ranks, 0))
     model = EVCLUS(3, focal_sets="full", d0=0.6, target_conflict="ordinal", **FAST).fit(D)
-    np.testing.assert_allclose(model.credal_partition_.masses, expected.credal_partition_.masses, atol=1e-5)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses, expected.credal_partition_.masses, atol=1e-5
+    )
 
 
 def test_linear_minimizes_the_stress_with_linear_targets():
@@ -53,17 +60,24 @@ def test_linear_minimizes_the_stress_with_linear_targets():
     assert model.d0_ == 4
     exponential = EVCLUS(3, focal_sets="full", d0=4.0, tol=1e-9, **FAST).fit(D)
     assert error < np.sum((conflicts(exponential) - delta) ** 2)
-    np.testing.assert_allclose(to_conflict(LinearTransform(4.0)(D), 1)[FIRST, SECOND], delta, atol=2e-6)
+    np.testing.assert_allclose(
+        to_conflict(LinearTransform(4.0)(D), 1)[FIRST, SECOND], delta, atol=2e-6
+    )
     shepard = model.shepard(None)
-    np.testing.assert_allclose(np.sort(shepard.dissimilarity), np.sort(np.minimum(D[FIRST, SECOND], 4)), atol=1e-5)
+    np.testing.assert_allclose(
+        np.sort(shepard.dissimilarity), np.sort(np.minimum(D[FIRST, SECOND], 4)), atol=1e-5
+    )
 
 
 def test_affine_improves_the_criterion_of_the_first_paper():
     """The fitted a and b are near the regression of d on the conflicts, and better than b = 0."""
-    linear, affine = (EVCLUS(3, focal_sets="full", target_conflict=t, **FAST).fit(D) for t in ("linear", "affine"))
+    linear, affine = (
+        EVCLUS(3, focal_sets="full", target_conflict=t, **FAST).fit(D) for t in ("linear", "affine")
+    )
 
     def criterion(model):
-        a, b = model._transform.slope, model._transform.offset
+        a = model._transform.slope
+        b = model._transform.offset
         return np.sum((a * conflicts(model) + b - D[FIRST, SECOND]) ** 2) / np.sum(D**2)
 
     assert criterion(affine) < 0.5 * criterion(linear)
@@ -71,13 +85,19 @@ def test_affine_improves_the_criterion_of_the_first_paper():
     assert affine._transform.slope == pytest.approx(slope, rel=0.1)
     assert affine._transform.offset == pytest.approx(offset, abs=0.1 * slope)
     np.testing.assert_array_equal(affine.predict_mass(D).labels, affine.labels_)
-    doubtful = EVCLUS(3, target_conflict="affine", sampling="landmarks", n_landmarks=20, **FAST).fit(D)
+    doubtful = EVCLUS(
+        3, target_conflict="affine", sampling="landmarks", n_landmarks=20, **FAST
+    ).fit(D)
     np.testing.assert_array_equal(doubtful.predict_mass(D).labels, doubtful.labels_)
 
 
-@pytest.mark.parametrize(("X", "metric"), [(load_iris().data, "euclidean"), (sparse.csr_matrix(D), "precomputed")])
+@pytest.mark.parametrize(
+    ("X", "metric"), [(load_iris().data, "euclidean"), (sparse.csr_matrix(D), "precomputed")]
+)
 def test_other_input_is_refused(X, metric):
-    with pytest.raises(ValueError, match="target_conflict must be 'exponential' unless metric='precomputed'"):
+    with pytest.raises(
+        ValueError, match="target_conflict must be 'exponential' unless metric='precomputed'"
+    ):
         EVCLUS(3, metric=metric, target_conflict="ordinal").fit(X)
 
 

@@ -30,7 +30,7 @@ def fitted(sample):
     return BootClus(3, mixture="EII", n_bootstraps=60, random_state=0).fit(sample.data)
 
 
-# ---- attributes ------------------------------------------------------------------------------------------------------
+# ---- attributes ----------------------------------------------------------------------------------
 
 
 def test_attributes(fitted, sample):
@@ -61,7 +61,9 @@ def test_beliefs_match_the_intervals(fitted, sample):
     relations = fitted.credal_partition_.relational([(0, 1), (1, 2)]).masses
     np.testing.assert_allclose(frame.loc[[(0, 1), (1, 2)], "belief"], relations[:, 1])
     np.testing.assert_allclose(frame.loc[[(0, 1), (1, 2)], "plausibility"], 1 - relations[:, 2])
-    squares = np.sum((intervals.belief - intervals.lower) ** 2 + (intervals.plausibility - intervals.upper) ** 2)
+    squares = np.sum(
+        (intervals.belief - intervals.lower) ** 2 + (intervals.plausibility - intervals.upper) ** 2
+    )
     assert fitted.objective_ == pytest.approx(squares, rel=1e-5)
     assert np.sqrt(squares / len(intervals) / 2) < 0.06
     assert np.corrcoef(intervals.belief, intervals.lower)[0, 1] > 0.98
@@ -73,7 +75,9 @@ def test_intervals_of_some_pairs(fitted, sample):
     assert fits.shape == (3, 60)
     bounds = fitted.pair_intervals(sample.data, pairs)
     np.testing.assert_allclose(bounds, np.quantile(fits, [0.05, 0.95], axis=1).T, atol=1e-6)
-    assert bounds[1].tolist() == pytest.approx([fitted.intervals_.lower[0], fitted.intervals_.upper[0]], abs=1e-6)
+    assert bounds[1].tolist() == pytest.approx(
+        [fitted.intervals_.lower[0], fitted.intervals_.upper[0]], abs=1e-6
+    )
     with pytest.raises(ValueError, match="pairs .* 0 to 149"):
         fitted.pair_probabilities(sample.data, [(0, 150)])
 
@@ -83,7 +87,9 @@ def test_coverage(fitted, sample):
     coverage = intervals.coverage(sample.posterior)
     truth = (sample.posterior @ sample.posterior.T)[np.triu_indices(150, 1)]
     np.testing.assert_allclose(intervals.probabilities(sample.posterior), truth)
-    assert coverage.belief == np.mean((intervals.belief <= truth) & (truth <= intervals.plausibility))
+    assert coverage.belief == np.mean(
+        (intervals.belief <= truth) & (truth <= intervals.plausibility)
+    )
     assert coverage.confidence == np.mean((intervals.lower <= truth) & (truth <= intervals.upper))
     assert coverage.confidence_length == pytest.approx(np.mean(intervals.upper - intervals.lower))
     order = [2, 0, 1]  # The numbering of the clusters does not matter.
@@ -102,7 +108,9 @@ def test_coverage_of_certain_pairs():
 
 def test_higher_confidence_gives_wider_intervals(sample):
     narrow, wide = (
-        BootClus(3, mixture="EII", n_bootstraps=40, confidence=level, random_state=0).fit(sample.data)
+        BootClus(3, mixture="EII", n_bootstraps=40, confidence=level, random_state=0).fit(
+            sample.data
+        )
         for level in (0.5, 0.95)
     )
     assert (wide.intervals_.lower <= narrow.intervals_.lower + 1e-7).all()
@@ -125,7 +133,9 @@ def test_joblib_dask(sample):
     distributed = pytest.importorskip("distributed")
     model = BootClus(3, mixture="EII", n_bootstraps=25, random_state=7).fit(sample.data)
     with (
-        distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None),
+        distributed.Client(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ),
         parallel_config("dask"),
     ):
         other = clone(model).fit(sample.data)
@@ -133,15 +143,18 @@ def test_joblib_dask(sample):
 
 
 def test_fits_are_aligned(fitted):
-    gap = np.linalg.norm(fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None], axis=3)
+    gap = np.linalg.norm(
+        fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None], axis=3
+    )
     assert (gap.argmin(axis=2) == np.arange(3)).all()
     swapped = np.array([[0.1, 0.9, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
     assert bootstrap._match_components(swapped).tolist() == [1, 0, 2]
-    both_first = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0, 0, 1.0]])  # two components most similar to the same one
+    # two components most similar to the same one
+    both_first = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0, 0, 1.0]])
     assert bootstrap._match_components(both_first).tolist() == [0, 1, 2]
 
 
-# ---- new objects -----------------------------------------------------------------------------------------------------
+# ---- new objects ---------------------------------------------------------------------------------
 
 
 def test_new_objects_match_the_intervals(fitted, sample):
@@ -158,7 +171,7 @@ def test_new_objects_match_the_intervals(fitted, sample):
         np.testing.assert_allclose(masses[i], expected, atol=1e-5)
 
 
-# ---- some pairs ------------------------------------------------------------------------------------------------------
+# ---- some pairs ----------------------------------------------------------------------------------
 
 
 def test_some_pairs_agree_with_all_pairs():
@@ -167,13 +180,18 @@ def test_some_pairs_agree_with_all_pairs():
     every = BootClus(3, n_partners="all", **options).fit(sample.data)
     some = BootClus(3, n_partners=100, **options).fit(sample.data)
     assert 100 <= len(some.reference_indices_) <= 160
-    assert len(some.intervals_) == len(some.reference_indices_) * (len(some.reference_indices_) - 1) // 2
+    assert (
+        len(some.intervals_)
+        == len(some.reference_indices_) * (len(some.reference_indices_) - 1) // 2
+    )
     held_out = np.random.default_rng(0).integers(0, 600, (20_000, 2))
     held_out = held_out[held_out[:, 0] != held_out[:, 1]]
     a, b = (m.credal_partition_.relational(held_out).masses for m in (every, some))
     assert np.abs(a[:, 1] - b[:, 1]).mean() < 0.02  # belief
     assert np.abs(a[:, 2] - b[:, 2]).mean() < 0.02  # one minus plausibility
-    np.testing.assert_allclose(some.predict_mass(sample.data).masses, some.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        some.predict_mass(sample.data).masses, some.credal_partition_.masses, atol=1e-9
+    )
 
 
 def test_many_objects_use_references():
@@ -183,12 +201,16 @@ def test_many_objects_use_references():
     assert len(model.labels_) == 2100
 
 
-# ---- focal sets ------------------------------------------------------------------------------------------------------
+# ---- focal sets ----------------------------------------------------------------------------------
 
 
 def test_families(sample):
     def family(c=3, **options):
-        return BootClus(c, mixture="EII", n_bootstraps=10, random_state=0, **options).fit(sample.data).focal_sets_
+        return (
+            BootClus(c, mixture="EII", n_bootstraps=10, random_state=0, **options)
+            .fit(sample.data)
+            .focal_sets_
+        )
 
     assert family(focal_sets="full") == FocalSets.full(3, empty=False)
     assert family(focal_sets="simple") == FocalSets.simple(3, empty=False)
@@ -204,9 +226,14 @@ def test_selected_pairs_are_those_of_similar_clusters():
     rng = np.random.default_rng(0)
     centers = np.array([0.0, 3.0, 20.0, 23.0, 40.0])
     X = (np.repeat(centers, 80) + rng.normal(size=400))[:, None]
-    model = BootClus(5, mixture="E", n_bootstraps=10, focal_sets="selected", n_neighbor_clusters=1, random_state=0).fit(
-        X
-    )
+    model = BootClus(
+        5,
+        mixture="E",
+        n_bootstraps=10,
+        focal_sets="selected",
+        n_neighbor_clusters=1,
+        random_state=0,
+    ).fit(X)
     order = np.argsort(np.argsort(model.mixture_.means_.ravel()))
     found = {frozenset(order[list(s)].tolist()) for s in model.focal_sets_ if len(s) == 2}
     assert {frozenset({0, 1}), frozenset({2, 3})} <= found
@@ -215,13 +242,17 @@ def test_selected_pairs_are_those_of_similar_clusters():
 
 def test_the_empty_set_gets_no_mass(sample, fitted):
     family = FocalSets.from_sets(3, [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])
-    model = BootClus(3, mixture="EII", n_bootstraps=60, focal_sets=family, random_state=0).fit(sample.data)
+    model = BootClus(3, mixture="EII", n_bootstraps=60, focal_sets=family, random_state=0).fit(
+        sample.data
+    )
     assert model.focal_sets_ == family
     assert not model.credal_partition_.empty.any()
-    np.testing.assert_allclose(model.credal_partition_.masses[:, 1:], fitted.credal_partition_.masses)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses[:, 1:], fitted.credal_partition_.masses
+    )
 
 
-# ---- mixtures --------------------------------------------------------------------------------------------------------
+# ---- mixtures ------------------------------------------------------------------------------------
 
 
 def test_mixture_parameter(sample):
@@ -238,7 +269,9 @@ def test_samples_of_each_model(sample):
     mixture = ParsimoniousGaussianMixture(3, random_state=0).fit(sample.data)
     fits = bootstrap._weigh_models(mixture, sample.data, 1000)
     table = mixture.bic_table_.loc[3]
-    weights = np.exp(table["log_likelihood"] - table["n_parameters"] - table["log_likelihood"].max())
+    weights = np.exp(
+        table["log_likelihood"] - table["n_parameters"] - table["log_likelihood"].max()
+    )
     expected = 1000 * weights / weights.sum()
     counts = {fitted.model: count for fitted, count in fits}
     assert len(counts) > 3
@@ -246,14 +279,16 @@ def test_samples_of_each_model(sample):
     np.testing.assert_allclose([counts.get(name, 0) for name in table.index], expected, atol=1)
     gap = np.linalg.norm([fitted.means - mixture.means_ for fitted, _ in fits], axis=2)
     assert gap.max() < 1  # Component k of every fit is component k of the selected mixture.
-    many = make_gaussian_mixture(1, 170, random_state=0)[0]  # ten objects for each of the 17 parameters of VVV
-    assert [(fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture.fit(many), many, 20)] == [
-        ("VVV", 20)
-    ]
+    # ten objects for each of the 17 parameters of VVV
+    many = make_gaussian_mixture(1, 170, random_state=0)[0]
+    assert [
+        (fitted.model, count)
+        for fitted, count in bootstrap._weigh_models(mixture.fit(many), many, 20)
+    ] == [("VVV", 20)]
     mixture.set_params(model="EEE").fit(sample.data)
-    assert [(fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture, sample.data, 20)] == [
-        ("EEE", 20)
-    ]
+    assert [
+        (fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture, sample.data, 20)
+    ] == [("EEE", 20)]
 
 
 def test_many_objects_are_fitted_as_closely_as_few():
@@ -261,7 +296,11 @@ def test_many_objects_are_fitted_as_closely_as_few():
     spread = []
     for n in (300, 6000):
         X = make_gaussian_mixture(1, n, random_state=3)[0]
-        fits = BootClus(3, mixture="EII", n_bootstraps=60, n_partners=50, random_state=0).fit(X).bootstraps_
+        fits = (
+            BootClus(3, mixture="EII", n_bootstraps=60, n_partners=50, random_state=0)
+            .fit(X)
+            .bootstraps_
+        )
         spread.append(np.sqrt(n) * fits.means.std(axis=0).mean())
     assert spread[1] == pytest.approx(2.05, abs=0.25)  # 2.1 if EM converges completely
     assert spread[1] > 0.8 * spread[0]
@@ -270,11 +309,13 @@ def test_many_objects_are_fitted_as_closely_as_few():
 def test_number_of_clusters(sample):
     model = BootClus(None, mixture="EII", n_bootstraps=5, random_state=0).fit(sample.data)
     assert model.n_clusters_ == model.credal_partition_.n_clusters == 3
-    given = BootClus(None, focal_sets=FocalSets.pairs(2), mixture="EII", n_bootstraps=5, random_state=0)
+    given = BootClus(
+        None, focal_sets=FocalSets.pairs(2), mixture="EII", n_bootstraps=5, random_state=0
+    )
     assert given.fit(sample.data).n_clusters_ == 2
 
 
-# ---- parameters and data ---------------------------------------------------------------------------------------------
+# ---- parameters and data -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -286,7 +327,10 @@ def test_number_of_clusters(sample):
         ({"mixture": "XXX"}, "mixture must be .* got 'XXX'"),
         ({"n_clusters": 0}, "n_clusters must be"),
         ({"focal_sets": FocalSets.pairs(4)}, "focal_sets must"),
-        ({"focal_sets": FocalSets.from_sets(3, [(0,), (1,), (0, 1, 2)])}, "focal_sets must .* every single cluster"),
+        (
+            {"focal_sets": FocalSets.from_sets(3, [(0,), (1,), (0, 1, 2)])},
+            "focal_sets must .* every single cluster",
+        ),
     ],
 )
 def test_invalid_parameters(sample, parameters, message):
@@ -304,7 +348,9 @@ def test_identical_rows():
     X = make_gaussian_mixture(1, 80, random_state=0)[0]
     X = np.vstack([X, X[:40], X[:40]])
     model = BootClus(3, mixture="EII", n_bootstraps=20, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.credal_partition_.masses[80:120], model.credal_partition_.masses[:40])
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses[80:120], model.credal_partition_.masses[:40]
+    )
     np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
 
 
@@ -341,7 +387,9 @@ def test_error_if_every_sample_loses_a_cluster(sample, monkeypatch):
 def fits(monkeypatch):
     """Return a list with one entry for each fit of mixtures."""
     calls = []
-    monkeypatch.setattr(bootclus, "fit_mixtures", lambda *arguments: calls.append(1) or fit_mixtures(*arguments))
+    monkeypatch.setattr(
+        bootclus, "fit_mixtures", lambda *arguments: calls.append(1) or fit_mixtures(*arguments)
+    )
     return calls
 
 
@@ -355,7 +403,12 @@ def test_warm_start(fits):
     np.testing.assert_array_equal(warm.credal_partition_.masses, cold.credal_partition_.masses)
     np.testing.assert_array_equal(warm.intervals_.lower, cold.intervals_.lower)
     fits.clear()
-    for change in ({"random_state": 2}, {"n_bootstraps": 10}, {"mixture": "EII"}, {"n_clusters": 2}):
+    for change in (
+        {"random_state": 2},
+        {"n_bootstraps": 10},
+        {"mixture": "EII"},
+        {"n_clusters": 2},
+    ):
         warm.set_params(**change).fit(X)
     warm.fit(X + 1)
     assert len(fits) == 5
@@ -377,7 +430,9 @@ def test_warm_start_depends_on_the_random_state(fits, kind):
     assert len(fits) == 2
     warm.set_params(random_state=kind(4)).fit(X)
     assert len(fits) == 3
-    warm.set_params(mixture=ParsimoniousGaussianMixture(model="EEE", init=np.repeat([0, 1, 2], 20))).fit(X)
+    warm.set_params(
+        mixture=ParsimoniousGaussianMixture(model="EEE", init=np.repeat([0, 1, 2], 20))
+    ).fit(X)
     warm.set_params(mixture=ParsimoniousGaussianMixture(model="EEE", init=np.arange(60) % 3)).fit(X)
     assert len(fits) == 5
 
@@ -385,6 +440,8 @@ def test_warm_start_depends_on_the_random_state(fits, kind):
 def test_progress_of_models_and_samples():
     notes = []
     with report_progress_to(lambda name, done, total, unit, note: notes.append((unit, note))):
-        BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(make_gaussian_mixture(1, 60, random_state=0)[0])
+        BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(
+            make_gaussian_mixture(1, 60, random_state=0)[0]
+        )
     assert notes[0] == ("models", "2 components, EII")
     assert ("samples", "") in notes

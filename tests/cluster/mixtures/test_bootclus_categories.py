@@ -13,7 +13,9 @@ from dempster.persistence import load, save
 
 PROPORTIONS = np.array([0.4, 0.35, 0.25])
 THETA = np.full((3, 8, 3), 0.12)
-THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = 0.76
+THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = (
+    0.76
+)
 NAMES = np.array(["never", "rarely", "often"])
 
 
@@ -25,12 +27,19 @@ def draw(n, seed, missing=0.0):
     lost = rng.random(codes.shape) < missing
     logs = np.where(lost, 0.0, np.log(THETA[:, np.arange(8), codes])).sum(axis=2)
     posterior = PROPORTIONS[:, None] * np.exp(logs)
-    table = pd.DataFrame(NAMES[codes], columns=list("abcdefgh"), index=[f"person {i}" for i in range(n)]).mask(lost)
+    table = pd.DataFrame(
+        NAMES[codes], columns=list("abcdefgh"), index=[f"person {i}" for i in range(n)]
+    ).mask(lost)
     return table, classes, (posterior / posterior.sum(axis=0)).T
 
 
 def make(**parameters):
-    settings = {"n_bootstraps": 40, "mixture": LatentClassModel(n_init=3), "random_state": 0, **parameters}
+    settings = {
+        "n_bootstraps": 40,
+        "mixture": LatentClassModel(n_init=3),
+        "random_state": 0,
+        **parameters,
+    }
     return BootClus(3, **settings)
 
 
@@ -54,9 +63,13 @@ def test_attributes(fitted, sample):
     assert "40 fits of 3 components" in repr(fitted.bootstraps_)
     assert fitted.n_redrawn_ == 0
     assert (np.diff(fitted.history_) <= 1e-9 * fitted.history_[0]).all()
-    np.testing.assert_array_equal(fitted.mixture_.predict(table.to_numpy()), fitted.mixture_.labels_)
+    np.testing.assert_array_equal(
+        fitted.mixture_.predict(table.to_numpy()), fitted.mixture_.labels_
+    )
     # Component k of every refit is component k of the mixture.
-    gaps = np.abs(fitted.bootstraps_.probabilities[:, :, None] - fitted.mixture_.parameters_.probabilities).sum(axis=3)
+    gaps = np.abs(
+        fitted.bootstraps_.probabilities[:, :, None] - fitted.mixture_.parameters_.probabilities
+    ).sum(axis=3)
     assert (gaps.argmin(axis=2) == np.arange(3)).all()
 
 
@@ -70,10 +83,15 @@ def test_pair_probabilities(fitted, sample):
         joint = fitted.bootstraps_.proportions[b].copy()
         for j, cell in enumerate(row):
             if isinstance(cell, str):
-                joint *= fitted.bootstraps_.probabilities[b][:, 3 * j + list(categories[j]).index(cell)]
+                joint *= fitted.bootstraps_.probabilities[b][
+                    :, 3 * j + list(categories[j]).index(cell)
+                ]
         return joint / joint.sum()
 
-    expected = [[posterior(table.iloc[i], b) @ posterior(table.iloc[j], b) for b in range(40)] for i, j in pairs]
+    expected = [
+        [posterior(table.iloc[i], b) @ posterior(table.iloc[j], b) for b in range(40)]
+        for i, j in pairs
+    ]
     np.testing.assert_allclose(fitted.pair_probabilities(table, pairs), expected, atol=1e-5)
     bounds = fitted.pair_intervals(table, pairs)
     np.testing.assert_allclose(bounds, np.quantile(expected, [0.05, 0.95], axis=1).T, atol=1e-5)
@@ -93,7 +111,9 @@ def test_coverage():
 
 def test_new_objects(fitted, sample):
     table = sample[0]
-    np.testing.assert_allclose(fitted.predict_mass(table).masses, fitted.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        fitted.predict_mass(table).masses, fitted.credal_partition_.masses, atol=1e-9
+    )
     new, classes, _ = draw(100, 5, missing=0.1)
     assert adjusted_rand_score(classes, fitted.predict(new)) > 0.55
     unknown = new.copy()
@@ -102,14 +122,17 @@ def test_new_objects(fitted, sample):
         fitted.predict(unknown)
     ignoring = make(mixture=LatentClassModel(n_init=3, handle_unknown="ignore")).fit(table)
     np.testing.assert_array_equal(
-        ignoring.predict_mass(unknown).masses, fitted.predict_mass(unknown.replace("always", None)).masses
+        ignoring.predict_mass(unknown).masses,
+        fitted.predict_mass(unknown.replace("always", None)).masses,
     )
 
 
 def test_number_of_clusters(sample):
     table = sample[0]
     by_bic = (
-        make(n_bootstraps=10, mixture=LatentClassModel([1, 2, 3, 4], n_init=3)).set_params(n_clusters=None).fit(table)
+        make(n_bootstraps=10, mixture=LatentClassModel([1, 2, 3, 4], n_init=3))
+        .set_params(n_clusters=None)
+        .fit(table)
     )
     assert by_bic.n_clusters_ == by_bic.mixture_.n_components_ == 3
     assert make(n_bootstraps=10).set_params(n_clusters="auto").fit(table).n_clusters_ >= 2
@@ -119,9 +142,12 @@ def test_number_of_clusters(sample):
 
 def test_partners(sample):
     table = sample[0]
-    every, some = make().fit(table), make(n_partners=60).fit(table)
+    every = make().fit(table)
+    some = make(n_partners=60).fit(table)
     assert len(some.reference_indices_) < 150
-    a, b = (model.credal_partition_.relational([(0, 149), (3, 77)]).masses for model in (every, some))
+    a, b = (
+        model.credal_partition_.relational([(0, 149), (3, 77)]).masses for model in (every, some)
+    )
     np.testing.assert_allclose(a, b, atol=0.1)
 
 
@@ -130,7 +156,10 @@ def test_warm_start_and_other_mixtures(sample):
     model = make(warm_start=True).fit(table)
     first = model.bootstraps_
     assert model.set_params(confidence=0.5).fit(table).bootstraps_ is first
-    assert model.set_params(mixture=LatentClassModel(n_init=3, smoothing=5.0)).fit(table).bootstraps_ is not first
+    assert (
+        model.set_params(mixture=LatentClassModel(n_init=3, smoothing=5.0)).fit(table).bootstraps_
+        is not first
+    )
     numbers = np.random.default_rng(0).normal(size=(60, 2)) + 5 * (np.arange(60) % 3)[:, None]
     assert model.set_params(mixture="EII").fit(numbers).bootstraps_.means.shape == (40, 3, 2)
     assert model.predict(numbers).shape == (60,)
@@ -142,17 +171,25 @@ def test_threads_give_the_same_result(fitted, sample):
 
 
 def test_explanation(fitted, sample):
-    """The evidence is the mean logarithm of proportion times probability; missing values contribute nothing."""
+    """The evidence is the mean logarithm of proportion times probability.
+
+    Missing values contribute nothing.
+    """
     table = sample[0]
     i = int(np.flatnonzero(table.isna().any(axis=1))[0])
     why = explain_object(fitted, table, i, changes=False)
     logs = np.log(fitted.bootstraps_.probabilities).mean(axis=0)
     for j, cell in enumerate(table.iloc[i]):
         values = list(fitted.mixture_.categories_[j])
-        expected = logs[:, 3 * j + values.index(cell)] if isinstance(cell, str) else np.zeros(3)
+        if isinstance(cell, str):
+            expected = logs[:, 3 * j + values.index(cell)]
+        else:
+            expected = np.zeros(3)
         pairwise = expected[list(why.clusters)]
         np.testing.assert_allclose(
-            why.contributions[j] - why.contributions[j].mean(), pairwise - pairwise.mean(), atol=1e-9
+            why.contributions[j] - why.contributions[j].mean(),
+            pairwise - pairwise.mean(),
+            atol=1e-9,
         )
 
 

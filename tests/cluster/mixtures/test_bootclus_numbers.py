@@ -4,21 +4,33 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.bootclus import Bootstraps, PairFamily, compute_pair_intervals, draw_references
+from dempster.cluster.bootclus import (
+    Bootstraps,
+    PairFamily,
+    compute_pair_intervals,
+    draw_references,
+)
 from dempster.optimize.blocks import block_map
-from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
+from dempster.optimize.pair_quantiles import (
+    quantile_ranks,
+    quantiles_between,
+    quantiles_of_pairs,
+    quantiles_within,
+)
 from dempster.optimize.row_fit import descend_intervals
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 
-# ---- quantiles of pairs ----------------------------------------------------------------------------------------------
+# ---- quantiles of pairs --------------------------------------------------------------------------
 
 
 def posteriors(n, c, n_fits, seed=0, concentration=0.3):
     """Return random probabilities (n, c, B), some of them certain."""
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(c, concentration), (n, n_fits)).astype(np.float32)
-    P[0], P[1] = np.eye(c)[0], np.eye(c)[c - 1]  # products that are all 0 or 1
+    # products that are all 0 or 1
+    P[0] = np.eye(c)[0]
+    P[1] = np.eye(c)[c - 1]
     P[2] = np.float32(1e-12)
     P[2, :, 0] = 1
     return np.ascontiguousarray(P.transpose(0, 2, 1))
@@ -30,19 +42,22 @@ def test_quantiles_equal_those_of_numpy(n_fits, confidence):
     P = posteriors(8, 3, n_fits, seed=n_fits)
     values = np.einsum("ikb,jkb->ijb", P.astype(float), P.astype(float))
     expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=2)
-    lower, upper = np.zeros((8, 8)), np.zeros((8, 8))
+    lower = np.zeros((8, 8))
+    upper = np.zeros((8, 8))
     ranks = quantile_ranks(n_fits, confidence)
     quantiles_within(P, *ranks, lower, upper, 0, 3)  # in two parts
     quantiles_within(P, *ranks, lower, upper, 3, 8)
     off = ~np.eye(8, dtype=bool)
     np.testing.assert_allclose(lower[off], expected[0][off], rtol=1e-6, atol=2e-9)
     np.testing.assert_allclose(upper[off], expected[1][off], rtol=1e-6, atol=2e-9)
-    low, high = np.empty((3, 5)), np.empty((3, 5))
+    low = np.empty((3, 5))
+    high = np.empty((3, 5))
     quantiles_between(P[:3].copy(), P[3:].copy(), *ranks, low, high)
     np.testing.assert_array_equal(low, lower[:3, 3:])
     np.testing.assert_array_equal(high, upper[:3, 3:])
     pairs = np.array([[5, 2], [7, 6]])
-    below, above = np.empty(2), np.empty(2)
+    below = np.empty(2)
+    above = np.empty(2)
     quantiles_of_pairs(P, pairs, *ranks, below, above, 0, 2)
     np.testing.assert_array_equal(below, [lower[5, 2], lower[7, 6]])
     np.testing.assert_array_equal(above, [upper[5, 2], upper[7, 6]])
@@ -58,10 +73,12 @@ def test_intervals_of_given_mixtures(reference, name):
     case.assert_equal("P_first", first @ first.T)
     with block_map(2) as apply:
         bounds = np.stack(compute_pair_intervals(P, case.parameters["conf"], apply))
-    case.assert_equal("CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape))
+    case.assert_equal(
+        "CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape)
+    )
 
 
-# ---- masses that match intervals -------------------------------------------------------------------------------------
+# ---- masses that match intervals -----------------------------------------------------------------
 
 
 def problem(lower, upper):
@@ -71,7 +88,9 @@ def problem(lower, upper):
     return targets
 
 
-@pytest.mark.parametrize("name", ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"])
+@pytest.mark.parametrize(
+    "name", ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"]
+)
 def test_masses_of_given_bounds(reference, name):
     case = reference(name)
     family = PairFamily.from_focal_sets(FocalSets(case["F"].astype(bool)))
@@ -94,7 +113,9 @@ def test_masses_of_given_bounds(reference, name):
     np.testing.assert_array_equal(partition.labels[untied], case["y_pl"][untied])
 
 
-@pytest.mark.parametrize("family", [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)])
+@pytest.mark.parametrize(
+    "family", [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)]
+)
 def test_objective_never_increases(family):
     rng = np.random.default_rng(0)
     n = 30
@@ -135,7 +156,7 @@ def test_exact_intervals_are_recovered():
     np.testing.assert_allclose(masses, truth.masses, atol=0.02)
 
 
-# ---- reference objects and their intervals --------------------------------------------------------------------------
+# ---- reference objects and their intervals -------------------------------------------------------
 
 
 def test_references_of_every_cluster():

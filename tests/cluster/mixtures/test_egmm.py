@@ -31,8 +31,10 @@ def em_step(model, X, ridge):
     """Compute one EM step with loops."""
     masses = joint_densities(model, X)
     masses /= masses.sum(axis=1, keepdims=True)
-    sets, c = list(model.focal_sets_), model.n_clusters
-    H, R = np.zeros((c, c)), np.zeros((c, X.shape[1]))
+    sets = list(model.focal_sets_)
+    c = model.n_clusters
+    H = np.zeros((c, c))
+    R = np.zeros((c, X.shape[1]))
     for j, clusters in enumerate(sets):
         for k in clusters:
             R[k] += masses[:, j] @ X / len(clusters)
@@ -52,24 +54,32 @@ def test_masses_and_densities(family):
     model = EGMM(3, focal_sets=family, random_state=0).fit(X)
     joint = joint_densities(model, X)
     np.testing.assert_allclose(model.score_samples(X), np.log(joint.sum(axis=1)), atol=1e-9)
-    np.testing.assert_allclose(model.credal_partition_.masses, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses, joint / joint.sum(axis=1, keepdims=True), atol=1e-9
+    )
     assert model.log_likelihood_ == pytest.approx(np.log(joint.sum(axis=1)).sum())
     assert model.score(X) == pytest.approx(model.log_likelihood_ / len(X))
     g = len(model.focal_sets_)
-    assert model.ebic_ == pytest.approx(model.log_likelihood_ - (g - 1 + 3 * 4 + 10) * np.log(150) / 2)
+    assert model.ebic_ == pytest.approx(
+        model.log_likelihood_ - (g - 1 + 3 * 4 + 10) * np.log(150) / 2
+    )
 
 
 def test_em_steps():
     X, _ = make_blobs(80, 2, centers=3, random_state=1)
     ridge = 1e-3 * X.var(axis=0).mean()
-    model = EGMM(3, focal_sets="full", reg_covar=1e-3, tol=1e-15, max_iter=20_000, random_state=0).fit(X)
+    model = EGMM(
+        3, focal_sets="full", reg_covar=1e-3, tol=1e-15, max_iter=20_000, random_state=0
+    ).fit(X)
     weights, means, covariance = em_step(model, X, ridge)
     np.testing.assert_allclose(weights, model.weights_, atol=1e-4)
     np.testing.assert_allclose(means, model.means_, atol=1e-3)
     np.testing.assert_allclose(covariance, model.covariance_, atol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        first, second = (EGMM(3, init=X[:3], max_iter=k, tol=0, reg_covar=1e-3).fit(X) for k in (1, 2))
+        first, second = (
+            EGMM(3, init=X[:3], max_iter=k, tol=0, reg_covar=1e-3).fit(X) for k in (1, 2)
+        )
     weights, means, covariance = em_step(first, X, ridge)
     np.testing.assert_allclose(second.weights_, weights, atol=1e-9)
     np.testing.assert_allclose(second.means_, means, atol=1e-9)
@@ -85,7 +95,9 @@ def test_em_steps():
 def test_likelihood_never_decreases(seed, family, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
-    model = EGMM(3, focal_sets=family, reg_covar=ridge, n_init=1, max_iter=40, tol=0, random_state=seed)
+    model = EGMM(
+        3, focal_sets=family, reg_covar=ridge, n_init=1, max_iter=40, tol=0, random_state=seed
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X)
@@ -102,7 +114,9 @@ def test_recovers_the_mixture():
     sets = [(0,), (1,), (2,), (0, 1)]
     which = rng.choice(4, 6000, p=[0.3, 0.3, 0.3, 0.1])
     covariance = np.array([[1.0, 0.4], [0.4, 0.7]])
-    X = np.stack([means[list(s)].mean(axis=0) for s in sets])[which] + rng.multivariate_normal([0, 0], covariance, 6000)
+    X = np.stack([means[list(s)].mean(axis=0) for s in sets])[which] + rng.multivariate_normal(
+        [0, 0], covariance, 6000
+    )
     model = EGMM(3, focal_sets="full", random_state=0).fit(X)
     order = [int(np.argmin(((model.means_ - m) ** 2).sum(axis=1))) for m in means]
     np.testing.assert_allclose(model.means_[order], means, atol=0.1)
@@ -134,7 +148,9 @@ def test_far_from_the_origin_and_outliers():
     near, far = (EGMM(3, n_init=2, random_state=0).fit(X + shift) for shift in (0, 1e6))
     assert adjusted_rand_score(y, near.labels_) > 0.95
     np.testing.assert_allclose(far.covariance_, near.covariance_, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(near.predict_mass(X[:7]).masses, near.credal_partition_.masses[:7], atol=1e-12)
+    np.testing.assert_allclose(
+        near.predict_mass(X[:7]).masses, near.credal_partition_.masses[:7], atol=1e-12
+    )
     assert near.score_samples(X[:1] + 100)[0] < near.score_samples(X).min()
     single = EGMM(3, n_init=2, random_state=0).fit(X[:500].astype(np.float32))
     assert single.means_.dtype == np.float32
@@ -166,7 +182,10 @@ def test_starting_partition_means_and_peaks():
         ({"reg_covar": -1}, "reg_covar must be .* got -1"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets .* n_clusters=2"),
         ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "focal_sets"),
-        ({"focal_sets": "pairs", "covariance": "own"}, "focal_sets must .* covariance='own', got 'pairs'"),
+        (
+            {"focal_sets": "pairs", "covariance": "own"},
+            "focal_sets must .* covariance='own', got 'pairs'",
+        ),
         ({"focal_sets": "selected", "covariance": "own"}, "focal_sets must"),
         ({"covariance": "full"}, "covariance must be"),
         ({"init": "middle"}, "init must be"),
@@ -184,7 +203,9 @@ def test_invalid_parameters(change, message):
 def test_flat_and_few_data():
     X, y = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)
     for reg_covar in (1e-6, 0.0):
-        model = EGMM(2, reg_covar=reg_covar, random_state=0).fit(np.column_stack([X, np.zeros(100)]))
+        model = EGMM(2, reg_covar=reg_covar, random_state=0).fit(
+            np.column_stack([X, np.zeros(100)])
+        )
         assert np.isfinite(model.credal_partition_.masses).all()
         assert adjusted_rand_score(y, model.labels_) > 0.9
     few = EGMM(3, random_state=0).fit([[0.0, 0], [5, 5], [9, 0]])
@@ -194,14 +215,20 @@ def test_flat_and_few_data():
         EGMM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
 
 
-# ---- one covariance for each cluster --------------------------------------------------------------------------------
+# ---- one covariance for each cluster -------------------------------------------------------------
 
-CROSS = np.random.default_rng(0).normal(size=(400, 2)) * np.repeat([[4, 0.4], [0.4, 4]], [250, 150], axis=0)
+CROSS = np.random.default_rng(0).normal(size=(400, 2)) * np.repeat(
+    [[4, 0.4], [0.4, 4]], [250, 150], axis=0
+)
 STARTS = np.array([[3.0, 0.0], [0.0, 3.0]])
 
 
 def own(c=2, **more):
-    return EGMM(c, covariance="own", **{"init": STARTS, "tol": 1e-12, "max_iter": 5000, "random_state": 0, **more})
+    return EGMM(
+        c,
+        covariance="own",
+        **{"init": STARTS, "tol": 1e-12, "max_iter": 5000, "random_state": 0, **more},
+    )
 
 
 def test_own_covariances_agree_with_scikit_learn():
@@ -212,28 +239,42 @@ def test_own_covariances_agree_with_scikit_learn():
     initial["precisions_init"] = np.repeat(np.linalg.inv(gap.T @ gap / 150)[None], 3, axis=0)
     expected = GaussianMixture(3, reg_covar=1e-12, tol=1e-12, max_iter=5000, **initial).fit(X)
     # The components are in another order than the clusters.
-    model = own(3, init=start, reg_covar=1e-12, focal_sets=FocalSets.from_sets(3, [(2,), (0,), (1,)])).fit(X)
+    model = own(
+        3, init=start, reg_covar=1e-12, focal_sets=FocalSets.from_sets(3, [(2,), (0,), (1,)])
+    ).fit(X)
     assert model.log_likelihood_ == pytest.approx(150 * expected.score(X), rel=1e-9)
-    np.testing.assert_allclose(model.credal_partition_.masses, expected.predict_proba(X)[:, [2, 0, 1]], atol=1e-5)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses, expected.predict_proba(X)[:, [2, 0, 1]], atol=1e-5
+    )
     np.testing.assert_allclose(model.covariance_, expected.covariances_, atol=1e-5)
     np.testing.assert_allclose(model.score_samples(X), expected.score_samples(X), atol=1e-5)
-    assert model.ebic_ == pytest.approx(model.log_likelihood_ - (2 + 3 * 4 + 3 * 10) * np.log(150) / 2)
+    assert model.ebic_ == pytest.approx(
+        model.log_likelihood_ - (2 + 3 * 4 + 3 * 10) * np.log(150) / 2
+    )
     auto = own(3, init=start, reg_covar=1e-12).fit(X)
     np.testing.assert_allclose(auto.means_, model.means_, atol=1e-9)
     assert (auto.focal_sets_.cardinality == 2).any()
 
 
 def test_own_covariances_by_a_naive_em_step():
-    X, weights = CROSS, np.random.default_rng(1).uniform(0.5, 2, len(CROSS))
+    X = CROSS
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(CROSS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        first, second = (own(reg_covar=0.05, max_iter=k, tol=0).fit(X, sample_weight=weights) for k in (2, 3))
+        first, second = (
+            own(reg_covar=0.05, max_iter=k, tol=0).fit(X, sample_weight=weights) for k in (2, 3)
+        )
     center = weights @ X / weights.sum()
     ridge = 0.05 * (weights @ (X - center) ** 2).mean() / weights.sum()
 
     def penalized(model):
-        factors = model.weights_[:2] * np.exp([-ridge / 2 * np.trace(np.linalg.inv(S)) for S in model.covariance_])
-        densities = [multivariate_normal(*k).pdf(X) for k in zip(model.means_, model.covariance_, strict=True)]
+        factors = model.weights_[:2] * np.exp(
+            [-ridge / 2 * np.trace(np.linalg.inv(S)) for S in model.covariance_]
+        )
+        densities = [
+            multivariate_normal(*k).pdf(X)
+            for k in zip(model.means_, model.covariance_, strict=True)
+        ]
         return np.column_stack(densities) * factors
 
     masses = penalized(first)
@@ -251,22 +292,32 @@ def test_own_covariances_by_a_naive_em_step():
 def test_own_covariances_find_crossing_clusters(tmp_path):
     labels = np.repeat([0, 1], [250, 150])
     model = own(init="k-means++", reg_covar=1e-3).fit(CROSS)
-    assert adjusted_rand_score(labels, model.labels_) > adjusted_rand_score(labels, EGMM(2).fit(CROSS).labels_) + 0.3
+    assert (
+        adjusted_rand_score(labels, model.labels_)
+        > adjusted_rand_score(labels, EGMM(2).fit(CROSS).labels_) + 0.3
+    )
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.covariance_, model.covariance_)
-    np.testing.assert_array_equal(again.predict_mass(CROSS).masses, model.predict_mass(CROSS).masses)
+    np.testing.assert_array_equal(
+        again.predict_mass(CROSS).masses, model.predict_mass(CROSS).masses
+    )
 
 
 def test_own_covariances_in_blocks_with_weights_and_in_parts():
-    X, counts = CROSS, np.random.default_rng(1).integers(1, 4, len(CROSS))
+    X = CROSS
+    counts = np.random.default_rng(1).integers(1, 4, len(CROSS))
     expected = own().fit(np.repeat(X, counts, axis=0))
-    in_blocks = own().fit([X[:7], X[7:300], X[300:]], sample_weight=[counts[:7], counts[7:300], counts[300:]])
+    in_blocks = own().fit(
+        [X[:7], X[7:300], X[300:]], sample_weight=[counts[:7], counts[7:300], counts[300:]]
+    )
     several = own(n_jobs=2).fit(X, sample_weight=counts)
     for model in (in_blocks, several):
         np.testing.assert_allclose(model.covariance_, expected.covariance_, atol=1e-6)
         assert model.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-9)
-    np.testing.assert_allclose(own().fit(X.astype(np.float32)).covariance_, own().fit(X).covariance_, atol=1e-3)
+    np.testing.assert_allclose(
+        own().fit(X.astype(np.float32)).covariance_, own().fit(X).covariance_, atol=1e-3
+    )
     with pytest.warns(ConvergenceWarning):
         expected = own(max_iter=2, reg_covar=0.05).fit(X)
     online = own(reg_covar=0.05).partial_fit(X)
@@ -279,6 +330,7 @@ def test_own_covariances_of_degenerate_clusters():
     for reg_covar in (0.0, 1e-6):
         model = own(10, init="k-means++", reg_covar=reg_covar).fit(X)
         assert np.isfinite(model.credal_partition_.masses).all()
-    model = own(3, init=[[3.0, 0.0], [0.0, 3.0], [900.0, 900.0]], reg_covar=1e-3).fit(CROSS)  # a cluster without mass
+    # a cluster without mass
+    model = own(3, init=[[3.0, 0.0], [0.0, 3.0], [900.0, 900.0]], reg_covar=1e-3).fit(CROSS)
     assert model.weights_[model.focal_sets_.singleton_index[2]] == pytest.approx(0, abs=1e-12)
     assert (np.linalg.eigvalsh(model.covariance_) > 0).all()

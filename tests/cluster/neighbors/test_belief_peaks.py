@@ -38,10 +38,17 @@ def naive(D, n_neighbors, q):
     scale = [np.quantile([d for d, _ in row], q) for row in neighbors]
     belief = np.empty(n)
     for i in range(n):
-        belief[i] = 1 - np.prod([1 - np.exp(-((d / scale[j]) ** 2)) / n_neighbors for d, j in neighbors[i]])
-    delta, nearest = np.zeros(n), np.full(n, -1)
+        belief[i] = 1 - np.prod(
+            [1 - np.exp(-((d / scale[j]) ** 2)) / n_neighbors for d, j in neighbors[i]]
+        )
+    delta = np.zeros(n)
+    nearest = np.full(n, -1)
     for i in range(n):
-        higher = [(D[i, j], j) for j in range(n) if belief[j] > belief[i] or (belief[j] == belief[i] and j < i)]
+        higher = [
+            (D[i, j], j)
+            for j in range(n)
+            if belief[j] > belief[i] or (belief[j] == belief[i] and j < i)
+        ]
         if higher:
             delta[i], nearest[i] = min(higher)
     delta[nearest == -1] = delta.max()
@@ -55,7 +62,7 @@ def count_centers(X, y, peaks):
     return int((pairwise_distances(means, X[peaks]).min(axis=1) < apart.min(axis=1) / 2).sum())
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["delta_bel_fourclass", "delta_bel_s2"])
@@ -70,22 +77,34 @@ def test_published_peaks_of_fourclass(shared_data):
     X, _ = shared_data("fourclass")
     model = BeliefPeaks(n_neighbors=50, q=0.9).fit(X)
     assert (model.peak_indices_ + 1).tolist() == [132, 386, 252, 57]
-    np.testing.assert_allclose(model.belief_[model.peak_indices_], [0.5151, 0.5136, 0.5089, 0.5085], atol=5e-5)
-    np.testing.assert_allclose(model.delta_[model.peak_indices_], [4.460, 4.460, 4.127, 3.000], atol=5e-4)
+    np.testing.assert_allclose(
+        model.belief_[model.peak_indices_], [0.5151, 0.5136, 0.5089, 0.5085], atol=5e-5
+    )
+    np.testing.assert_allclose(
+        model.delta_[model.peak_indices_], [4.460, 4.460, 4.127, 3.000], atol=5e-4
+    )
     assert model.prominence_[model.peak_indices_].min() > 3 * np.sort(model.prominence_)[-5]
     np.testing.assert_array_equal(model.cluster_centers_, X[model.peak_indices_])
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"]
+)
 @pytest.mark.parametrize(("n_neighbors", "q"), [(1, 0.9), (7, 0.5), (39, 1.0)])
 def test_naive_loops(metric, n_neighbors, q):
     X = np.random.default_rng(0).normal(size=(40, 3))
     D = pairwise_distances(X, metric="chebyshev" if metric == "callable" else metric)
     np.fill_diagonal(D, 0)
-    metric = (lambda a, b: np.abs(a - b).max()) if metric == "callable" else metric
+    if metric == "callable":
+
+        def metric(a, b):
+            return np.abs(a - b).max()
+
     expected = naive(D, n_neighbors, q)
     for model in (BeliefPeaks(metric=metric), BeliefPeaks(metric="precomputed")):
-        model.set_params(n_neighbors=n_neighbors, q=q, n_clusters=3).fit(D if model.metric == "precomputed" else X)
+        model.set_params(n_neighbors=n_neighbors, q=q, n_clusters=3).fit(
+            D if model.metric == "precomputed" else X
+        )
         np.testing.assert_allclose(model.belief_, expected[0], rtol=1e-10)
         np.testing.assert_allclose(model.delta_, expected[1], rtol=1e-7, atol=1e-12)
         np.testing.assert_array_equal(model.nearest_higher_, expected[2])
@@ -123,12 +142,21 @@ def _kth_distance(X, k):
     return NearestNeighbors(n_neighbors=k).fit(X).kneighbors()[0][:, -1]
 
 
-# ---- number of clusters ---------------------------------------------------------------------------------------------
+# ---- number of clusters --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "n_clusters"),
-    [("fourclass", 4), ("r15", 15), ("d31", 31), ("s1", 15), ("s2", 15), ("s3", 15), ("s4", 15), ("unbalance", 8)]
+    [
+        ("fourclass", 4),
+        ("r15", 15),
+        ("d31", 31),
+        ("s1", 15),
+        ("s2", 15),
+        ("s3", 15),
+        ("s4", 15),
+        ("unbalance", 8),
+    ]
     + [("a1", 20), ("a2", 35), ("a3", 50), ("iris", 3)],
 )
 def test_automatic_number_of_clusters(shared_data, name, n_clusters):
@@ -196,14 +224,16 @@ def test_one_cluster():
     assert (model.labels_ == 0).all()
 
 
-# ---- labels ---------------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------
 
 
 def test_labels_follow_the_nearest_object_of_higher_belief(blobs):
     model = BeliefPeaks().fit(blobs[0])
     np.testing.assert_array_equal(model.labels_[model.peak_indices_], np.arange(5))
     others = np.setdiff1d(np.arange(300), model.peak_indices_)
-    np.testing.assert_array_equal(model.labels_[others], model.labels_[model.nearest_higher_[others]])
+    np.testing.assert_array_equal(
+        model.labels_[others], model.labels_[model.nearest_higher_[others]]
+    )
     (top,) = np.flatnonzero(model.nearest_higher_ == -1)
     assert top == model.belief_.argmax() == model.peak_indices_[0]
     assert model.delta_[top] == np.delete(model.delta_, top).max()
@@ -218,7 +248,9 @@ def test_predict(blobs):
     np.testing.assert_array_equal(model.predict(new), model.labels_[:20])
     relational = BeliefPeaks(metric="precomputed").fit(pairwise_distances(X))
     np.testing.assert_array_equal(relational.labels_, model.labels_)
-    np.testing.assert_array_equal(relational.predict(pairwise_distances(new, X)), model.labels_[:20])
+    np.testing.assert_array_equal(
+        relational.predict(pairwise_distances(new, X)), model.labels_[:20]
+    )
     assert not hasattr(relational, "cluster_centers_")
 
 
@@ -226,7 +258,9 @@ def test_equal_rows_and_ties():
     X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 20, axis=0)
     model = BeliefPeaks().fit(X)
     assert model.n_clusters_ == 3
-    np.testing.assert_array_equal(model.labels_.reshape(3, 20), np.repeat(model.labels_[::20, None], 20, axis=1))
+    np.testing.assert_array_equal(
+        model.labels_.reshape(3, 20), np.repeat(model.labels_[::20, None], 20, axis=1)
+    )
     assert model.peak_indices_.tolist() == [0, 20, 40]  # equal beliefs: the first row
     one = BeliefPeaks().fit(np.ones((10, 2)))
     assert one.n_clusters_ == 1
@@ -249,7 +283,7 @@ def test_far_from_the_origin_and_float32(n_features):
     np.testing.assert_allclose(single.belief_, model.belief_, rtol=1e-4)
 
 
-# ---- approximate neighbors ------------------------------------------------------------------------------------------
+# ---- approximate neighbors -----------------------------------------------------------------------
 
 
 def test_approximate_neighbors(monkeypatch, blobs):
@@ -281,14 +315,17 @@ def test_real_approximate_neighbors():
     pytest.importorskip("pynndescent")
     X, y = make_blobs(5000, 10, centers=10, random_state=0)
     exact = BeliefPeaks().fit(X)
-    a, b = (BeliefPeaks(neighbors="approximate", random_state=0, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
+    a, b = (
+        BeliefPeaks(neighbors="approximate", random_state=0, n_jobs=n_jobs).fit(X)
+        for n_jobs in (1, 2)
+    )
     np.testing.assert_array_equal(a.belief_, b.belief_)
     np.testing.assert_allclose(a.belief_, exact.belief_, atol=0.02)
     assert a.n_clusters_ == exact.n_clusters_ == 10
     assert adjusted_rand_score(y, a.labels_) > 0.99
 
 
-# ---- parameters -----------------------------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 def test_automatic_number_of_neighbors():

@@ -43,21 +43,26 @@ def inline(function, arguments):
     return [function(*each) for each in arguments]
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
-    source = MatrixSource(case["D"]) if "D" in case else AttributeSource(case["x"])
+    if "D" in case:
+        source = MatrixSource(case["D"])
+    else:
+        source = AttributeSource(case["x"])
     neighbors = neighbor_distances(make_finder(source, "exact", 0, 1), len(source), p["K"])
     case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
     case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
     weights = Evidence.from_neighbors(neighbors, p["q"], p["b"]).weight_graph(neighbors, inline)
     case.assert_equal("W", weights.data.reshape(len(source), -1))
     graph = NeighborGraph.from_weights(weights, "directed", inline)
-    labels, history, converged = graph.search(case["y0"], np.random.default_rng(0), 100, orders=case["order"])
+    labels, history, converged = graph.search(
+        case["y0"], np.random.default_rng(0), 100, orders=case["order"]
+    )
     assert converged
     assert len(history) == p["passes"]
     case.assert_equal("crit", history[-1])
@@ -72,7 +77,9 @@ def test_agrees_with_the_reference(reference, name):
 
 def test_reference_neighbors(reference):
     case = reference("knn_dist")
-    found = nearest_stored(sparse.csr_matrix(case["D"] + np.eye(40)), case.parameters["K"], drop_diagonal=True)
+    found = nearest_stored(
+        sparse.csr_matrix(case["D"] + np.eye(40)), case.parameters["K"], drop_diagonal=True
+    )
     order = np.argsort(found.data.reshape(40, -1), axis=1)
     case.assert_equal("nn_dist", np.take_along_axis(found.data.reshape(40, -1), order, axis=1))
     case.assert_equal("nn_index", np.take_along_axis(found.indices.reshape(40, -1), order, axis=1))
@@ -154,7 +161,7 @@ def test_order_of_the_graph_does_not_matter(blobs):
     np.testing.assert_allclose(*masses, atol=1e-12)
 
 
-# ---- quality --------------------------------------------------------------------------------------------------------
+# ---- quality -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -177,20 +184,24 @@ def test_number_of_clusters_decreases_with_neighbors_and_quantile(blobs):
     X, _ = blobs
     counts = [EKNNClus(n_neighbors=k, random_state=0).fit(X).n_clusters_ for k in (3, 10, 40)]
     assert counts[0] > counts[1] > counts[2] >= 4
-    counts = [EKNNClus(n_neighbors=10, q=q, random_state=0).fit(X).n_clusters_ for q in (0.1, 0.5, 1.0)]
+    counts = [
+        EKNNClus(n_neighbors=10, q=q, random_state=0).fit(X).n_clusters_ for q in (0.1, 0.5, 1.0)
+    ]
     assert counts[0] > counts[1] > counts[2]
 
 
 def test_distant_objects_have_mass_on_the_frame(blobs):
     X, _ = blobs
     model = EKNNClus(random_state=0).fit(X)
-    partition = model.predict_mass(np.vstack([X.mean(axis=0) + 1e4, X[model.labels_ == 0].mean(axis=0)]))
+    partition = model.predict_mass(
+        np.vstack([X.mean(axis=0) + 1e4, X[model.labels_ == 0].mean(axis=0)])
+    )
     assert partition.masses[0, -1] > 0.99
     assert partition.masses[1].max() == partition.masses[1, 1] > 0.99
     assert (partition.empty == 0).all()
 
 
-# ---- starts and restarts --------------------------------------------------------------------------------------------
+# ---- starts and restarts -------------------------------------------------------------------------
 
 
 def test_given_labels_a_partition_and_a_number_of_clusters(blobs):
@@ -233,8 +244,13 @@ def test_search_on_a_sample(monkeypatch):
     assert len(model.n_clusters_found_) == 10
     assert adjusted_rand_score(y, model.labels_) > 0.9  # two of the clusters overlap
     assert model.n_clusters_ == 6
-    np.testing.assert_array_equal(model.labels_, EKNNClus(random_state=0, init="sample").fit(X).labels_)
-    assert len(EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2).fit(X).n_clusters_found_) == 2
+    np.testing.assert_array_equal(
+        model.labels_, EKNNClus(random_state=0, init="sample").fit(X).labels_
+    )
+    assert (
+        len(EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2).fit(X).n_clusters_found_)
+        == 2
+    )
 
 
 def test_directed_graph_of_the_published_program(blobs):
@@ -244,7 +260,7 @@ def test_directed_graph_of_the_published_program(blobs):
     assert EKNNClus(graph="mean", random_state=0).fit(X).converged_
 
 
-# ---- new objects ----------------------------------------------------------------------------------------------------
+# ---- new objects ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
@@ -252,7 +268,10 @@ def test_prediction_of_the_training_objects_agrees(metric):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(120, 2)).astype(float)  # many equal rows and ties
     X = np.vstack([X, -X[:5] - 0.0])
-    data = pairwise_distances(X) if metric == "precomputed" else X
+    if metric == "precomputed":
+        data = pairwise_distances(X)
+    else:
+        data = X
     model = EKNNClus(metric=metric, n_neighbors=9, random_state=0).fit(data)
     partition = model.predict_mass(data)
     np.testing.assert_array_equal(partition.masses, model.credal_partition_.masses)
@@ -270,9 +289,13 @@ def test_prediction_of_new_objects(blobs):
     X, y = blobs
     model = EKNNClus(n_neighbors=35, init=y[:200]).fit(X[:200])
     np.testing.assert_array_equal(y[200:], model.predict(X[200:]))
-    D = EKNNClus(n_neighbors=35, init=y[:200], metric="precomputed").fit(pairwise_distances(X[:200]))
+    D = EKNNClus(n_neighbors=35, init=y[:200], metric="precomputed").fit(
+        pairwise_distances(X[:200])
+    )
     np.testing.assert_allclose(
-        D.predict_mass(pairwise_distances(X[200:], X[:200])).masses, model.predict_mass(X[200:]).masses, atol=1e-9
+        D.predict_mass(pairwise_distances(X[200:], X[:200])).masses,
+        model.predict_mass(X[200:]).masses,
+        atol=1e-9,
     )
 
 
@@ -280,15 +303,21 @@ def test_square_matrix_and_sparse_graph_agree_with_attributes(blobs):
     X, _ = blobs
     K = 20
     plain = EKNNClus(n_neighbors=K, random_state=0).fit(X)
-    square = EKNNClus(n_neighbors=K, random_state=0, metric="precomputed").fit(pairwise_distances(X))
+    square = EKNNClus(n_neighbors=K, random_state=0, metric="precomputed").fit(
+        pairwise_distances(X)
+    )
     without_self = kneighbors_graph(X, K, mode="distance")
     with_self = KNeighborsTransformer(n_neighbors=K, mode="distance").fit_transform(X)
     assert with_self.nnz == len(X) * (K + 1)
-    graphs = [EKNNClus(random_state=0, metric="precomputed").fit(g) for g in (without_self, with_self)]
+    graphs = [
+        EKNNClus(random_state=0, metric="precomputed").fit(g) for g in (without_self, with_self)
+    ]
     for model in (square, *graphs):
         assert adjusted_rand_score(model.labels_, plain.labels_) > 0.9
         assert model.scale_ == pytest.approx(plain.scale_)
-    np.testing.assert_allclose(graphs[1].predict_mass(with_self).masses, graphs[1].credal_partition_.masses)
+    np.testing.assert_allclose(
+        graphs[1].predict_mass(with_self).masses, graphs[1].credal_partition_.masses
+    )
     fewer = EKNNClus(n_neighbors=5, random_state=0, metric="precomputed").fit(without_self)
     small = EKNNClus(n_neighbors=5, random_state=0).fit(X)
     assert fewer.scale_ == pytest.approx(small.scale_)
@@ -330,15 +359,19 @@ def most_plausible_partition(weights):
     n = len(weights)
     number = {pair: p for p, pair in enumerate(combinations(range(n), 2))}
     rows = []
-    for i, j, k in combinations(range(n), 3):  # Transitivity: if two of three pairs are together, so is the third.
+    # Transitivity: if two of three pairs are together, so is the third.
+    for i, j, k in combinations(range(n), 3):
         ends = number[i, j], number[j, k], number[i, k]
         for third in range(3):
             row = np.zeros(len(number))
             row[list(ends)] = 1
             row[ends[third]] = -1
             rows.append(row)
-    gains = np.array([weights[pair] or -1e-3 for pair in number])  # A small cost selects the finest solution.
-    found = milp(-gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1))
+    # A small cost selects the finest solution.
+    gains = np.array([weights[pair] or -1e-3 for pair in number])
+    found = milp(
+        -gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1)
+    )
     joined = [pair for pair, x in zip(number, found.x, strict=True) if x > 0.5]
     together = sparse.coo_matrix((np.ones(len(joined)), np.transpose(joined)), (n, n))
     return sparse.csgraph.connected_components(together, directed=False)[1]
@@ -352,13 +385,18 @@ def test_log_plausibility_of_given_partitions(seed):
     model = EKNNClus(n_neighbors=4, random_state=0).fit(X)
     D = pairwise_distances(X) + np.diag(np.full(10, np.inf))
     near = np.sort(D, axis=1)[:, 3:4] >= D
-    w = np.where(near | near.T, -np.log1p(-np.exp(-((D / model.scale_) ** 2)).clip(1e-6, 1 - 1e-9)), 0)
+    w = np.where(
+        near | near.T, -np.log1p(-np.exp(-((D / model.scale_) ** 2)).clip(1e-6, 1 - 1e-9)), 0
+    )
     for labels in (rng.integers(3, size=10), model.labels_, np.arange(10)):
         apart = sum(w[i, j] for i, j in combinations(range(10), 2) if labels[i] != labels[j])
         assert model.log_plausibility(X, labels) == pytest.approx(-apart)
-    assert -model.objective_ - w.sum() / 2 == pytest.approx(model.log_plausibility(X, model.labels_), abs=1e-9)
+    assert -model.objective_ - w.sum() / 2 == pytest.approx(
+        model.log_plausibility(X, model.labels_), abs=1e-9
+    )
     best = most_plausible_partition(w)
-    assert model.log_plausibility(X, best) == pytest.approx(0, abs=1e-9)  # No pair of neighbors is separated.
+    # No pair of neighbors is separated.
+    assert model.log_plausibility(X, best) == pytest.approx(0, abs=1e-9)
     assert adjusted_rand_score(best, model.labels_) == 1
 
 

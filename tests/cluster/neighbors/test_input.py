@@ -28,7 +28,9 @@ def clusterer(request):
 def test_tables_with_categories_and_missing_values(clusterer):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 40)
-    table = pd.DataFrame({"x": rng.normal(6 * y, 1), "size": rng.normal(-4 * y, 1), "kind": np.array(list("abc"))[y]})
+    table = pd.DataFrame(
+        {"x": rng.normal(6 * y, 1), "size": rng.normal(-4 * y, 1), "kind": np.array(list("abc"))[y]}
+    )
     table.loc[::7, "x"] = np.nan
     model = clusterer(metric="gower", random_state=0).fit(table)
     precomputed = clusterer(metric="precomputed", random_state=0).fit(gower_matrix(table))
@@ -38,8 +40,12 @@ def test_tables_with_categories_and_missing_values(clusterer):
             np.testing.assert_array_equal(getattr(model, name), getattr(precomputed, name))
         assert not hasattr(model, "cluster_centers_")
     else:
-        np.testing.assert_array_equal(model.credal_partition_.masses, precomputed.credal_partition_.masses)
-        np.testing.assert_array_equal(model.predict_mass(table).masses, model.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            model.credal_partition_.masses, precomputed.credal_partition_.masses
+        )
+        np.testing.assert_array_equal(
+            model.predict_mass(table).masses, model.credal_partition_.masses
+        )
         sampled = EKNNClus(metric="gower", init="sample", random_state=0).fit(table)
         assert adjusted_rand_score(y, sampled.labels_) == 1
     assert adjusted_rand_score(y, model.labels_) == 1
@@ -103,7 +109,11 @@ def test_invalid_dissimilarities(clusterer, blobs):
 def test_invalid_sparse_dissimilarities(blobs):
     D = pairwise_distances(blobs[0])
     model = EKNNClus(metric="precomputed")
-    for wrong, message in ((D[:, :5], "square"), (-D, "Negative"), (np.zeros((5, 5)), "X must contain")):
+    for wrong, message in (
+        (D[:, :5], "square"),
+        (-D, "Negative"),
+        (np.zeros((5, 5)), "X must contain"),
+    ):
         with pytest.raises(ValueError, match=message):
             model.fit(sparse.csr_matrix(wrong))
     with pytest.raises(ValueError, match="init='sample'"):
@@ -124,12 +134,15 @@ def test_approximate_neighbors_need_the_extra_and_attributes(clusterer, monkeypa
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
         clusterer(neighbors="approximate").fit(X)
-    for metric, data in (("precomputed", pairwise_distances(X)), (lambda a, b: abs(a - b).sum(), X)):
+    for metric, data in (
+        ("precomputed", pairwise_distances(X)),
+        (lambda a, b: abs(a - b).sum(), X),
+    ):
         with pytest.raises(ValueError, match="neighbors='approximate'"):
             clusterer(neighbors="approximate", metric=metric).fit(data)
 
 
-# ---- EKNNClus -------------------------------------------------------------------------------------------------------
+# ---- EKNNClus ------------------------------------------------------------------------------------
 
 
 def test_equal_rows():

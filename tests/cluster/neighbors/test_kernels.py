@@ -7,14 +7,15 @@ from scipy import sparse
 from dempster.cluster._peaks import add_up_belief, first_higher, follow
 from dempster.cluster.eknnclus import agreement, neighbor_masses, relabel, symmetrize_graph
 
-# ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------
+# ---- the graph of EK-NNclus ----------------------------------------------------------------------
 
 
 def graph(seed, n=40, *, symmetric=True, integer=np.int32):
     """Return compressed rows in which the last row has no neighbors."""
     rng = np.random.default_rng(seed)
     W = np.where(rng.random((n, n)) < 0.2, rng.integers(1, 4, (n, n)) / 2.0, 0.0)
-    W = np.maximum(W, W.T) if symmetric else W
+    if symmetric:
+        W = np.maximum(W, W.T)
     W[:, -1] = W[-1] = 0
     np.fill_diagonal(W, 0)
     rows = sparse.csr_matrix(W)
@@ -31,20 +32,29 @@ def test_symmetrized_graph(n):
     places = np.unique(rng.integers(0, n, (5 * n, 2)), axis=0)
     rows = sparse.csr_matrix((rng.random(len(places)), places.T), (n, n))
     for mean, wanted in [(False, rows.maximum(rows.T)), (True, (rows + rows.T) / 2)]:
-        indptr, indices, weights = symmetrize_graph(rows.indptr, rows.indices, rows.data, mean, inline)
+        indptr, indices, weights = symmetrize_graph(
+            rows.indptr, rows.indices, rows.data, mean, inline
+        )
         found = sparse.csr_matrix((weights, indices, indptr), (n, n))
         assert found.nnz == wanted.nnz
         assert abs(found - wanted).max() == 0
 
 
 def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):
-    moves, total = 0, 0.0
+    moves = 0
+    total = 0.0
     for i in order:
         if not awake[i]:
             continue
         awake[i] = not symmetric
-        own, support = labels[i], np.bincount(labels, W[i], minlength=n_labels)
-        best = int(support.argmax()) if W[i].any() else 0 if settle else own
+        own = labels[i]
+        support = np.bincount(labels, W[i], minlength=n_labels)
+        if W[i].any():
+            best = int(support.argmax())
+        elif settle:
+            best = 0
+        else:
+            best = own
         gain = support[best] - support[own]
         if gain > 1e-12 or (settle and gain >= 0 and best < own):
             labels[i] = best
@@ -63,8 +73,11 @@ def test_sweeps_against_naive_loops(settle, symmetric, integer):
         rng = np.random.default_rng(seed)
         W, rows = graph(seed, symmetric=symmetric, integer=integer)
         labels = rng.integers(0, 6, len(W)).astype(np.int32)
-        wanted, awake, still = labels.copy(), np.ones(len(W), bool), np.ones(len(W), bool)
-        support, gained = np.zeros(6), np.empty(1)
+        wanted = labels.copy()
+        awake = np.ones(len(W), bool)
+        still = np.ones(len(W), bool)
+        support = np.zeros(6)
+        gained = np.empty(1)
         for _ in range(4):
             order = rng.permutation(len(W))
             moves = relabel(*rows, symmetric, order, labels, awake, support, settle, gained)
@@ -84,13 +97,16 @@ def test_masses_against_dempsters_rule(integer):
     neighbor_masses(*rows, labels, 3, out)
     r = np.expm1([np.bincount(labels, row, minlength=3) for row in W])
     total = 1 + r.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(out, np.hstack([np.zeros((len(W), 1)), r / total, 1 / total]), rtol=1e-13)
+    np.testing.assert_allclose(
+        out, np.hstack([np.zeros((len(W), 1)), r / total, 1 / total]), rtol=1e-13
+    )
     assert out[-1].tolist() == [0, 0, 0, 0, 1]  # no neighbors
 
 
 def test_indices_of_a_graph_are_checked():
     W, (indptr, indices, weights) = graph(0)
-    n, labels = len(W), np.zeros(len(W), np.int32)
+    n = len(W)
+    labels = np.zeros(len(W), np.int32)
     rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False, np.empty(1)
     wrong = indices.copy()
     wrong[5] = n
@@ -104,7 +120,7 @@ def test_indices_of_a_graph_are_checked():
         relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
 
 
-# ---- belief peaks ---------------------------------------------------------------------------------------------------
+# ---- belief peaks --------------------------------------------------------------------------------
 
 
 def table(seed, n=30, k=6):
@@ -122,7 +138,12 @@ def test_belief_against_a_naive_loop():
     for i, found in enumerate(belief, start=10):
         doubt = 1.0
         for j, d in zip(index[i], distance[i], strict=True):
-            support = 1.0 if d == 0 else np.exp(-((d / scale[j]) ** 2)) if scale[j] > 0 else 0.0
+            if d == 0:
+                support = 1.0
+            elif scale[j] > 0:
+                support = np.exp(-((d / scale[j]) ** 2))
+            else:
+                support = 0.0
             doubt *= 1 - support / 6
         assert found == pytest.approx(1 - doubt, rel=1e-14)
 
@@ -131,10 +152,13 @@ def test_nearest_of_higher_belief_against_a_naive_loop():
     index, distance = table(1)
     rank = np.random.default_rng(1).permutation(30)
     objects = np.array([4, 2, 29, 11])
-    nearest, delta = np.full(30, -7), np.full(30, -7.0)
+    nearest = np.full(30, -7)
+    delta = np.full(30, -7.0)
     first_higher(objects, index[objects], distance[objects], rank, nearest, delta)
     for i in range(30):
-        higher = [(d, rank[j], j) for j, d in zip(index[i], distance[i], strict=True) if rank[j] < rank[i]]
+        higher = [
+            (d, rank[j], j) for j, d in zip(index[i], distance[i], strict=True) if rank[j] < rank[i]
+        ]
         if i not in objects:
             assert (nearest[i], delta[i]) == (-7, -7.0)
         elif higher:
@@ -144,7 +168,8 @@ def test_nearest_of_higher_belief_against_a_naive_loop():
 
 
 def test_labels_follow_the_nearest_of_higher_belief():
-    order, nearest = np.array([2, 0, 3, 1, 4]), np.array([2, 0, -1, 2, -1])
+    order = np.array([2, 0, 3, 1, 4])
+    nearest = np.array([2, 0, -1, 2, -1])
     labels = np.array([-1, -1, 0, 1, -1])
     follow(order, nearest, labels)
     assert labels.tolist() == [0, 0, 0, 1, -1]  # a row without a higher one has no label

@@ -27,23 +27,33 @@ def test_reference(reference, name):
     case.assert_equal("crit", model.objective_, rtol=1e-9)
     case.assert_equal("N", model.credal_partition_.nonspecificity_index())
     shared_length = min(len(model.history_), len(case["crit_trace"]))
-    np.testing.assert_allclose(model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-12)
+    np.testing.assert_allclose(
+        model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-12
+    )
     free = case["y_pl_tied"] == 0
     case.assert_equal("y_pl", model.labels_, where=free)
     if model.metric == "adaptive":
         sets = model.focal_sets_.membership[1:] / model.focal_sets_.cardinality[1:, None]
-        case.assert_equal("S", np.einsum("jk,kde->jde", sets, model.metric_matrices_), rtol=0, atol=3e-5)
+        case.assert_equal(
+            "S", np.einsum("jk,kde->jde", sets, model.metric_matrices_), rtol=0, atol=3e-5
+        )
 
 
 def test_reference_with_another_exponent(reference):
-    """The reference program uses exponent 2 in the scatter matrices for every beta; our criterion is lower."""
+    """The reference program uses exponent 2 in the scatter matrices for every beta.
+
+    Our criterion is lower.
+    """
     case = reference("bpec_iris_simple_noomega_maha")
     p = case.parameters
-    theirs = prototypes(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], case["S"])
+    theirs = prototypes(
+        FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], case["S"]
+    )
     case.assert_equal("mass", theirs.masses(case["x"], one_thread))
     model = fitted(case)
     assert model.objective_ < float(case["crit"])
-    assert model.history_[0] == pytest.approx(case["crit_trace"][0], rel=1e-9)  # with the first metric
+    # with the first metric
+    assert model.history_[0] == pytest.approx(case["crit_trace"][0], rel=1e-9)
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
 
 
@@ -59,8 +69,13 @@ def test_metrics_are_a_minimum(reference):
         values, vectors = np.linalg.eigh(np.einsum("kde,kfe->kdf", changed, changed))
         nearby = np.einsum("kde,ke,kfe->kdf", vectors, np.sqrt(values), vectors)
         nearby /= np.linalg.det(nearby)[:, None, None] ** 0.25
-        other = prototypes(model.focal_sets_, model.cluster_centers_, model.alpha, model.beta, model.delta_, nearby)
-        assert other.statistics(case["x"], np.empty(0), one_thread).objective >= model.objective_ - 1e-9
+        other = prototypes(
+            model.focal_sets_, model.cluster_centers_, model.alpha, model.beta, model.delta_, nearby
+        )
+        assert (
+            other.statistics(case["x"], np.empty(0), one_thread).objective
+            >= model.objective_ - 1e-9
+        )
 
 
 def test_published_peaks_of_fourclass(shared_data):
@@ -127,7 +142,9 @@ def test_masses_of_ecm_with_the_same_prototypes(blobs):
     X, _ = blobs
     ecm = ECM(5, random_state=0, tol=1e-14, max_iter=5000).fit(X)
     model = BPEC(init=ecm.cluster_centers_, delta=ecm.delta_).fit(X)
-    np.testing.assert_allclose(model.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-6
+    )
     assert model.objective_ == pytest.approx(ecm.objective_)
 
 
@@ -142,12 +159,17 @@ def test_all_families(family):
 
 def test_elongated_clusters():
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(200, 2)) * [6, 0.4], rng.normal(size=(200, 2)) * [6, 0.4] + [0, 5]])
+    X = np.concatenate(
+        [rng.normal(size=(200, 2)) * [6, 0.4], rng.normal(size=(200, 2)) * [6, 0.4] + [0, 5]]
+    )
     y = np.repeat([0, 1], 200)
     init = [[0.0, 0.0], [0.0, 5.0]]
     adaptive, plain = (BPEC(init=init, metric=m).fit(X) for m in ("adaptive", "euclidean"))
     assert adjusted_rand_score(y, adaptive.labels_) > 0.95
-    assert adaptive.credal_partition_.nonspecificity_index() < plain.credal_partition_.nonspecificity_index()
+    assert (
+        adaptive.credal_partition_.nonspecificity_index()
+        < plain.credal_partition_.nonspecificity_index()
+    )
     np.testing.assert_allclose(np.linalg.det(adaptive.metric_matrices_), 1, rtol=1e-6)
 
 

@@ -17,7 +17,8 @@ from dempster.data import sampling
 def categories(n=200, c=3, p=8, levels=4, keep=0.75, seed=0):
     """Objects that have the categories of their cluster, but for some by chance."""
     rng = np.random.default_rng(seed)
-    modes, y = rng.integers(0, levels, (c, p)), rng.integers(0, c, n)
+    modes = rng.integers(0, levels, (c, p))
+    y = rng.integers(0, c, n)
     X = np.where(rng.random((n, p)) < keep, modes[y], rng.integers(0, levels, (n, p)))
     return X, y
 
@@ -35,7 +36,9 @@ def naive_objective(model, X):
     """The criterion by loops."""
     total = 0.0
     for i, x in enumerate(np.asarray(X, dtype=object)):
-        for clusters, mass in zip(model.focal_sets_, model.credal_partition_.masses[i], strict=True):
+        for clusters, mass in zip(
+            model.focal_sets_, model.credal_partition_.masses[i], strict=True
+        ):
             if not clusters:
                 total += model.delta_**2 * mass**model.beta
                 continue
@@ -86,9 +89,17 @@ def test_tables_of_any_kind():
     plain = CatECM(3, random_state=0).fit(X)
     assert adjusted_rand_score(y, plain.labels_) > 0.85
     text = np.array(["ash", "birch", "cedar", "oak"], dtype=object)[X]
-    for same in (text, text.astype(str), text.tolist(), pd.DataFrame(text), pd.DataFrame(text).astype("category")):
+    for same in (
+        text,
+        text.astype(str),
+        text.tolist(),
+        pd.DataFrame(text),
+        pd.DataFrame(text).astype("category"),
+    ):
         model = CatECM(3, random_state=0).fit(same)
-        np.testing.assert_array_equal(model.credal_partition_.masses, plain.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            model.credal_partition_.masses, plain.credal_partition_.masses
+        )
         np.testing.assert_array_equal(model.predict(same), plain.labels_)
     table = as_table(X)
     table.index = [f"object {i}" for i in range(len(X))]
@@ -115,7 +126,9 @@ def test_missing_cells():
     X, _ = categories()
     table = as_table(X)
     table.loc[5, "tree4"] = None
-    with pytest.raises(ValueError, match=r"missing values \(NaN, None\) in column 'tree4', the first in row 5"):
+    with pytest.raises(
+        ValueError, match=r"missing values \(NaN, None\) in column 'tree4', the first in row 5"
+    ):
         CatECM(3).fit(table)
     model = CatECM(3, missing="category", random_state=0).fit(table)
     assert model.categories_[4].tolist() == ["ash", "birch", "cedar", "oak", None]
@@ -146,11 +159,13 @@ def test_unknown_categories():
     np.testing.assert_array_equal(masses[[0, 2]], lenient.credal_partition_.masses[[0, 2]])
     assert (masses[1] != lenient.credal_partition_.masses[1]).any()
     strange = pd.DataFrame({name: ["yew"] for name in table})
-    strange["tree1"], strange["tree2"] = [True], [17]
+    strange["tree1"] = [True]
+    strange["tree2"] = [17]
     assert lenient.predict_mass(strange).outliers.tolist() == [0]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table.rename(columns={"tree0": "shrub"}))
-    for family in ("auto", "simple", "pairs"):  # whatever the sets, an object that agrees in nothing is an outlier
+    # whatever the sets, an object that agrees in nothing is an outlier
+    for family in ("auto", "simple", "pairs"):
         lenient = CatECM(3, focal_sets=family, handle_unknown="ignore", random_state=0).fit(X)
         assert lenient.predict_mass(np.full((1, X.shape[1]), 99)).outliers.tolist() == [0]
 
@@ -174,7 +189,15 @@ def test_an_object_equal_to_a_prototype_belongs_to_it():
 def test_objective_never_rises_and_masses_are_masses(seed, family, beta, alpha, init):
     X, _ = categories(60, keep=0.4, seed=seed)
     model = CatECM(
-        3, focal_sets=family, beta=beta, alpha=alpha, init=init, n_init=1, max_iter=30, tol=0, random_state=seed
+        3,
+        focal_sets=family,
+        beta=beta,
+        alpha=alpha,
+        init=init,
+        n_init=1,
+        max_iter=30,
+        tol=0,
+        random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -191,7 +214,9 @@ def test_order_repetition_and_weights():
     model = CatECM(3, random_state=0).fit(X)
     order = np.random.default_rng(0).permutation(len(X))
     moved = CatECM(3, random_state=0).fit(X[order])
-    np.testing.assert_array_equal(moved.credal_partition_.masses, model.credal_partition_.masses[order])
+    np.testing.assert_array_equal(
+        moved.credal_partition_.masses, model.credal_partition_.masses[order]
+    )
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     a = CatECM(3, random_state=0).fit(X, sample_weight=weights)
     b = CatECM(3, random_state=0).fit(np.repeat(X, weights, axis=0))
@@ -227,7 +252,9 @@ def test_find_distinct_rows_by_either_way():
         np.testing.assert_array_equal(inverse, expected_inverse.reshape(-1))
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, omega=False)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, omega=False)]
+)
 def test_all_families(family):
     X, y = categories()
     model = CatECM(3, focal_sets=family, random_state=0).fit(X)
@@ -240,7 +267,9 @@ def test_starts():
     X, y = categories()
     warm = CatECM(3, init=CredalPartition.from_hard(y)).fit(X)
     assert adjusted_rand_score(y, warm.labels_) > 0.85
-    np.testing.assert_array_equal(warm.labels_, CatECM(3, init=warm.cluster_centers_).fit(X).labels_)
+    np.testing.assert_array_equal(
+        warm.labels_, CatECM(3, init=warm.cluster_centers_).fit(X).labels_
+    )
     table = as_table(X)
     assert CatECM(3, init=table.iloc[[0, 50, 100]]).fit(table).converged_
 

@@ -17,9 +17,12 @@ from dempster.datasets import load_butterfly
 
 def naive_objective(model, X, centers=None, masses=None):
     """The published criterion, by loops."""
-    cp, total = model.credal_partition_, 0.0
-    centers = model.cluster_centers_ if centers is None else centers
-    masses = cp.masses if masses is None else masses
+    cp = model.credal_partition_
+    total = 0.0
+    if centers is None:
+        centers = model.cluster_centers_
+    if masses is None:
+        masses = cp.masses
     for x, row in zip(X, masses, strict=True):
         for clusters, mass in zip(cp.focal_sets, row, strict=True):
             if not clusters:
@@ -41,7 +44,16 @@ def naive_objective(model, X, centers=None, masses=None):
 def test_objective_never_rises_and_masses_are_masses(seed, family, beta, gamma):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
-    model = CCM(3, focal_sets=family, beta=beta, gamma=gamma, n_init=1, max_iter=30, tol=0, random_state=seed)
+    model = CCM(
+        3,
+        focal_sets=family,
+        beta=beta,
+        gamma=gamma,
+        n_init=1,
+        max_iter=30,
+        tol=0,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
@@ -74,10 +86,14 @@ def three_in_a_row():
 
 def test_three_clusters_in_a_row():
     """The barycentre of the outer clusters is the middle one: there ECM doubts, CCM does not."""
-    X, init = three_in_a_row(), [[-4.0], [0.0], [4.0]]
+    X = three_in_a_row()
+    init = [[-4.0], [0.0], [4.0]]
     family = FocalSets.pairs(3)
-    ecm, ccm = (m(3, focal_sets=family, beta=2.0, init=init).fit(X).credal_partition_ for m in (ECM, CCM))
-    middle, outer = slice(21, 42), family.index({0, 2})
+    ecm, ccm = (
+        m(3, focal_sets=family, beta=2.0, init=init).fit(X).credal_partition_ for m in (ECM, CCM)
+    )
+    middle = slice(21, 42)
+    outer = family.index({0, 2})
     assert ecm.masses[middle, outer].max() > 0.2
     assert ccm.masses[middle, outer].max() < 0.05
     assert set(ccm.best_set[middle]) == {family.index({1})}
@@ -95,7 +111,8 @@ def test_butterfly():
 def test_moving_and_turning_the_data_changes_nothing():
     X, _ = make_blobs(150, 2, centers=3, random_state=2)
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    start, exactly = X[[0, 50, 100]], {"tol": 1e-12, "delta": 3.0}
+    start = X[[0, 50, 100]]
+    exactly = {"tol": 1e-12, "delta": 3.0}
     a = CCM(3, init=start, **exactly).fit(X).credal_partition_
     b = CCM(3, init=start @ turn + 10, **exactly).fit(X @ turn + 10).credal_partition_
     np.testing.assert_allclose(a.masses, b.masses, atol=1e-5)
@@ -115,7 +132,9 @@ def test_starts():
         CCM(5, init=BeliefPeaks(3)).fit(X)
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.max_cardinality(4, 3)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.max_cardinality(4, 3)]
+)
 def test_all_families(family):
     X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
     model = CCM(4, focal_sets=family, random_state=0).fit(X)
@@ -137,7 +156,10 @@ def test_coinciding_clusters_are_reported():
         ({"delta": 0}, "delta must"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets must"),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
-        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)]), "init": "belief-peaks"}, "every single cluster"),
+        (
+            {"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)]), "init": "belief-peaks"},
+            "every single cluster",
+        ),
         ({"init": "middle"}, "init must"),
         ({"init": np.zeros((2, 3))}, r"init must"),
         ({"init": np.full((2, 2), np.nan)}, "init must"),

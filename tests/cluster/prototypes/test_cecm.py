@@ -16,7 +16,12 @@ from dempster.cluster.ecm import Statistics, _squared_distances
 from dempster.constraints import Constraints
 from tests.cluster.prototypes.models import one_thread, prototypes
 
-CASES = ["cecm_bananas_full_euclid", "cecm_bananas_full_maha", "cecm_iris_full_euclid", "cecm_iris_simple_maha"]
+CASES = [
+    "cecm_bananas_full_euclid",
+    "cecm_bananas_full_maha",
+    "cecm_iris_full_euclid",
+    "cecm_iris_simple_maha",
+]
 
 
 def known_pairs(case):
@@ -54,14 +59,18 @@ def statistics_of(X, masses):
 def test_one_step_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
-    X, family = case["x"], FocalSets(case["F"])
+    X = case["x"]
+    family = FocalSets(case["F"])
     model = prototypes(family, case["g0"], p["alpha"], 2.0, p["delta"])
     statistics = statistics_of(X, case["mass"][:, 1:])
     if p["distance"]:
         start = replace(model, metrics=np.stack([np.eye(X.shape[1])] * p["c"]))
         model = start.update(statistics, move_centers=False)
         sets = model.step.sets
-        case.assert_equal("step_S", np.einsum("jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics))
+        case.assert_equal(
+            "step_S",
+            np.einsum("jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics),
+        )
     barycentres, metrics, *_ = model.kernel_arguments(np.dtype(float))
     found = np.empty((len(X), barycentres.shape[1]))
     _squared_distances(X, barycentres, metrics, found)
@@ -74,10 +83,16 @@ def test_the_mass_step_agrees_with_the_reference(reference, name):
     """The quadratic program alone, from uniform masses, at the precision of an accurate solver."""
     case = reference(name)
     p = case.parameters
-    X, family, known = case["x"], FocalSets(case["F"]), known_pairs(case)
+    X = case["x"]
+    family = FocalSets(case["F"])
+    known = known_pairs(case)
     n, f = case["qp_mass"].shape
     size = family.cardinality[1:]
-    costs = np.column_stack([np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]]) * (1 - p["xi"]) / (n * f)
+    costs = (
+        np.column_stack([np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]])
+        * (1 - p["xi"])
+        / (n * f)
+    )
     linked = LinkedObjects(X, known)
     link_costs = LinkCosts.from_program(family, known, p["xi"], 0.0)
     weights = 1 / costs
@@ -87,16 +102,20 @@ def test_the_mass_step_agrees_with_the_reference(reference, name):
         at = linked.improve_masses(at, costs[linked.places], link_costs)
     masses[linked.places] = at
     case.assert_equal("qp_mass", masses)
-    objective = np.sum(costs * masses**2) / 2 + (linked.constraint_cost(at, link_costs) - p["xi"]) / 2
+    objective = (
+        np.sum(costs * masses**2) / 2 + (linked.constraint_cost(at, link_costs) - p["xi"]) / 2
+    )
     assert objective <= case["qp_objective"] + 1e-5 * abs(case["qp_objective"])
     case.assert_equal("qp_objective", objective)
 
 
 def naive_objective(model, X, known, xi, delta, weights=None):
     """The published criterion, by loops; weights of objects count in that of ECM."""
-    cp, family = model.credal_partition_, list(model.focal_sets_)
+    cp = model.credal_partition_
+    family = list(model.focal_sets_)
     matrices = getattr(model, "metric_matrices_", None)
-    weights = np.ones(len(X)) if weights is None else weights
+    if weights is None:
+        weights = np.ones(len(X))
     total = 0.0
     for i, x in enumerate(X):
         for clusters, mass in zip(family, cp.masses[i], strict=True):
@@ -104,7 +123,10 @@ def naive_objective(model, X, known, xi, delta, weights=None):
                 total += weights[i] * delta**2 * mass**2
                 continue
             gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
-            metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
+            if matrices is None:
+                metric = np.eye(len(x))
+            else:
+                metric = matrices[list(clusters)].mean(axis=0)
             total += weights[i] * len(clusters) ** model.alpha * mass**2 * (gap @ metric @ gap)
     total *= (1 - xi) / (weights.sum() * len(family))
     pairs = 0.0
@@ -136,13 +158,17 @@ def test_no_small_move_improves_the_result(weighted):
     X, y = blobs()
     known = Constraints.from_labels(y, 25, random_state=0)
     rng = np.random.default_rng(0)
-    weights = rng.uniform(0.1, 3, len(X)) if weighted else np.ones(len(X))
+    if weighted:
+        weights = rng.uniform(0.1, 3, len(X))
+    else:
+        weights = np.ones(len(X))
     exactly = {"tol": 1e-14, "max_iter": 5000, "random_state": 0}
     model = CECM(3, focal_sets="pairs", xi=0.4, convention="paper", **exactly)
     model.fit(X, sample_weight=weights if weighted else None, constraints=known)
     best = naive_objective(model, X, known, 0.4, model.delta_, weights)
     assert model.objective_ == pytest.approx(best, rel=1e-9)
-    masses, centers = model.credal_partition_.masses, model.cluster_centers_
+    masses = model.credal_partition_.masses
+    centers = model.cluster_centers_
     for _ in range(20):
         model.cluster_centers_ = centers + 1e-3 * rng.normal(size=centers.shape)
         assert naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
@@ -187,14 +213,23 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, c
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 @pytest.mark.parametrize(
-    ("family", "n_fitted"), [("auto", 3), ("simple", 5), pytest.param("pairs", 8, marks=pytest.mark.long)]
+    ("family", "n_fitted"),
+    [("auto", 3), ("simple", 5), pytest.param("pairs", 8, marks=pytest.mark.long)],
 )
 def test_without_constraints_it_is_ecm(family, n_fitted, metric):
     X, y = blobs()
     ecm = ECM(3, focal_sets=family, metric=metric, beta=2.0, random_state=0).fit(X)
-    for known, xi in ((None, 0.5), (Constraints(), 0.5), (Constraints.from_labels(y, 30, random_state=0), 0.0)):
-        cecm = CECM(3, focal_sets=family, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
-        np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
+    for known, xi in (
+        (None, 0.5),
+        (Constraints(), 0.5),
+        (Constraints.from_labels(y, 30, random_state=0), 0.0),
+    ):
+        cecm = CECM(3, focal_sets=family, metric=metric, xi=xi, random_state=0).fit(
+            X, constraints=known
+        )
+        np.testing.assert_allclose(
+            cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10
+        )
         share = 60 * n_fitted * X.var(axis=0).mean() / 4
         assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / share)
 
@@ -207,10 +242,14 @@ def test_units_do_not_matter():
     as_given = CECM(3, random_state=0).fit(X, constraints=known)
     for factor in (1e-3, 10.0, 1e6):
         other = CECM(3, random_state=0).fit(factor * X, constraints=known)
-        np.testing.assert_allclose(other.credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8)
+        np.testing.assert_allclose(
+            other.credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8
+        )
     program = CECM(3, convention="program", random_state=0)
     np.testing.assert_allclose(
-        program.fit(X, constraints=known).credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8
+        program.fit(X, constraints=known).credal_partition_.masses,
+        as_given.credal_partition_.masses,
+        atol=1e-8,
     )
     program.fit(1000 * X, constraints=known)
     assert np.abs(program.credal_partition_.masses - as_given.credal_partition_.masses).max() > 0.1
@@ -224,20 +263,32 @@ def test_weights_of_objects(convention):
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     weights = np.random.default_rng(0).integers(1, 4, len(X))
     weights[linked] = 1
-    exactly = {"convention": convention, "delta": 3, "init": X[[0, 1, 5]], "tol": 1e-13, "max_iter": 5000}
+    exactly = {
+        "convention": convention,
+        "delta": 3,
+        "init": X[[0, 1, 5]],
+        "tol": 1e-13,
+        "max_iter": 5000,
+    }
     a = CECM(3, **exactly).fit(X, sample_weight=weights, constraints=known)
     twins = np.repeat(X, weights - 1, axis=0)
     known = Constraints(known.must_link, known.cannot_link)
     b = CECM(3, **exactly).fit(np.concatenate([X, twins]), constraints=known)
     assert a.objective_ == pytest.approx(b.objective_)
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses[:60], atol=1e-5)
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses[:60], atol=1e-5
+    )
     kept = np.arange(60) != linked[0]
     c = CECM(3, **exactly).fit(X, sample_weight=kept, constraints=known)
-    pairs = [links[(links != linked[0]).all(axis=1)] for links in (known.must_link, known.cannot_link)]
+    pairs = [
+        links[(links != linked[0]).all(axis=1)] for links in (known.must_link, known.cannot_link)
+    ]
     moved = [links - (links > linked[0]) for links in pairs]
     d = CECM(3, **exactly).fit(X[kept], constraints=Constraints(*moved))
     assert c.objective_ == pytest.approx(d.objective_)
-    np.testing.assert_allclose(c.credal_partition_.masses[kept], d.credal_partition_.masses, atol=1e-5)
+    np.testing.assert_allclose(
+        c.credal_partition_.masses[kept], d.credal_partition_.masses, atol=1e-5
+    )
 
 
 def test_belief_peaks_as_a_start():
@@ -267,13 +318,22 @@ def test_every_object_may_be_linked():
 
 
 def test_the_empty_set_as_a_way_out():
-    """The published objective sends linked objects there; a penalty, or the other convention, keeps them."""
+    """The published objective sends linked objects there.
+
+    A penalty, or the other convention, keeps them.
+    """
     X, y = blobs(100)
     known = Constraints.from_labels(y, 80, random_state=0)
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     empty = {}
-    for name, convention, penalty in (("paper", "paper", 0.0), ("penalty", "paper", 1.0), ("program", "program", 0.0)):
-        model = CECM(3, convention=convention, empty_penalty=penalty, random_state=0).fit(X, constraints=known)
+    for name, convention, penalty in (
+        ("paper", "paper", 0.0),
+        ("penalty", "paper", 1.0),
+        ("program", "program", 0.0),
+    ):
+        model = CECM(3, convention=convention, empty_penalty=penalty, random_state=0).fit(
+            X, constraints=known
+        )
         empty[name] = model.credal_partition_.empty[linked].mean()
     assert empty["penalty"] < 1e-6
     assert empty["program"] < empty["paper"]
@@ -289,8 +349,12 @@ def test_predicting():
         # new objects have no constraints
         new = X + 1e-9
         matrices = getattr(model, "metric_matrices_", None)
-        plain = prototypes(model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, matrices)
-        np.testing.assert_allclose(model.predict_mass(new).masses, plain.masses(new, one_thread), atol=1e-6)
+        plain = prototypes(
+            model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, matrices
+        )
+        np.testing.assert_allclose(
+            model.predict_mass(new).masses, plain.masses(new, one_thread), atol=1e-6
+        )
     # linked objects are known again in another precision
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     single = model.predict_mass(X.astype(np.float32)).masses
@@ -306,11 +370,17 @@ def test_permuting_the_objects_permutes_the_result():
     moved = Constraints(place[known.must_link], place[known.cannot_link])
     for metric in ("euclidean", "adaptive"):
         a = CECM(3, metric=metric, random_state=0).fit(X, constraints=known).credal_partition_
-        b = CECM(3, metric=metric, random_state=0).fit(X[order], constraints=moved).credal_partition_
+        b = (
+            CECM(3, metric=metric, random_state=0)
+            .fit(X[order], constraints=moved)
+            .credal_partition_
+        )
         np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)]
+)
 def test_all_families(family):
     X, y = blobs()
     known = Constraints.from_labels(y, 60, random_state=0)

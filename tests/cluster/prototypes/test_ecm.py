@@ -48,7 +48,9 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("crit", model.objective_, rtol=1e-9)
     # the same iterations, not only the same end
     shared_length = min(len(model.history_), len(case["crit_trace"]))
-    np.testing.assert_allclose(model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-12)
+    np.testing.assert_allclose(
+        model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", ["ecm_predict_fourclass", "ecm_predict_iris"])
@@ -68,7 +70,9 @@ def test_butterfly_by_the_published_numbers():
     assert cp.masses[11, 0] == pytest.approx(0.7512, abs=1e-4)
     centers = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
     np.testing.assert_allclose(centers, [[-3.526843, 0.005658], [3.636537, 0.068879]], atol=1e-4)
-    assert exact(2, focal_sets="full", delta=10, random_state=0).fit(X).objective_ == pytest.approx(60.02538, abs=1e-5)
+    assert exact(2, focal_sets="full", delta=10, random_state=0).fit(X).objective_ == pytest.approx(
+        60.02538, abs=1e-5
+    )
     truth = np.repeat([0, 1], 6)
     assert consistency_index(cp, truth) == pytest.approx(0.7274, abs=1e-4)
     assert credal_rand_index(cp, truth) == pytest.approx(0.5783, abs=1e-4)
@@ -98,12 +102,15 @@ def test_iris_from_given_prototypes(metric):
     X = load_iris().data
     model = exact(3, focal_sets="full", delta=10, init=X[[8, 79, 113]], metric=metric).fit(X)
     assert model.objective_ == pytest.approx(naive_objective(model, X), rel=1e-9)
-    assert model.objective_ == pytest.approx({"euclidean": 38.96437, "adaptive": 22.83348}[metric], abs=1e-4)
+    assert model.objective_ == pytest.approx(
+        {"euclidean": 38.96437, "adaptive": 22.83348}[metric], abs=1e-4
+    )
 
 
 def naive_objective(model, X):
     """The published criterion, by loops."""
-    cp, total = model.credal_partition_, 0.0
+    cp = model.credal_partition_
+    total = 0.0
     matrices = getattr(model, "metric_matrices_", None)
     for i, x in enumerate(X):
         for clusters, mass in zip(cp.focal_sets, cp.masses[i], strict=True):
@@ -111,7 +118,10 @@ def naive_objective(model, X):
                 total += model.delta_**2 * mass**model.beta_
                 continue
             gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
-            metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
+            if matrices is None:
+                metric = np.eye(len(x))
+            else:
+                metric = matrices[list(clusters)].mean(axis=0)
             total += len(clusters) ** model.alpha * mass**model.beta_ * (gap @ metric @ gap)
     return total
 
@@ -128,7 +138,15 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, beta,
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = ECM(
-        3, focal_sets=family, metric=metric, beta=beta, alpha=alpha, n_init=1, max_iter=30, tol=0, random_state=seed
+        3,
+        focal_sets=family,
+        metric=metric,
+        beta=beta,
+        alpha=alpha,
+        n_init=1,
+        max_iter=30,
+        tol=0,
+        random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -154,10 +172,14 @@ def test_no_small_move_improves_the_result(metric, beta):
         moved.cluster_centers_ = model.cluster_centers_ + 1e-3 * rng.normal(size=(3, 2))
         assert naive_objective(moved, X) >= best - 1e-9
     for _ in range(20):
-        shifted = model.credal_partition_.masses + 1e-3 * rng.normal(size=model.credal_partition_.masses.shape)
+        shifted = model.credal_partition_.masses + 1e-3 * rng.normal(
+            size=model.credal_partition_.masses.shape
+        )
         shifted = np.clip(shifted, 0, None)
         moved.cluster_centers_ = model.cluster_centers_
-        moved.credal_partition_ = CredalPartition(shifted / shifted.sum(axis=1, keepdims=True), model.focal_sets_)
+        moved.credal_partition_ = CredalPartition(
+            shifted / shifted.sum(axis=1, keepdims=True), model.focal_sets_
+        )
         assert naive_objective(moved, X) >= best - 1e-9
 
 
@@ -166,7 +188,11 @@ def test_moving_turning_and_scaling_the_data_changes_nothing():
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
     start = X[[0, 40, 80]]
     a = exact(3, init=start, random_state=0).fit(X).credal_partition_
-    b = exact(3, init=100 * start @ turn + 1000, random_state=0).fit(100 * X @ turn + 1000).credal_partition_
+    b = (
+        exact(3, init=100 * start @ turn + 1000, random_state=0)
+        .fit(100 * X @ turn + 1000)
+        .credal_partition_
+    )
     assert credal_rand_index(a, b) > 1 - 1e-4
     np.testing.assert_allclose(a.masses, b.masses, atol=1e-3)
 
@@ -177,7 +203,8 @@ def test_selected_pairs_are_mutual_neighbours():
     model = ECM(5, focal_sets="selected", random_state=0).fit(X)
     pairs = [s for s in model.focal_sets_ if len(s) == 2]
     near = {
-        tuple(sorted(np.argsort(((model.cluster_centers_ - c) ** 2).sum(axis=1))[:2].tolist())) for c in centers[:4]
+        tuple(sorted(np.argsort(((model.cluster_centers_ - c) ** 2).sum(axis=1))[:2].tolist()))
+        for c in centers[:4]
     }
     assert near <= set(pairs)
     assert len(pairs) <= 2
@@ -185,7 +212,9 @@ def test_selected_pairs_are_mutual_neighbours():
     assert model.objective_ <= simple.objective_ + 1e-9  # more sets can only help
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)]
+)
 def test_all_families(family):
     X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
     model = ECM(4, focal_sets=family, random_state=0).fit(X)
@@ -197,7 +226,10 @@ def test_all_families(family):
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, pytest.param(7, marks=pytest.mark.long)])
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 def test_auto_reads_neighbours_off_the_fit_with_single_clusters(n_clusters, metric):
-    """The empty set and the pairs of neighbours are added; prototypes, metrics and objective stay as they are."""
+    """The empty set and the pairs of neighbours are added.
+
+    Prototypes, metrics and objective stay as they are.
+    """
     X, _ = make_blobs(200, 2, centers=5, random_state=1)
     auto = ECM(n_clusters, metric=metric, n_init=1, random_state=0).fit(X)
     alone = FocalSets.simple(n_clusters, empty=False, omega=False)
@@ -210,12 +242,16 @@ def test_auto_reads_neighbours_off_the_fit_with_single_clusters(n_clusters, metr
         auto.focal_sets_, auto.cluster_centers_, auto.alpha, auto.beta_, auto.delta_,
         getattr(auto, "metric_matrices_", None),
     )  # fmt: skip
-    np.testing.assert_allclose(fixed.masses(X, one_thread), auto.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        fixed.masses(X, one_thread), auto.credal_partition_.masses, atol=1e-9
+    )
 
 
 def test_adaptive_metric_finds_elongated_clusters():
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(150, 2)) * [6, 0.4], rng.normal(size=(150, 2)) * [6, 0.4] + [0, 4]])
+    X = np.concatenate(
+        [rng.normal(size=(150, 2)) * [6, 0.4], rng.normal(size=(150, 2)) * [6, 0.4] + [0, 4]]
+    )
     y = np.repeat([0, 1], 150)
     adaptive = ECM(2, metric="adaptive", random_state=0).fit(X)
     assert adjusted_rand_score(y, adaptive.labels_) > 0.95
@@ -330,6 +366,8 @@ def test_large_cluster_is_not_divided(method):
     y = np.repeat(np.arange(6), [900, 250, 150, 80, 40, 30])
     X = rng.uniform(-11, 11, (6, 2))[y] + rng.normal(size=(len(y), 2))
     model = method(6, random_state=0).fit(X)
-    smallest = method(6, focal_sets=FocalSets.simple(6, empty=False, omega=False), random_state=0).fit(X)
+    smallest = method(
+        6, focal_sets=FocalSets.simple(6, empty=False, omega=False), random_state=0
+    ).fit(X)
     assert smallest.objective_ < model.objective_
     assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, smallest.labels_)

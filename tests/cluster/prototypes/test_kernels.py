@@ -18,7 +18,8 @@ def write_masses(X, start, stop, *arguments):
 
 def accumulate(X, weights, start, stop, barycentres, metrics, *step):
     p, g = barycentres.shape
-    total, first = np.empty(g), np.empty((p, g))
+    total = np.empty(g)
+    first = np.empty((p, g))
     second = np.empty((0, 0, g) if metrics is None else (p, p, g))
     objective = _prototype_sums(
         X[start:stop],
@@ -36,12 +37,22 @@ def accumulate(X, weights, start, stop, barycentres, metrics, *step):
 def problem(seed, n, p, g, *, adaptive, dtype, scale=1.0):
     """Objects, barycentres, metrics, and the arguments of a mass step with all kinds of sets."""
     rng = np.random.default_rng(seed)
-    X, barycentres = rng.normal(size=(n, p)), rng.normal(size=(p, g))
+    X = rng.normal(size=(n, p))
+    barycentres = rng.normal(size=(p, g))
     A = rng.normal(size=(g, p, p))
-    metrics = (np.moveaxis(A @ np.transpose(A, (0, 2, 1)), 0, 2) + np.eye(p)[:, :, None]) if adaptive else None
+    if adaptive:
+        metrics = np.moveaxis(A @ np.transpose(A, (0, 2, 1)), 0, 2) + np.eye(p)[:, :, None]
+    else:
+        metrics = None
     size = rng.integers(1, 4, g)
-    arrays = [None if a is None else np.ascontiguousarray(a, dtype=dtype) for a in (scale * X, scale * barycentres)]
-    metrics = None if metrics is None else np.ascontiguousarray(metrics, dtype=dtype)
+    arrays = [
+        None if a is None else np.ascontiguousarray(a, dtype=dtype)
+        for a in (scale * X, scale * barycentres)
+    ]
+    if metrics is None:
+        metrics = None
+    else:
+        metrics = np.ascontiguousarray(metrics, dtype=dtype)
     return *arrays, metrics, (size**1.5).astype(dtype), size
 
 
@@ -67,7 +78,8 @@ def naive_masses(costs, factor, size, delta2, beta, zero):
     return masses, np.sum(np.where(masses > 0, weighted, 0) * masses**beta, axis=1)
 
 
-CASES = [(1, 1, 1), (15, 2, 3), (16, 2, 7), (33, 3, 8), (50, 9, 5), (40, 17, 21)]  # objects, attributes, sets
+# objects, attributes, sets
+CASES = [(1, 1, 1), (15, 2, 3), (16, 2, 7), (33, 3, 8), (50, 9, 5), (40, 17, 21)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -78,7 +90,9 @@ def test_squared_distances(n, p, g, adaptive, dtype):
     found = np.empty((len(X), barycentres.shape[1]), X.dtype)
     _squared_distances(X, barycentres, metrics, found)
     assert found.dtype == dtype
-    np.testing.assert_allclose(found, naive_distances(X, barycentres, metrics), rtol=TOLERANCE[dtype])
+    np.testing.assert_allclose(
+        found, naive_distances(X, barycentres, metrics), rtol=TOLERANCE[dtype]
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -92,7 +106,8 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
     X[0] = barycentres[:, 0]  # on a prototype
     for delta2 in (3.0, np.inf):
         step = factor, size, delta2, beta, 1e-9
-        start, stop = n // 4, n
+        start = n // 4
+        stop = n
         masses, minima = naive_masses(naive_distances(X, barycentres, metrics), *step)
         out = np.zeros((n, g + 2), dtype)
         columns = np.arange(g, 0, -1)
@@ -103,13 +118,17 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
         assert not out[:, -1].any()
         for given, w in ((weights, weights), (np.empty(0), np.ones(n))):
             sums = accumulate(X, given, start, stop, barycentres, metrics, *step)
-            power, some = (w[:, None] * masses[:, :-1] ** beta)[start:], X[start:].astype(float)
+            power = (w[:, None] * masses[:, :-1] ** beta)[start:]
+            some = X[start:].astype(float)
             assert sums[0] == pytest.approx(w[start:] @ minima[start:], rel=rtol)
             scale = power.sum() + 1e-9
             np.testing.assert_allclose(sums[1], power.sum(axis=0), rtol=rtol, atol=rtol * scale)
             np.testing.assert_allclose(sums[2], some.T @ power, rtol=rtol, atol=9 * rtol * scale)
             second = np.einsum("nd,ne,nj->dej", some, some, power) * np.tri(p)[:, :, None]
-            wanted = second if adaptive else np.empty((0, 0, g))
+            if adaptive:
+                wanted = second
+            else:
+                wanted = np.empty((0, 0, g))
             np.testing.assert_allclose(sums[3], wanted, rtol=rtol, atol=30 * rtol * scale)
 
 
@@ -118,7 +137,9 @@ def test_single_precision_far_from_one(scale):
     """Squares near the ends of the range of float32: masses do not depend on the unit."""
     X, barycentres, _, factor, size = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32)
     wanted, found = np.zeros((2, 20, 7), np.float32)
-    write_masses(X, 0, 20, barycentres, None, factor, size, 3.0, 2.0, 0.0, np.arange(1, 7), 0, wanted)
+    write_masses(
+        X, 0, 20, barycentres, None, factor, size, 3.0, 2.0, 0.0, np.arange(1, 7), 0, wanted
+    )
     X, barycentres, *_ = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32, scale=scale)
     step = factor, size, 3.0 * scale**2, 2.0, 0.0
     write_masses(X, 0, 20, barycentres, None, *step, np.arange(1, 7), 0, found)
@@ -132,11 +153,23 @@ def test_columns_must_be_those_of_the_family():
     for columns, empty, message in (([1, 2, 4], 0, "columns must"), ([1, 2, 3], 4, "empty_column")):
         with pytest.raises(ValueError, match=message):
             write_masses(
-                X, 0, 4, barycentres, None, factor, size, 1.0, 2.0, 0.0, np.array(columns), empty, np.zeros((4, 4))
+                X,
+                0,
+                4,
+                barycentres,
+                None,
+                factor,
+                size,
+                1.0,
+                2.0,
+                0.0,
+                np.array(columns),
+                empty,
+                np.zeros((4, 4)),
             )
 
 
-# ---- categories -----------------------------------------------------------------------------------------------------
+# ---- categories ----------------------------------------------------------------------------------
 
 
 def naive_mismatches(codes, table):
@@ -148,7 +181,9 @@ def naive_mismatches(codes, table):
 def test_categories_against_naive_loops(beta):
     rng = np.random.default_rng(3)
     codes = (rng.integers(0, 3, (30, 4)) + 3 * np.arange(4)).astype(np.int64)
-    table, share, size = rng.random((12, 6)), rng.random((6, 3)), np.array([1, 1, 1, 2, 2, 3])
+    table = rng.random((12, 6))
+    share = rng.random((6, 3))
+    size = np.array([1, 1, 1, 2, 2, 3])
     table[codes[0], 0] = 0  # the first object is on a prototype
     weights = rng.integers(0, 3, 30).astype(float)
     step = size**1.2, size, 2.0, beta, 1e-9
@@ -164,7 +199,9 @@ def test_categories_against_naive_loops(beta):
     masses, _ = naive_masses(naive_mismatches(codes, table), *step)
     out = np.zeros((30, 7))
     _category_masses(codes[2:], table, *step, np.arange(1, 7), 0, out[2:])
-    np.testing.assert_allclose(out[2:], np.column_stack([masses[:, -1], masses[:, :-1]])[2:], rtol=1e-12)
+    np.testing.assert_allclose(
+        out[2:], np.column_stack([masses[:, -1], masses[:, :-1]])[2:], rtol=1e-12
+    )
     with pytest.raises(ValueError, match="codes must"):
         _category_sums(codes, weights, table, share, *step, counts)
     codes[5, 2] = 12
@@ -172,7 +209,7 @@ def test_categories_against_naive_loops(beta):
         _category_masses(codes, table, *step, np.arange(1, 7), 0, out)
 
 
-# ---- links ----------------------------------------------------------------------------------------------------------
+# ---- links ---------------------------------------------------------------------------------------
 
 
 def linked(seed, n=12, f=5):
@@ -180,9 +217,14 @@ def linked(seed, n=12, f=5):
     rng = np.random.default_rng(seed)
     sign = np.triu(rng.choice([-1.0, 0.0, 0.0, 1.0], (n, n)), 1)
     sign += sign.T
-    graph = np.concatenate([[0], np.cumsum((sign != 0).sum(axis=1))]), np.nonzero(sign)[1].copy(), sign[sign != 0]
+    graph = (
+        np.concatenate([[0], np.cumsum((sign != 0).sum(axis=1))]),
+        np.nonzero(sign)[1].copy(),
+        sign[sign != 0],
+    )
     must, cannot = rng.random((2, f, f))
-    costs, penalty = rng.random((n, f)), 0.1 * rng.random((n, f))
+    costs = rng.random((n, f))
+    penalty = 0.1 * rng.random((n, f))
     costs[0, 2] = 0  # linear in this mass
     masses = rng.dirichlet(np.ones(f), n)
     masses[3] = np.eye(f)[1]
@@ -196,12 +238,15 @@ def gradient(sign, must, cannot, masses, i):
 @pytest.mark.parametrize("seed", range(4))
 def test_links_against_naive_loops(seed):
     sign, graph, must, cannot, costs, penalty, masses = linked(seed)
-    wanted, found = masses.copy(), masses.copy()
+    wanted = masses.copy()
+    found = masses.copy()
     done = 0
     for _ in range(10):
         before = wanted.copy()
         for i in range(len(wanted)):
-            wanted[i] = solve_diagonal(costs[i], gradient(sign, must, cannot, wanted, i) + penalty[i])
+            wanted[i] = solve_diagonal(
+                costs[i], gradient(sign, must, cannot, wanted, i) + penalty[i]
+            )
         done += 1
         if np.abs(wanted - before).max() <= 1e-6:
             break

@@ -15,7 +15,8 @@ from dempster.cluster.secm import neighborhood, smooth
 def phantom(shape=(50, 60)):
     """An ellipse with two discs inside: four regions."""
     row, column = np.mgrid[: shape[0], : shape[1]]
-    y, x = 2 * row / shape[0] - 1, 2 * column / shape[1] - 1
+    y = 2 * row / shape[0] - 1
+    x = 2 * column / shape[1] - 1
     regions = np.zeros(shape, dtype=int)
     regions[x**2 / 0.8 + y**2 / 0.7 < 1] = 1
     regions[(x + 0.3) ** 2 + (y + 0.2) ** 2 < 0.1] = 2
@@ -29,14 +30,17 @@ def noisy(regions, sigma, seed=0):
 
 def naive_costs(image, centers, family, smoothing, radius, weighting):
     """Mean squared distance of each pixel and its neighbours to the prototypes, by loops."""
-    grid, pixels = image.shape[:-1], image.reshape(-1, image.shape[-1])
+    grid = image.shape[:-1]
+    pixels = image.reshape(-1, image.shape[-1])
     places = np.array(list(np.ndindex(*grid)))
     P = np.zeros((len(pixels), len(pixels)))
     for i, here in enumerate(places):
         gap = np.abs(places - here)
         near = (gap.max(axis=1) <= radius) & (gap.max(axis=1) > 0)
         weight = np.where(
-            near, np.exp(-np.hypot.reduce(gap.astype(float), axis=1)) if weighting == "distance" else 1, 0
+            near,
+            np.exp(-np.hypot.reduce(gap.astype(float), axis=1)) if weighting == "distance" else 1,
+            0,
         )
         P[i] = smoothing * weight / weight.sum()
         P[i, i] = 1 - smoothing
@@ -55,13 +59,17 @@ def test_costs_against_the_definition(shape, radius, weighting):
     data = smooth(image.reshape(-1, shape[-1]), shape[:-1], weights, 0.4)
     barycentres = np.array([centers[list(s)].mean(axis=0) for s in family if s])
     costs = ((data[:, None, :-1] - barycentres[None]) ** 2).sum(axis=2) + data[:, -1:] ** 2
-    np.testing.assert_allclose(costs, naive_costs(image, centers, family, 0.4, radius, weighting), rtol=1e-9)
+    np.testing.assert_allclose(
+        costs, naive_costs(image, centers, family, 0.4, radius, weighting), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("shape", [(8, 9, 2), (4, 5, 6, 1)])
 def test_the_objective_is_that_of_the_definition(shape):
     rng = np.random.default_rng(1)
-    image = rng.normal(size=shape) + 3 * (np.arange(shape[1]) >= 4).reshape((1, -1) + (1,) * (len(shape) - 2))
+    image = rng.normal(size=shape) + 3 * (np.arange(shape[1]) >= 4).reshape(
+        (1, -1) + (1,) * (len(shape) - 2)
+    )
     model = SECM(2, focal_sets="pairs", beta=2.0, delta=3, random_state=0).fit(image)
     family = list(model.focal_sets_)
     costs = naive_costs(image, model.cluster_centers_, family, 0.5, 1, "uniform")
@@ -75,15 +83,19 @@ def correlated(seed=0):
     """Two regions whose channels have the same noise, so that their difference shows the regions."""
     rng = np.random.default_rng(seed)
     regions = np.arange(24)[None] // 12 + np.zeros((20, 1), int)
-    own, common = rng.normal(scale=0.3, size=(20, 24, 2)), rng.normal(scale=3.0, size=(20, 24, 1))
+    own = rng.normal(scale=0.3, size=(20, 24, 2))
+    common = rng.normal(scale=3.0, size=(20, 24, 1))
     return regions, own + common + regions[..., None] * [1.0, -1.0]
 
 
 def test_adaptive_metrics_against_the_definition():
     """The costs by loops, the objective, and metrics that are better than all others of determinant one."""
     image = correlated()[1][:8, 8:16]
-    model = SECM(2, metric="adaptive", focal_sets="pairs", beta=2.0, delta=3, random_state=0, tol=1e-13).fit(image)
-    family, S = list(model.focal_sets_), model.metric_matrices_
+    model = SECM(
+        2, metric="adaptive", focal_sets="pairs", beta=2.0, delta=3, random_state=0, tol=1e-13
+    ).fit(image)
+    family = list(model.focal_sets_)
+    S = model.metric_matrices_
     np.testing.assert_allclose(np.linalg.det(S), 1)
 
     def objective(metrics):
@@ -120,8 +132,11 @@ def test_adaptive_metrics_without_neighbors_are_those_of_ecm():
     image = correlated()[1]
     pixels = image.reshape(-1, 2)
     settings = {"metric": "adaptive", "focal_sets": "simple", "delta": 5.0, "init": pixels[[0, 20]]}
-    ours, theirs = SECM(2, smoothing=0.0, **settings).fit(image), ECM(2, **settings).fit(pixels)
-    np.testing.assert_allclose(ours.credal_partition_.masses, theirs.credal_partition_.masses, atol=1e-6)
+    ours = SECM(2, smoothing=0.0, **settings).fit(image)
+    theirs = ECM(2, **settings).fit(pixels)
+    np.testing.assert_allclose(
+        ours.credal_partition_.masses, theirs.credal_partition_.masses, atol=1e-6
+    )
     start = CredalPartition.from_hard(np.arange(len(pixels)) % 24 // 12)
     given = SECM(2, metric="adaptive", init=start, focal_sets="selected").fit(image)
     assert given.metric_matrices_.shape == (2, 2, 2)
@@ -134,7 +149,9 @@ def test_better_than_ecm_on_a_noisy_phantom(sigma, family):
     for seed in range(2):
         image = noisy(regions, sigma, seed)
         with_neighbours = SECM(4, focal_sets=family, n_init=2, random_state=0).fit(image).labels_
-        without = ECM(4, focal_sets=family, n_init=2, random_state=0).fit(image.reshape(-1, 1)).labels_
+        without = (
+            ECM(4, focal_sets=family, n_init=2, random_state=0).fit(image.reshape(-1, 1)).labels_
+        )
         gain = adjusted_rand_score(regions.ravel(), with_neighbours.ravel())
         gain -= adjusted_rand_score(regions.ravel(), without)
         assert gain > 0.1
@@ -190,7 +207,16 @@ def test_the_border_of_two_regions_is_left_open():
 )
 def test_objective_never_rises_and_masses_are_masses(seed, family, beta, smoothing, shape):
     image = np.random.default_rng(seed).normal(size=shape)
-    model = SECM(3, focal_sets=family, beta=beta, smoothing=smoothing, n_init=1, max_iter=30, tol=0, random_state=seed)
+    model = SECM(
+        3,
+        focal_sets=family,
+        beta=beta,
+        smoothing=smoothing,
+        n_init=1,
+        max_iter=30,
+        tol=0,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(image)
@@ -208,7 +234,8 @@ def test_predicting():
     np.testing.assert_array_equal(model.predict(image), model.labels_)
     part = model.predict(image[:20, :30])
     assert part.shape == (20, 30)
-    np.testing.assert_array_equal(part[:19, :29], model.labels_[:19, :29])  # the last pixels have other neighbours
+    # the last pixels have other neighbours
+    np.testing.assert_array_equal(part[:19, :29], model.labels_[:19, :29])
     with pytest.raises(ValueError, match="X must"):
         model.predict(np.zeros((5, 5, 3)))
 
@@ -235,7 +262,9 @@ def test_axes_types_and_threads():
     single = SECM(4, random_state=0).fit(rgb.astype(np.float32))
     assert single.credal_partition_.masses.dtype == np.float32
     assert adjusted_rand_score(single.labels_.ravel(), last.labels_.ravel()) > 0.98
-    np.testing.assert_array_equal(SECM(4, random_state=0).fit(image.tolist()).labels_.shape, image.shape)
+    np.testing.assert_array_equal(
+        SECM(4, random_state=0).fit(image.tolist()).labels_.shape, image.shape
+    )
     for spacing in ((1, 1), (1e-3, 1e-3), (1, 4)):
         SECM(4, weighting="distance", spacing=spacing, random_state=0).fit(image)
 
@@ -261,12 +290,20 @@ def test_starts():
 def test_weights_of_pixels():
     image = noisy(phantom((24, 30)), 0.3)
     weights = np.random.default_rng(0).integers(0, 4, image.shape).astype(float)
-    fixed = {"n_clusters": 4, "focal_sets": "pairs", "beta": 2.0, "delta": 2, "tol": 1e-14, "max_iter": 5000}
+    fixed = {
+        "n_clusters": 4,
+        "focal_sets": "pairs",
+        "beta": 2.0,
+        "delta": 2,
+        "tol": 1e-14,
+        "max_iter": 5000,
+    }
     fixed["init"] = [[0.0], [1], [2], [3]]
     model = SECM(**fixed).fit(image, sample_weight=weights)
     flat = SECM(**fixed).fit(image, sample_weight=weights.ravel())
     np.testing.assert_array_equal(model.credal_partition_.masses, flat.credal_partition_.masses)
-    family, masses = list(model.focal_sets_), model.credal_partition_.masses
+    family = list(model.focal_sets_)
+    masses = model.credal_partition_.masses
     size = np.array([len(s) for s in family if s])
 
     def objective(centers):

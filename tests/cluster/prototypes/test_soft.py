@@ -24,7 +24,10 @@ def fuzzy_c_means(beta, n_iter, delta=np.inf):
     for _ in range(n_iter):
         D = squared_distances(V)
         closeness = D ** (-1 / (beta - 1))
-        noise = 0 if np.isinf(delta) else delta ** (-2 / (beta - 1))
+        if np.isinf(delta):
+            noise = 0
+        else:
+            noise = delta ** (-2 / (beta - 1))
         U = closeness / (closeness.sum(axis=1, keepdims=True) + noise)
         V = (U**beta).T @ X / (U**beta).sum(axis=0)[:, None]
     return U, V
@@ -44,7 +47,9 @@ def test_noise_clustering():
     model = NoiseClustering(3, delta=0.7, **EXACT).fit(X)
     memberships, centers = fuzzy_c_means(2.0, 80, delta=0.7)
     np.testing.assert_allclose(model.credal_partition_.contour, memberships, atol=1e-5)
-    np.testing.assert_allclose(model.credal_partition_.empty, 1 - memberships.sum(axis=1), atol=1e-5)
+    np.testing.assert_allclose(
+        model.credal_partition_.empty, 1 - memberships.sum(axis=1), atol=1e-5
+    )
     np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-5)
     same = ECM(3, focal_sets=FocalSets.simple(3, omega=False), beta=2.0, delta=0.7, **EXACT).fit(X)
     np.testing.assert_array_equal(model.credal_partition_.masses, same.credal_partition_.masses)
@@ -70,13 +75,15 @@ def test_possibilistic_c_means():
 
 def rough_k_means(rule, threshold, lower_weight):
     """Return the upper approximations and the means when the approximations do not change any more."""
-    V, before = START, None
+    V = START
+    before = None
     while True:
         D = np.sqrt(squared_distances(V))
         upper = [{k for k in range(3) if d[k] <= threshold * min(d)} for d in D]
         if upper == before:
             return upper, V
-        before, V = upper, V.copy()
+        before = upper
+        V = V.copy()
         for k in range(3):
             lower = [x for x, u in zip(X, upper, strict=True) if u == {k}]
             boundary = [x for x, u in zip(X, upper, strict=True) if k in u and len(u) > 1]
@@ -86,14 +93,21 @@ def rough_k_means(rule, threshold, lower_weight):
             elif not lower or not boundary:
                 V[k] = np.mean(lower or boundary, axis=0)
             else:
-                others = boundary if rule == "lingras" else lower + boundary
-                V[k] = lower_weight * np.mean(lower, axis=0) + (1 - lower_weight) * np.mean(others, axis=0)
+                if rule == "lingras":
+                    others = boundary
+                else:
+                    others = lower + boundary
+                V[k] = lower_weight * np.mean(lower, axis=0) + (1 - lower_weight) * np.mean(
+                    others, axis=0
+                )
 
 
 @pytest.mark.parametrize("rule", ["lingras", "peters", "pi"])
 @pytest.mark.parametrize(("threshold", "lower_weight"), [(1.5, 0.7), (1.2, 0.9), (6.0, 0.5)])
 def test_rough_k_means(rule, threshold, lower_weight):
-    model = RoughKMeans(3, rule=rule, threshold=threshold, lower_weight=lower_weight, **EXACT).fit(X)
+    model = RoughKMeans(3, rule=rule, threshold=threshold, lower_weight=lower_weight, **EXACT).fit(
+        X
+    )
     upper, means = rough_k_means(rule, threshold, lower_weight)
     np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-9)
     partition = model.credal_partition_
@@ -118,7 +132,9 @@ def test_initial_partition_and_blocks(kind):
     np.testing.assert_allclose(given.cluster_centers_, expected.cluster_centers_)
     blocks = kind(3, init=means).fit([X[:70], X[70:]])
     np.testing.assert_allclose(blocks.cluster_centers_, expected.cluster_centers_)
-    np.testing.assert_allclose(blocks.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        blocks.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-9
+    )
 
 
 def test_too_many_clusters_for_all_sets():

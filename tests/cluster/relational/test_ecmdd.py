@@ -14,7 +14,8 @@ from dempster.cluster.ecmdd import descend_until_cycle
 def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
     """Return masses, medoids of the sets, objective and next medoids by their definitions."""
     n = len(D)
-    costs, set_medoids = [], []
+    costs = []
+    set_medoids = []
     for clusters in family:
         if not clusters:
             continue
@@ -29,7 +30,8 @@ def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
         costs.append((D[:, set_medoids[-1]] + gamma * mean) / (1 + gamma))
     size = np.array([len(s) for s in family if s])
     weighted = size**alpha * np.array(costs).T
-    masses, objective = np.zeros((n, len(family))), 0.0
+    masses = np.zeros((n, len(family)))
+    objective = 0.0
     for i in range(n):
         if weighted[i].min() <= 1e-12:
             masses[i, 1 + int(weighted[i].argmin())] = 1
@@ -46,16 +48,22 @@ def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
 def test_iterations_follow_the_definitions(family, parameters):
     X, _ = make_blobs(50, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
-    model = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters).fit(D)
+    model = ECMdd(
+        3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters
+    ).fit(D)
     settings = {name: getattr(model, name) for name in ("alpha", "beta", "eta", "gamma")}
     settings["eta"] *= D.mean()
-    masses, set_medoids, objective, following = naive(D, model.medoid_indices_, family, delta2=4.0, **settings)
+    masses, set_medoids, objective, following = naive(
+        D, model.medoid_indices_, family, delta2=4.0, **settings
+    )
     np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
     assert model.set_medoid_indices_.tolist() == set_medoids
     assert model.objective_ == pytest.approx(objective)
     assert following == model.medoid_indices_.tolist()
     medoids = [0, 1, 2]
-    longer = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, init=medoids, **parameters).fit(D)
+    longer = ECMdd(
+        3, metric="precomputed", focal_sets=family, delta=2.0, init=medoids, **parameters
+    ).fit(D)
     trace = []
     for _ in range(longer.n_iter_):
         _, _, objective, medoids = naive(D, medoids, family, delta2=4.0, **settings)
@@ -84,7 +92,9 @@ def carousel(medoids):
     return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], Medoids(STEP, np.array([now % 3 + 1]))
 
 
-@pytest.mark.parametrize(("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)])
+@pytest.mark.parametrize(
+    ("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)]
+)
 def test_iterations_stop_at_a_cycle_of_medoids(max_iter, history, converged):
     run = descend_until_cycle(carousel, Medoids(STEP, np.array([0])), max_iter)
     assert run.history == history

@@ -8,7 +8,13 @@ from dempster.cluster._mass_step import MassStep
 from dempster.cluster.mecm import add_totals, fill_costs
 from dempster.cluster.recm import WeightedMeans, fill_products
 
-SETS = np.array([[k in chosen for k in range(4)] for size in (1, 2, 3, 4) for chosen in combinations(range(4), size)])
+SETS = np.array(
+    [
+        [k in chosen for k in range(4)]
+        for size in (1, 2, 3, 4)
+        for chosen in combinations(range(4), size)
+    ]
+)
 
 
 def naive_cost(near, between, members, gamma, eta):
@@ -17,7 +23,10 @@ def naive_cost(near, between, members, gamma, eta):
         return near[members[0]] ** 2
     pairs = list(combinations(members, 2))
     spread = sum(between[k, m] for k, m in pairs)
-    ratio = sum(abs(near[k] - near[m]) for k, m in pairs) / (eta * spread) if spread > 0 else 0.0
+    if spread > 0:
+        ratio = sum(abs(near[k] - near[m]) for k, m in pairs) / (eta * spread)
+    else:
+        ratio = 0.0
     squares = near[members] ** 2
     return (gamma * squares.mean() + ratio * squares.min()) / (1 + gamma)
 
@@ -35,19 +44,27 @@ def test_costs_against_naive_loops(gamma):
     costs = np.empty((40, len(SETS)))
     for between in (near[medoids], np.zeros((4, 4))):
         fill_costs(near, between, SETS, gamma, 1.3, costs)
-        wanted = [[naive_cost(row, between, np.flatnonzero(s), gamma, 1.3) for s in SETS] for row in near]
+        wanted = [
+            [naive_cost(row, between, np.flatnonzero(s), gamma, 1.3) for s in SETS] for row in near
+        ]
         np.testing.assert_allclose(costs, wanted, rtol=1e-13)
 
 
 @pytest.mark.parametrize("n", [20, 255, 256, 600])
 def test_totals_of_candidates_against_naive_loops(n):
     rng = np.random.default_rng(n)
-    D, k, gamma, eta = dissimilarities(n), 1, 0.5, 1.3
-    medoids, candidates = np.array([3, 7, 11, 15]), np.array([0, 3, 19])
+    D = dissimilarities(n)
+    k = 1
+    gamma = 0.5
+    eta = 1.3
+    medoids = np.array([3, 7, 11, 15])
+    candidates = np.array([0, 3, 19])
     with_k = SETS[SETS[:, k]]
-    weights, others = rng.random((len(with_k), n)), with_k.copy()
+    weights = rng.random((len(with_k), n))
+    others = with_k.copy()
     others[:, k] = False
-    near, totals = D[:, medoids], np.ones(3)
+    near = D[:, medoids]
+    totals = np.ones(3)
     add_totals(
         D[candidates], weights, np.ascontiguousarray(near.T), np.ascontiguousarray(near[candidates].T), near[medoids],
         others, gamma, eta, totals,
@@ -55,8 +72,11 @@ def test_totals_of_candidates_against_naive_loops(n):
     for o, total in zip(candidates, totals, strict=True):
         moved = medoids.copy()
         moved[k] = o
-        to, between = D[:, moved], D[np.ix_(moved, moved)]
-        costs = [[naive_cost(row, between, np.flatnonzero(s), gamma, eta) for row in to] for s in with_k]
+        to = D[:, moved]
+        between = D[np.ix_(moved, moved)]
+        costs = [
+            [naive_cost(row, between, np.flatnonzero(s), gamma, eta) for row in to] for s in with_k
+        ]
         assert total == pytest.approx(1 + np.sum(weights * costs), rel=1e-12)
 
 
@@ -65,21 +85,31 @@ def inline(function, arguments):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 1e-5)])
-@pytest.mark.parametrize(("n", "m", "c"), [(1, 1, 1), (5, 7, 2), (13, 30, 3), (40, 65, 5), (0, 3, 2)])
+@pytest.mark.parametrize(
+    ("n", "m", "c"), [(1, 1, 1), (5, 7, 2), (13, 30, 3), (40, 65, 5), (0, 3, 2)]
+)
 def test_products_with_prototypes(n, m, c, dtype, tolerance):
     rng = np.random.default_rng(n)
-    D, P, out = rng.random((n, m)).astype(dtype), rng.random((c, m)), np.empty((n, c))
+    D = rng.random((n, m)).astype(dtype)
+    P = rng.random((c, m))
+    out = np.empty((n, c))
     fill_products(D, P, out)
     np.testing.assert_allclose(out, D @ P.T, rtol=tolerance)
 
 
-@pytest.mark.parametrize(("shift", "alpha", "beta"), [(0.0, 1.0, 2.0), (0.7, 0.5, 1.5), (0.3, 1.5, 3.0)])
+@pytest.mark.parametrize(
+    ("shift", "alpha", "beta"), [(0.0, 1.0, 2.0), (0.7, 0.5, 1.5), (0.3, 1.5, 3.0)]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_iteration_equals_its_steps(shift, alpha, beta, weighted):
     """The kernel gives the result of the single steps in NumPy."""
     rng = np.random.default_rng(3)
-    D, P = dissimilarities(25) ** 2, rng.dirichlet(np.ones(25), size=4)
-    weights = rng.integers(0, 3, 25).astype(float) if weighted else np.empty(0)
+    D = dissimilarities(25) ** 2
+    P = rng.dirichlet(np.ones(25), size=4)
+    if weighted:
+        weights = rng.integers(0, 3, 25).astype(float)
+    else:
+        weights = np.empty(0)
     step = MassStep(FocalSets.pairs(4), alpha, beta, 2.0, 1e-12)
     means = WeightedMeans(step, P, shift=shift, negative=-1e-9)
     costs, _ = means.costs(D, P.T, inline)

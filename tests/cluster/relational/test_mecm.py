@@ -27,8 +27,10 @@ def cost(D, i, own, gamma, eta):
 
 
 def naive_objective(model, D, medoids=None, masses=None):
-    masses = model.credal_partition_.masses if masses is None else masses
-    medoids = model.medoid_indices_ if medoids is None else medoids
+    if masses is None:
+        masses = model.credal_partition_.masses
+    if medoids is None:
+        medoids = model.medoid_indices_
     total = 0.0
     for i in range(len(D)):
         for clusters, mass in zip(model.focal_sets_, masses[i], strict=True):
@@ -36,7 +38,11 @@ def naive_objective(model, D, medoids=None, masses=None):
                 total += model.delta_**2 * mass**model.beta
             elif mass > 0:
                 own = np.array([medoids[k] for k in clusters])
-                total += len(own) ** model.alpha * mass**model.beta * cost(D, i, own, model.gamma, model.eta)
+                total += (
+                    len(own) ** model.alpha
+                    * mass**model.beta
+                    * cost(D, i, own, model.gamma, model.eta)
+                )
     return total
 
 
@@ -64,7 +70,9 @@ def test_objective_never_increases(seed, family, beta, alpha, gamma):
     assert len(set(model.medoid_indices_)) == 3
 
 
-@pytest.mark.parametrize("family", [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "family", [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)]
+)
 def test_result_is_a_minimum(family):
     c = family.n_clusters
     X, _ = make_blobs(25, 2, centers=c, random_state=1)
@@ -79,7 +87,9 @@ def test_result_is_a_minimum(family):
             assert naive_objective(model, D, medoids=medoids) >= best - 1e-9
     rng = np.random.default_rng(0)
     for _ in range(10):
-        masses = np.clip(model.credal_partition_.masses + 1e-3 * rng.normal(size=(25, len(family))), 0, None)
+        masses = np.clip(
+            model.credal_partition_.masses + 1e-3 * rng.normal(size=(25, len(family))), 0, None
+        )
         masses /= masses.sum(axis=1, keepdims=True)
         assert naive_objective(model, D, masses=masses) >= best - 1e-9
 
@@ -97,7 +107,9 @@ def test_butterfly_and_proteins(shared_data):
     assert sorted(model.medoid_indices_.tolist()) == [2, 8]
     assert model.credal_partition_.ambiguous.tolist() == [5]
     D, y = shared_data("protein")
-    assert adjusted_rand_score(y, MECM(4, metric="precomputed", random_state=0).fit(D).labels_) > 0.5
+    assert (
+        adjusted_rand_score(y, MECM(4, metric="precomputed", random_state=0).fit(D).labels_) > 0.5
+    )
 
 
 def test_medoids_are_never_equal():

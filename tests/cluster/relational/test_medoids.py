@@ -33,13 +33,19 @@ def test_medoids_belong_to_their_clusters(method, blobs):
     np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "sqeuclidean", "mahalanobis", "callable"])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "cityblock", "sqeuclidean", "mahalanobis", "callable"]
+)
 def test_attributes_and_matrix_give_the_same_result(method, blobs, metric):
     X = blobs[0][:80]
     D = pairwise_distances(X, metric="chebyshev" if metric == "callable" else metric)
     D = (D + D.T) / 2
     np.fill_diagonal(D, 0)
-    metric = (lambda a, b: np.abs(a - b).max()) if metric == "callable" else metric
+    if metric == "callable":
+
+        def metric(a, b):
+            return np.abs(a - b).max()
+
     a = method(3, metric=metric, random_state=0).fit(X)
     b = method(3, metric="precomputed", random_state=0).fit(D)
     np.testing.assert_array_equal(a.medoid_indices_, b.medoid_indices_)
@@ -51,20 +57,28 @@ def test_new_objects(method, blobs):
     X, _ = blobs
     model = method(4, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
-    np.testing.assert_allclose(model.predict_mass(X[:7]).masses, model.credal_partition_.masses[:7], atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_mass(X[:7]).masses, model.credal_partition_.masses[:7], atol=1e-12
+    )
     new = X[:20] + 1e-7
     np.testing.assert_array_equal(model.predict(new), model.labels_[:20])
     assert model.predict_mass(X.mean(axis=0) + 1e6 * np.eye(2)).outliers.tolist() == [0, 1]
     D = pairwise_distances(X)
     relational = method(4, metric="precomputed", random_state=0).fit(D)
-    np.testing.assert_array_equal(relational.predict_mass(D).masses, relational.credal_partition_.masses)
-    np.testing.assert_array_equal(relational.predict(pairwise_distances(new, X)), model.labels_[:20])
+    np.testing.assert_array_equal(
+        relational.predict_mass(D).masses, relational.credal_partition_.masses
+    )
+    np.testing.assert_array_equal(
+        relational.predict(pairwise_distances(new, X)), model.labels_[:20]
+    )
     for D in (pairwise_distances(new, X[:50]), -pairwise_distances(new, X)):
         with pytest.raises(ValueError, match="X"):
             relational.predict(D)
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, empty=False)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, empty=False)]
+)
 def test_all_families(method, blobs, family):
     X, y = blobs
     model = method(4, focal_sets=family, random_state=0).fit(X)
@@ -85,9 +99,14 @@ def test_tables_of_mixed_columns(method, blobs):
     np.testing.assert_array_equal(model.predict_mass(table).masses, model.credal_partition_.masses)
     given = method(4, metric="precomputed", random_state=0).fit(gower_matrix(table))
     np.testing.assert_array_equal(given.medoid_indices_, model.medoid_indices_)
-    np.testing.assert_allclose(given.credal_partition_.masses, model.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        given.credal_partition_.masses, model.credal_partition_.masses, atol=1e-9
+    )
     assert not hasattr(model, "cluster_centers_")
-    assert adjusted_rand_score(y, method(4, metric="gower", init="belief-peaks").fit(table).labels_) > 0.9
+    assert (
+        adjusted_rand_score(y, method(4, metric="gower", init="belief-peaks").fit(table).labels_)
+        > 0.9
+    )
 
 
 def test_weights(method, blobs):
@@ -102,7 +121,9 @@ def test_weights(method, blobs):
     assert adjusted_rand_score(y, a.labels_) > 0.95
     given = method(4, init=a.credal_partition_).fit(X, sample_weight=weights)
     assert (weights[given.medoid_indices_] > 0).all()
-    heavy = method(1, random_state=0).fit(X, sample_weight=np.where(np.arange(len(X)) == 7, 1e6, 1.0))
+    heavy = method(1, random_state=0).fit(
+        X, sample_weight=np.where(np.arange(len(X)) == 7, 1e6, 1.0)
+    )
     assert heavy.medoid_indices_.tolist() == [7]
     with pytest.raises(InvalidInputError, match="n_clusters=4"):
         method(4).fit(X, sample_weight=np.arange(len(X)) < 3)
@@ -114,11 +135,15 @@ def test_starts(method, blobs):
     given = method(4, init=peaks).fit(X)
     for init in ("belief-peaks", BeliefPeaks()):
         named = method(4, init=init).fit(X)
-        np.testing.assert_array_equal(named.credal_partition_.masses, given.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            named.credal_partition_.masses, given.credal_partition_.masses
+        )
         relational = method(4, init=init, metric="precomputed").fit(pairwise_distances(X))
         np.testing.assert_array_equal(relational.labels_, given.labels_)
     assert (method(4, init=CredalPartition.from_hard(y)).fit(X).labels_ == y).mean() > 0.9
-    one, many = (method(4, init="random", n_init=n, random_state=5, delta=5.0).fit(X) for n in (1, 10))
+    one, many = (
+        method(4, init="random", n_init=n, random_state=5, delta=5.0).fit(X) for n in (1, 10)
+    )
     assert many.objective_ <= one.objective_ * (1 + 1e-6)
 
 
@@ -186,7 +211,8 @@ def test_objects_between_neighbors_are_ambiguous(method):
 
 def test_delta_limits_outliers(method, blobs):
     X, y = blobs
-    X, init = np.vstack([X, [[500.0, 500.0]]]), [int(np.flatnonzero(y == k)[0]) for k in range(4)]
+    X = np.vstack([X, [[500.0, 500.0]]])
+    init = [int(np.flatnonzero(y == k)[0]) for k in range(4)]
     cp = method(4, delta=5.0, init=init).fit(X).credal_partition_
     assert 200 in cp.outliers
     assert len(method(4, delta=1e4, init=init).fit(X).credal_partition_.outliers) == 0

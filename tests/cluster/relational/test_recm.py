@@ -34,7 +34,9 @@ def blobs(n=120, seed=1, centers=3):
     return make_blobs(n, 3, centers=centers, random_state=seed)
 
 
-@pytest.mark.parametrize("name", ["recm_butterfly_full", "recm_protein_pairs_noomega", "recm_protein_simple"])
+@pytest.mark.parametrize(
+    "name", ["recm_butterfly_full", "recm_protein_pairs_noomega", "recm_protein_simple"]
+)
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
@@ -56,15 +58,26 @@ def test_agrees_with_the_reference(reference, name):
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 2), (0.5, 1.3)])
 def test_equals_ecm_on_squared_euclidean_distances(family, alpha, beta):
     X, _ = blobs()
-    settings_ = {"focal_sets": family, "alpha": alpha, "beta": beta, "delta": 4, "max_iter": 5000, "tol": 1e-14}
+    settings_ = {
+        "focal_sets": family,
+        "alpha": alpha,
+        "beta": beta,
+        "delta": 4,
+        "max_iter": 5000,
+        "tol": 1e-14,
+    }
     start = [0, 40, 80]
     ecm = ECM(3, init=X[start], **settings_).fit(X)
     for data, metric in ((squared(X), "precomputed"), (X, "euclidean"), (X, "sqeuclidean")):
         relational = RECM(3, metric=metric, init=start, **settings_).fit(data)
-        np.testing.assert_allclose(relational.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-5)
+        np.testing.assert_allclose(
+            relational.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-5
+        )
         length = min(len(relational.history_), len(ecm.history_))
         np.testing.assert_allclose(relational.history_[:length], ecm.history_[:length], rtol=1e-8)
-        np.testing.assert_allclose(relational.prototype_weights_ @ X, ecm.cluster_centers_, atol=1e-5)
+        np.testing.assert_allclose(
+            relational.prototype_weights_ @ X, ecm.cluster_centers_, atol=1e-5
+        )
         assert relational.shift_ == 0
 
 
@@ -160,9 +173,15 @@ def test_other_metrics_find_the_clusters(metric):
     X, y = make_blobs(150, 4, centers=3, random_state=1)
     model = RECM(3, metric=metric, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.95
-    np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-9)
-    given = RECM(3, metric="precomputed", square=True, random_state=0).fit(pairwise_distances(X, metric=metric))
-    np.testing.assert_allclose(given.credal_partition_.masses, model.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-9
+    )
+    given = RECM(3, metric="precomputed", square=True, random_state=0).fit(
+        pairwise_distances(X, metric=metric)
+    )
+    np.testing.assert_allclose(
+        given.credal_partition_.masses, model.credal_partition_.masses, atol=1e-6
+    )
 
 
 def test_callable_metric_and_mixed_tables():
@@ -170,22 +189,31 @@ def test_callable_metric_and_mixed_tables():
     a = RECM(3, metric=lambda u, v: float(np.abs(u - v).sum()), random_state=0).fit(X)
     b = RECM(3, metric="cityblock", random_state=0).fit(X)
     np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
-    table = pd.DataFrame({"size": X[:, 0], "colour": np.array(["red", "green", "blue"])[y]}, index=list(range(5, 65)))
+    table = pd.DataFrame(
+        {"size": X[:, 0], "colour": np.array(["red", "green", "blue"])[y]}, index=list(range(5, 65))
+    )
     table.loc[7, "size"] = np.nan
     model = RECM(3, metric="gower", random_state=0).fit(table)
     assert adjusted_rand_score(y, model.labels_) > 0.9
-    np.testing.assert_allclose(model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-9
+    )
     assert model.credal_partition_.index[2] == 7
 
 
 def test_new_objects():
     X, _ = blobs(150)
-    old, new = X[:120], X[120:]
+    old = X[:120]
+    new = X[120:]
     start = [0, 40, 80]
-    model = RECM(3, metric="precomputed", delta=4, init=start, tol=1e-14, max_iter=5000).fit(squared(old))
+    model = RECM(3, metric="precomputed", delta=4, init=start, tol=1e-14, max_iter=5000).fit(
+        squared(old)
+    )
     rows = ((new[:, None] - old[None]) ** 2).sum(axis=2)
     ecm = ECM(3, beta=1.5, delta=4, init=old[start], tol=1e-14, max_iter=5000).fit(old)
-    np.testing.assert_allclose(model.predict_mass(rows).masses, ecm.predict_mass(new).masses, atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict_mass(rows).masses, ecm.predict_mass(new).masses, atol=1e-5
+    )
     np.testing.assert_array_equal(model.predict(rows), ecm.predict(new))
     assert model.predict_mass(rows + 1e6).outliers.tolist() == list(range(30))
     for invalid in (rows[:, :7], -rows):
@@ -195,18 +223,28 @@ def test_new_objects():
 
 @pytest.mark.parametrize("correction", ["auto", "shift", "clip"])
 def test_predicting_the_training_objects_gives_their_masses(correction):
-    for D in (non_euclidean(40), np.kron(non_euclidean(20), np.ones((2, 2)))):  # the second has equal objects
+    # the second has equal objects
+    for D in (non_euclidean(40), np.kron(non_euclidean(20), np.ones((2, 2)))):
         model = RECM(3, metric="precomputed", correction=correction, random_state=0).fit(D)
-        np.testing.assert_allclose(model.predict_mass(D).masses, model.credal_partition_.masses, atol=1e-12)
+        np.testing.assert_allclose(
+            model.predict_mass(D).masses, model.credal_partition_.masses, atol=1e-12
+        )
         np.testing.assert_array_equal(model.predict(D), model.labels_)
 
 
 @pytest.mark.parametrize("kind", ["points", "non_euclidean"])
 def test_permuting_the_objects_permutes_the_result(kind):
-    D = squared(blobs(90)[0]) if kind == "points" else non_euclidean(90)
+    if kind == "points":
+        D = squared(blobs(90)[0])
+    else:
+        D = non_euclidean(90)
     order = np.random.default_rng(0).permutation(90)
     a = RECM(3, metric="precomputed", random_state=0, tol=1e-10).fit(D).credal_partition_
-    b = RECM(3, metric="precomputed", random_state=0, tol=1e-10).fit(D[np.ix_(order, order)]).credal_partition_
+    b = (
+        RECM(3, metric="precomputed", random_state=0, tol=1e-10)
+        .fit(D[np.ix_(order, order)])
+        .credal_partition_
+    )
     np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-5)
 
 
@@ -245,12 +283,18 @@ def test_starts_on_a_sample(monkeypatch):
     assert adjusted_rand_score(y, model.labels_) > 0.95
     single = RECM(4, metric="precomputed", random_state=0).fit(D.astype(np.float32))
     assert single.credal_partition_.masses.dtype == np.float32
-    np.testing.assert_allclose(single.credal_partition_.masses, model.credal_partition_.masses, atol=1e-2)
-    weighted = RECM(4, metric="precomputed", random_state=0).fit(D, sample_weight=np.arange(600) % 3)
+    np.testing.assert_allclose(
+        single.credal_partition_.masses, model.credal_partition_.masses, atol=1e-2
+    )
+    weighted = RECM(4, metric="precomputed", random_state=0).fit(
+        D, sample_weight=np.arange(600) % 3
+    )
     assert adjusted_rand_score(y, weighted.labels_) > 0.95
 
 
-@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)])
+@pytest.mark.parametrize(
+    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)]
+)
 def test_all_families(family):
     X, y = make_blobs(150, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
     model = RECM(4, focal_sets=family, random_state=0).fit(X)
@@ -271,9 +315,13 @@ def test_starts():
     for init in ("belief-peaks", BeliefPeaks()):
         peaks = RECM(3, metric="precomputed", init=init).fit(D)
         assert adjusted_rand_score(y, peaks.labels_) > 0.9
-    again = RECM(3, focal_sets="pairs", metric="precomputed", init=warm.credal_partition_.masses).fit(D)
+    again = RECM(
+        3, focal_sets="pairs", metric="precomputed", init=warm.credal_partition_.masses
+    ).fit(D)
     assert again.n_iter_ <= 3
-    np.testing.assert_allclose(again.credal_partition_.masses, warm.credal_partition_.masses, atol=1e-3)
+    np.testing.assert_allclose(
+        again.credal_partition_.masses, warm.credal_partition_.masses, atol=1e-3
+    )
     first = RECM(3, metric="precomputed", init=partition).fit(D)
     again = RECM(3, metric="precomputed", init=first.credal_partition_).fit(D)
     np.testing.assert_array_equal(again.labels_, first.labels_)
@@ -307,7 +355,8 @@ def test_invalid_parameters(invalid):
 
 def test_invalid_dissimilarities():
     D = squared(blobs(30)[0])
-    infinite, asymmetric = D.copy(), D.copy()
+    infinite = D.copy()
+    asymmetric = D.copy()
     infinite[1, 2] = infinite[2, 1] = np.inf
     asymmetric[0, 1] += 9
     for X, match in (
@@ -344,7 +393,9 @@ def test_default_beta_depends_on_the_number_of_dimensions():
     order = np.arange(150)
     Q = np.eye(150) - 1 / 150
     values = np.linalg.eigvalsh(-0.5 * Q @ D @ Q)
-    assert RelationalObjects(D, np.empty(0), order).dimension == pytest.approx(values.sum() ** 2 / (values**2).sum())
+    assert RelationalObjects(D, np.empty(0), order).dimension == pytest.approx(
+        values.sum() ** 2 / (values**2).sum()
+    )
     twice = np.r_[0:150, 0:30]
     repeated = RelationalObjects(D[np.ix_(twice, twice)], np.empty(0), np.arange(180))
     assert RelationalObjects(D, weights, order).dimension == pytest.approx(repeated.dimension)
@@ -355,4 +406,5 @@ def test_default_beta_depends_on_the_number_of_dimensions():
 def test_defaults_on_protein(reference):
     case = reference("recm_protein_simple")
     model = RECM(4, metric="precomputed", random_state=0).fit(case["D"])
-    assert len(np.unique(model.labels_)) == 4  # With beta=1.5, prototypes coincide, and two clusters are empty.
+    # With beta=1.5, prototypes coincide, and two clusters are empty.
+    assert len(np.unique(model.labels_)) == 4

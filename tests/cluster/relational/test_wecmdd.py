@@ -15,7 +15,8 @@ from dempster.datasets import load_butterfly
 
 def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
     """Return masses, objective and next weights by their definitions."""
-    n, c = len(D), len(weights)
+    n = len(D)
+    c = len(weights)
     costs = []
     for clusters in family:
         if not clusters:
@@ -26,10 +27,13 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
         if shared.sum() > 0:
             costs.append((n / c) ** (psi - 1) * D @ (shared / shared.sum()) ** psi)
         else:
-            costs.append(np.mean([(n / c) ** (psi - 1) * D @ weights[k] ** psi for k in clusters], axis=0))
+            costs.append(
+                np.mean([(n / c) ** (psi - 1) * D @ weights[k] ** psi for k in clusters], axis=0)
+            )
     size = np.array([len(s) for s in family if s])
     weighted = np.column_stack([np.full(n, delta2), size**alpha * np.array(costs).T])
-    masses, objective = np.zeros((n, len(family))), 0.0
+    masses = np.zeros((n, len(family)))
+    objective = 0.0
     for i in range(n):
         if weighted[i].min() <= 1e-12:
             masses[i, int(weighted[i].argmin())] = 1
@@ -44,12 +48,25 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
 @pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"psi": 2.0, "concentration": 1.0}, {"alpha": 1.0, "beta": 1.5, "psi": 1.5, "concentration": 3.0}],
+    [
+        {},
+        {"psi": 2.0, "concentration": 1.0},
+        {"alpha": 1.0, "beta": 1.5, "psi": 1.5, "concentration": 3.0},
+    ],
 )
 def test_iterations_follow_the_definitions(family, parameters):
     X, _ = make_blobs(50, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
-    model = WECMdd(3, metric="precomputed", power=1, focal_sets=family, delta=2.0, init=[0, 1, 2], max_iter=6, tol=0)
+    model = WECMdd(
+        3,
+        metric="precomputed",
+        power=1,
+        focal_sets=family,
+        delta=2.0,
+        init=[0, 1, 2],
+        max_iter=6,
+        tol=0,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(**parameters).fit(D)
@@ -113,15 +130,21 @@ def test_sample_weights_equal_repetitions():
         b = WECMdd(3, **given).fit(np.repeat(X, counts, axis=0))
     np.testing.assert_allclose(a.history_, b.history_)
     np.testing.assert_array_equal(a.candidate_indices_, np.flatnonzero(counts))
-    summed = np.add.reduceat(b.prototype_weights_, np.cumsum(counts[counts > 0]) - counts[counts > 0], axis=1)
+    summed = np.add.reduceat(
+        b.prototype_weights_, np.cumsum(counts[counts > 0]) - counts[counts > 0], axis=1
+    )
     np.testing.assert_allclose(a.prototype_weights_, summed, atol=1e-9)
 
 
 def test_delta_does_not_depend_on_the_number_of_objects():
     X, _ = make_blobs(100, 2, centers=3, random_state=1)
     small = WECMdd(3, delta=3.0, init=[0, 1, 2], tol=1e-12, max_iter=1000).fit(X)
-    large = WECMdd(3, delta=3.0, init=[0, 3, 6], tol=1e-12, max_iter=1000).fit(np.repeat(X, 3, axis=0))
-    np.testing.assert_allclose(large.credal_partition_.masses[::3], small.credal_partition_.masses, atol=1e-4)
+    large = WECMdd(3, delta=3.0, init=[0, 3, 6], tol=1e-12, max_iter=1000).fit(
+        np.repeat(X, 3, axis=0)
+    )
+    np.testing.assert_allclose(
+        large.credal_partition_.masses[::3], small.credal_partition_.masses, atol=1e-4
+    )
 
 
 STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
@@ -130,14 +153,18 @@ STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
 def carousel(state):
     """Return weights that repeat: 0, 1, 2, 3, 1, 2, 3, ..."""
     now = int(state.weights[0, 0])
-    return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], PrototypeWeights(STEP, np.array([[now % 3 + 1.0]]))
+    return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], PrototypeWeights(
+        STEP, np.array([[now % 3 + 1.0]])
+    )
 
 
 @pytest.mark.parametrize(
     ("max_iter", "history", "converged"), [(4, [9, 5, 4, 6], False), (9, [9, 5, 4, 6, 5, 4], True)]
 )
 def test_iterations_stop_at_a_cycle_of_objectives(max_iter, history, converged):
-    run = descend_until_settled(carousel, PrototypeWeights(STEP, np.array([[0.0]])), max_iter, tol=1e-6)
+    run = descend_until_settled(
+        carousel, PrototypeWeights(STEP, np.array([[0.0]])), max_iter, tol=1e-6
+    )
     assert run.history == history
     assert run.converged is converged
     if converged:  # at the best weights of the cycle

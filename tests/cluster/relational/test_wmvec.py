@@ -22,7 +22,9 @@ def blobs(rng, y, n_features, gap=6.0):
     else:  # on a circle
         angles = 2 * np.pi * np.arange(c) / c
         centers = np.zeros((c, n_features))
-        centers[:, :2] = np.column_stack([np.cos(angles), np.sin(angles)]) * gap / (2 * np.sin(np.pi / c))
+        centers[:, :2] = (
+            np.column_stack([np.cos(angles), np.sin(angles)]) * gap / (2 * np.sin(np.pi / c))
+        )
     return centers[y] + rng.normal(size=(len(y), n_features))
 
 
@@ -39,7 +41,11 @@ def views():
     """Two views with three clusters, and one of noise."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 40)
-    return {"a": blobs(rng, y, 3), "b": 100 + 50 * blobs(rng, y, 4), "noise": rng.normal(size=(120, 3))}
+    return {
+        "a": blobs(rng, y, 3),
+        "b": 100 + 50 * blobs(rng, y, 4),
+        "noise": rng.normal(size=(120, 3)),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +60,22 @@ def fitted(views):
 
 Y = np.repeat([0, 1, 2], 40)
 
-# ---- the objective --------------------------------------------------------------------------------------------------
+# ---- the objective -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("focal_sets", ["simple", "full"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_objective_equals_its_definition(views, focal_sets, weighted):
-    w = np.random.default_rng(1).uniform(0.5, 2, 120) if weighted else np.ones(120)
+    if weighted:
+        w = np.random.default_rng(1).uniform(0.5, 2, 120)
+    else:
+        w = np.ones(120)
     model = WMVEC(
         3, focal_sets=focal_sets, alpha=1.3, beta=1.7, delta=0.9, n_init=2, max_iter=2000, tol=1e-13, random_state=0
     ).fit(views, sample_weight=w)  # fmt: skip
-    centers, value, scaled = np.hsplit(model.cluster_centers_, [3, 7]), 0.0, []
+    centers = np.hsplit(model.cluster_centers_, [3, 7])
+    value = 0.0
+    scaled = []
     for X, V in zip(views.values(), centers, strict=True):
         mean = np.average(X, axis=0, weights=w)
         unit = np.sqrt(np.average(((X - mean) ** 2).sum(axis=1), weights=w))
@@ -113,7 +124,10 @@ def assert_never_increases(model):
 @pytest.mark.parametrize("focal_sets", ["auto", "simple", "pairs", "full", "selected"])
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
 def test_objective_never_increases(views, matrices, metric, focal_sets):
-    X = views if metric == "euclidean" else matrices
+    if metric == "euclidean":
+        X = views
+    else:
+        X = matrices
     for seed in range(3):
         options = {"n_init": 1, "init": "random", "random_state": seed, "alpha": 0.5}
         model = WMVEC(4, metric=metric, focal_sets=focal_sets, **options).fit(X)
@@ -128,7 +142,9 @@ def test_objective_never_increases_for_non_euclidean_dissimilarities():
     for _ in range(5):
         D = [np.triu(rng.uniform(size=(30, 30)), 1) for _ in range(2)]
         D = [A + A.T for A in D]
-        model = WMVEC(4, metric="precomputed", focal_sets="full", alpha=0.2, n_init=2, random_state=0).fit(D)
+        model = WMVEC(
+            4, metric="precomputed", focal_sets="full", alpha=0.2, n_init=2, random_state=0
+        ).fit(D)
         assert_never_increases(model)
         assert model.converged_
 
@@ -149,7 +165,10 @@ def test_one_view_equals_ecm(views, focal_sets):
 def test_fixed_weights_equal_ecm_on_a_scaled_table(views):
     shares = np.array([0.6, 0.3, 0.1])
     joined = np.hstack(
-        [X / np.sqrt(X.var(axis=0).sum()) * np.sqrt(w) for X, w in zip(views.values(), shares, strict=True)]
+        [
+            X / np.sqrt(X.var(axis=0).sum()) * np.sqrt(w)
+            for X, w in zip(views.values(), shares, strict=True)
+        ]
     )
     options = {"focal_sets": "pairs", "delta": 1.0, "beta": 1.4, "tol": 1e-12, "max_iter": 3000}
     ecm = ECM(3, init=joined[[0, 40, 80]], **options).fit(joined)
@@ -159,17 +178,22 @@ def test_fixed_weights_equal_ecm_on_a_scaled_table(views):
     np.testing.assert_allclose(model.view_weights_, shares)
 
 
-# ---- weights --------------------------------------------------------------------------------------------------------
+# ---- weights -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_features", [2, 10])
 @pytest.mark.parametrize("n_noise", [2, 20])
 def test_noise_has_little_weight(n_features, n_noise):
-    weights, scores = [], []
+    weights = []
+    scores = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = np.arange(240) % 4
-        X = [blobs(rng, y, n_features, 8), blobs(rng, y, n_features, 8), rng.normal(size=(240, n_noise))]
+        X = [
+            blobs(rng, y, n_features, 8),
+            blobs(rng, y, n_features, 8),
+            rng.normal(size=(240, n_noise)),
+        ]
         model = WMVEC(4, n_init=5, random_state=0).fit(X)
         weights.append(model.view_weights_[2])
         scores.append(adjusted_rand_score(y, model.labels_))
@@ -189,11 +213,16 @@ def test_views_that_separate_different_clusters_complement_each_other():
 
 
 def test_evenness(views):
-    spread = [np.ptp(WMVEC(3, evenness=e, random_state=0, n_init=2).fit(views).view_weights_) for e in (0.2, 0.4, 5)]
+    spread = [
+        np.ptp(WMVEC(3, evenness=e, random_state=0, n_init=2).fit(views).view_weights_)
+        for e in (0.2, 0.4, 5)
+    ]
     assert spread[0] > spread[1] > spread[2]
     even = WMVEC(3, evenness=1000, random_state=0).fit(views).view_weights_
     np.testing.assert_allclose(even, 1 / 3, atol=1e-3)
-    np.testing.assert_array_equal(WMVEC(3, view_weights="equal", random_state=0).fit(views).view_weights_, [1 / 3] * 3)
+    np.testing.assert_array_equal(
+        WMVEC(3, view_weights="equal", random_state=0).fit(views).view_weights_, [1 / 3] * 3
+    )
     with pytest.warns(UserWarning, match="'a' .* evenness"):
         WMVEC(3, evenness=0.05, random_state=0).fit({"a": views["a"], "noise": views["noise"]})
 
@@ -201,11 +230,16 @@ def test_evenness(views):
 def test_attributes_as_views():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 50)
-    X = pd.DataFrame(np.hstack([blobs(rng, y, 3, 9), rng.normal(size=(150, 6))]), columns=list("abcdefghi"))
+    X = pd.DataFrame(
+        np.hstack([blobs(rng, y, 3, 9), rng.normal(size=(150, 6))]), columns=list("abcdefghi")
+    )
     model = WMVEC(3, views="attributes", random_state=0).fit(X)
     assert model.view_names_ == list("abcdefghi")
     assert model.attribute_weights_[:3].min() > 1.5 * model.attribute_weights_[3:].max()
-    assert adjusted_rand_score(y, model.labels_) > adjusted_rand_score(y, ECM(3, random_state=0).fit(X).labels_) - 0.01
+    assert (
+        adjusted_rand_score(y, model.labels_)
+        > adjusted_rand_score(y, ECM(3, random_state=0).fit(X).labels_) - 0.01
+    )
     assert model.predict(X).tolist() == model.labels_.tolist()
     listed = WMVEC(3, random_state=0).fit([X[[name]] for name in X])
     np.testing.assert_allclose(listed.view_weights_, model.view_weights_)
@@ -233,7 +267,9 @@ def test_constant_view_has_no_weight(views):
 
 
 def test_units_and_shifts_of_a_view_do_not_matter(views, fitted):
-    other = WMVEC(3, random_state=0).fit({**views, "a": 1e6 * views["a"] - 3e6, "noise": 1e-9 * views["noise"]})
+    other = WMVEC(3, random_state=0).fit(
+        {**views, "a": 1e6 * views["a"] - 3e6, "noise": 1e-9 * views["noise"]}
+    )
     np.testing.assert_allclose(masses(fitted), masses(other), atol=1e-6)
     np.testing.assert_allclose(fitted.view_weights_, other.view_weights_, atol=1e-7)
 
@@ -260,7 +296,7 @@ def test_wide_view():
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
-# ---- matrices -------------------------------------------------------------------------------------------------------
+# ---- matrices ------------------------------------------------------------------------------------
 
 
 def test_matrices_give_the_clusters_of_tables(matrices, fitted):
@@ -277,7 +313,9 @@ def test_matrices_give_the_clusters_of_tables(matrices, fitted):
 
 def test_medoids_minimize_the_objective(views):
     D = [distances(X[::4]) for X in views.values()]
-    model = WMVEC(3, metric="precomputed", focal_sets="simple", delta=1.0, tol=0.0, random_state=0).fit(D)
+    model = WMVEC(
+        3, metric="precomputed", focal_sets="simple", delta=1.0, tol=0.0, random_state=0
+    ).fit(D)
     family = model.focal_sets_
     for v, A in enumerate(D):
         squares = A**2 / ((A**2).mean() / 2)
@@ -291,18 +329,29 @@ def test_medoids_minimize_the_objective(views):
 
 def test_starts_for_matrices(matrices, fitted):
     for init in ([0, 40, 80], "belief-peaks", fitted.credal_partition_):
-        assert adjusted_rand_score(Y, WMVEC(3, metric="precomputed", init=init).fit(matrices).labels_) > 0.9
+        assert (
+            adjusted_rand_score(Y, WMVEC(3, metric="precomputed", init=init).fit(matrices).labels_)
+            > 0.9
+        )
     with pytest.raises(InvalidInputError, match="^init "):
         WMVEC(3, metric="precomputed", init=[0, 1]).fit(matrices)
 
 
-# ---- tables, names, errors ------------------------------------------------------------------------------------------
+# ---- tables, names, errors -----------------------------------------------------------------------
 
 
 def test_lists_dictionaries_and_frames_give_the_same_result(views, fitted):
     plain = WMVEC(3, random_state=0, n_init=2).fit(views)
-    frames = {name: pl.DataFrame(table, schema=list("wxyz")[: table.shape[1]]) for name, table in views.items()}
-    for X in (list(views.values()), tuple(views.values()), frames, [table.tolist() for table in views.values()]):
+    frames = {
+        name: pl.DataFrame(table, schema=list("wxyz")[: table.shape[1]])
+        for name, table in views.items()
+    }
+    for X in (
+        list(views.values()),
+        tuple(views.values()),
+        frames,
+        [table.tolist() for table in views.values()],
+    ):
         other = WMVEC(3, random_state=0, n_init=2).fit(X)
         assert masses(other).tobytes() == masses(plain).tobytes()
     assert other.view_names_ == ["view 0", "view 1", "view 2"]
@@ -314,7 +363,10 @@ def test_lists_dictionaries_and_frames_give_the_same_result(views, fitted):
 
 def test_rows_are_matched_by_their_names(views, matrices):
     names = [f"object {i}" for i in range(120)]
-    tables = {name: pd.DataFrame(table, index=names).add_prefix("column ") for name, table in views.items()}
+    tables = {
+        name: pd.DataFrame(table, index=names).add_prefix("column ")
+        for name, table in views.items()
+    }
     order = np.random.default_rng(0).permutation(120)
     mixed = {**tables, "b": tables["b"].iloc[order], "noise": views["noise"]}
     one, other = (WMVEC(3, random_state=0, n_init=2).fit(X) for X in (tables, mixed))
@@ -325,9 +377,13 @@ def test_rows_are_matched_by_their_names(views, matrices):
         WMVEC(3).fit({**tables, "b": tables["b"].rename(index={"object 3": "another"})})
     with pytest.raises(InvalidInputError, match="'b' in X: .*feature names"):
         one.predict({**tables, "b": tables["b"].rename(columns={"column 0": "other"})})
-    D = {name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in matrices.items()}
+    D = {
+        name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in matrices.items()
+    }
     moved = {**D, "b": D["b"].iloc[order]}
-    one, other = (WMVEC(3, metric="precomputed", random_state=0, n_init=2).fit(X) for X in (D, moved))
+    one, other = (
+        WMVEC(3, metric="precomputed", random_state=0, n_init=2).fit(X) for X in (D, moved)
+    )
     np.testing.assert_allclose(masses(one), masses(other))
     np.testing.assert_allclose(other.predict_mass(moved).masses, masses(other))
 
@@ -354,7 +410,11 @@ SQUARE = {"metric": "precomputed"}
         ([np.repeat(X3[:2], 5, axis=0)], "n_clusters=3", {}),
         ([X3, X3], "^views must", {"views": "attributes"}),
         (X3, "^views must", {"views": ["a", "b"]}),
-        ([X3, X3, X3], r"^view_weights must .* \(view 0, view 1, view 2\)", {"view_weights": [1, 2]}),
+        (
+            [X3, X3, X3],
+            r"^view_weights must .* \(view 0, view 1, view 2\)",
+            {"view_weights": [1, 2]},
+        ),
         ([X3, X3], "^view_weights must", {"view_weights": [1, -2]}),
         ([X3, X3], "^view_weights must", {"view_weights": [0, 0]}),
         (X3, "^evenness must", {"evenness": 0.0}),
@@ -379,15 +439,20 @@ def test_invalid_new_rows(views, fitted):
         fitted.predict([b, a, noise])
 
 
-# ---- common options -------------------------------------------------------------------------------------------------
+# ---- common options ------------------------------------------------------------------------------
 
 
 def test_neighbor_pairs_do_not_move_the_centers(views, fitted):
-    single = WMVEC(3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0).fit(views)
+    single = WMVEC(3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0).fit(
+        views
+    )
     np.testing.assert_array_equal(fitted.cluster_centers_, single.cluster_centers_)
     assert fitted.focal_sets_.empty_index is not None
     assert (fitted.focal_sets_.cardinality == 2).any()
-    far = {name: np.vstack([table, table.mean(axis=0) + 60 * table.std()]) for name, table in views.items()}
+    far = {
+        name: np.vstack([table, table.mean(axis=0) + 60 * table.std()])
+        for name, table in views.items()
+    }
     assert 120 in fitted.predict_mass(far).outliers
 
 
@@ -396,7 +461,8 @@ def test_number_of_clusters_is_selected():
     y = np.arange(400) % 4
     X = [blobs(rng, y // 2, 2, 14), blobs(rng, y % 2, 2, 14)]
     for metric in ("euclidean", "precomputed"):
-        X = X if metric == "euclidean" else [distances(table[:160]) for table in X]
+        if metric != "euclidean":
+            X = [distances(table[:160]) for table in X]
         model = WMVEC("auto", metric=metric, random_state=0).fit(X)
         assert model.n_clusters_ == model.number_.best == 4
 
@@ -406,7 +472,9 @@ def test_summary_shows_the_weights(views):
     order = np.argsort(-model.view_weights_)
     weights = ", ".join(f"{list(views)[v]} {model.view_weights_[v]:.2f}" for v in order)
     assert weights in str(model.credal_partition_.summary(verbose=True))
-    wide = WMVEC(3, views="attributes", random_state=0, n_init=1).fit(np.hstack([*views.values()] * 2))
+    wide = WMVEC(3, views="attributes", random_state=0, n_init=1).fit(
+        np.hstack([*views.values()] * 2)
+    )
     assert "and 14 more" in wide.credal_partition_.metadata["choices"]["view_weights"]
 
 
@@ -420,20 +488,28 @@ def test_starts_and_copies(views, fitted):
 
 @pytest.mark.long
 def test_all_views_separate_leaves_better_than_one(shared):
-    """Mean over three sets of twenty species; rows are matched by species, and by their order within them."""
-    tables, scores = {}, []
+    """Mean over three sets of twenty species.
+
+    Rows are matched by species, and by their order within them.
+    """
+    tables = {}
+    scores = []
     for name in ("margin", "shape", "texture"):
         stored = np.load(shared / "data" / f"leaves_{name}.npz", allow_pickle=False)
         order = np.argsort(stored["y"], kind="stable")
-        tables[name], y = stored["X"][order][-1584:], stored["y"][order][-1584:]  # one leaf of the first is missing
+        # one leaf of the first is missing
+        tables[name] = stored["X"][order][-1584:]
+        y = stored["y"][order][-1584:]
     for kept in ((y >= 40) & (y < 60), y % 5 == 1, y % 5 == 2):
         views = {name: table[kept] for name, table in tables.items()}
         labels = [
-            ECM(20, n_init=3, random_state=0).fit(X).labels_ for X in (*views.values(), np.hstack([*views.values()]))
+            ECM(20, n_init=3, random_state=0).fit(X).labels_
+            for X in (*views.values(), np.hstack([*views.values()]))
         ]
         labels.append(WMVEC(20, n_init=3, random_state=0).fit(views).labels_)
         scores.append([adjusted_rand_score(y[kept], each) for each in labels])
     *alone, joined, together = np.mean(scores, axis=0)
-    # Measured: 0.81 with all views, 0.76 with the margins alone (best in one of the sets), 0.71 joined.
+    # Measured: 0.81 with all views, 0.76 with the margins alone (best in one of the sets), 0.71
+    # joined.
     assert together > max(alone) + 0.02
     assert together > joined + 0.05

@@ -36,7 +36,11 @@ COMMANDS = {
     cls=Program,
     lazy=COMMANDS,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 120,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, prog_name="dempster", message="%(prog)s %(version)s")
 @click.pass_context
@@ -45,8 +49,8 @@ def program(context: click.Context) -> None:
 
     Start with "dempster demo", then run "dempster cluster FILE" on your own table.
 
-    Exit codes: 0 success, 1 invalid data or files, 2 wrong command line, 70 defect of dempster, 130 interrupted, 143
-    terminated.
+    Exit codes: 0 success, 1 invalid data or files, 2 wrong command line, 70 defect of dempster, 130
+    interrupted, 143 terminated.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -55,11 +59,13 @@ def program(context: click.Context) -> None:
 def main() -> None:
     """Run the program (entry point of the executable)."""
     install_signal_handlers()
-    # A closed stream (``>&-``) is redirected to the null device. Otherwise the next opened file would replace it.
+    # A closed stream (``>&-``) is redirected to the null device. Otherwise the next opened file
+    # would replace it.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # The encoding of the terminal may lack characters of a name.
+            # The encoding of the terminal may lack characters of a name.
+            stream.reconfigure(errors="replace")
     program.main(prog_name="dempster")

@@ -14,8 +14,20 @@ from dempster.apps.cli.cluster import describe_result, run_recipe
 from dempster.apps.cli.compare import list_moved_objects
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.options import RecipeCommand, build_recipe, output_option, recipe_options, screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
+from dempster.apps.cli.shared.options import (
+    RecipeCommand,
+    build_recipe,
+    output_option,
+    recipe_options,
+    screen_options,
+)
+from dempster.apps.cli.shared.output import (
+    Outputs,
+    Screen,
+    default_path,
+    partition_document,
+    write_table,
+)
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.registry import find_method, methods_that
 
@@ -41,7 +53,11 @@ MAX_PRINTED_CHANGES = 10
 )
 @recipe_options
 @click.option("-n", "--questions", type=WholeNumber(1), default=10, help="Number of questions.")
-@click.option("--answers", type=PATH, help="Table that this command wrote, with same or different in its third column.")
+@click.option(
+    "--answers",
+    type=PATH,
+    help="Table that this command wrote, with same or different in its third column.",
+)
 @output_option(
     "File of the questions and answers; an existing file is overwritten. [default: FILE.answers.csv, unless it "
     "contains answers]"
@@ -52,17 +68,23 @@ MAX_PRINTED_CHANGES = 10
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE, ask which pairs of rows belong together, and cluster again with the answers.
 
-    On a terminal, answer each question with a key. Otherwise, or with --json, the questions are written to a table.
-    Fill in its third column and pass the table to --answers. Contradictions between answers are printed. The methods
-    evclus, cecm and nnevclus can use answers.
+    On a terminal, answer each question with a key. Otherwise, or with --json, the questions are
+    written to a table. Fill in its third column and pass the table to --answers. Contradictions
+    between answers are printed. The methods evclus, cecm and nnevclus can use answers.
     """
     from dempster.io import write_partition
 
     recipe = build_recipe(ctx, options, constrained=True)
     if "constraints" not in find_method(recipe.method).capabilities:
-        raise WrongUse(f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}")
+        raise WrongUse(
+            f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}"
+        )
     outputs = Outputs(list_input_files(recipe))
-    outputs.add("answers", options["output"] or _default_output(Path(recipe.files[0]), options["answers"]), [".csv"])
+    outputs.add(
+        "answers",
+        options["output"] or _default_output(Path(recipe.files[0]), options["answers"]),
+        [".csv"],
+    )
     outputs.protect(options["answers"])  # Outputs added below must not overwrite the answers.
     outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
@@ -75,7 +97,8 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
             screen.note(f"contradiction: {questions.describe_contradiction(contradiction)}")
     elif sys.stdin.isatty() and not screen.as_json:
         _ask_by_keys(questions, screen)
-    partition, changes = result.partition, None
+    partition = result.partition
+    changes = None
     if questions.n_answers:
         partition = _fit_with_answers(result, questions.constraints(), screen)
         changes = list_moved_objects(result.partition, partition)
@@ -88,11 +111,15 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         }
     )
     if changes is None:
-        screen.print(f"\n{format_count(len(table), 'question')}: are these two in the same cluster?", style="bold")
+        screen.print(
+            f"\n{format_count(len(table), 'question')}: are these two in the same cluster?",
+            style="bold",
+        )
         for row in table.itertuples():
             screen.print(f"  {row.object} and {row.other}")
     else:
-        answers, moved = format_count(questions.n_answers, "answer"), format_count(len(changes), "object")
+        answers = format_count(questions.n_answers, "answer")
+        moved = format_count(len(changes), "object")
         screen.print(f"\nwith {answers}: {moved} moved\n", style="bold")
         screen.print(str(partition.summary()))
         if len(changes):
@@ -113,7 +140,11 @@ def _default_output(file: Path, answers: Path | None) -> Path:
     from dempster.io.tables import read_quietly
 
     output = default_path(file, ".answers.csv")
-    if answers is None and output.is_file() and read_quietly(output).iloc[:, 2:].notna().any(axis=None):
+    if (
+        answers is None
+        and output.is_file()
+        and read_quietly(output).iloc[:, 2:].notna().any(axis=None)
+    ):
         raise UserError(
             f"{output} contains answers that would be lost; use them with --answers, or choose another --output"
         )
@@ -123,15 +154,19 @@ def _default_output(file: Path, answers: Path | None) -> Path:
 class _Questions:
     """Questions whether two objects belong to the same cluster, and their answers.
 
-    Row q of ``pairs`` contains the positions of the two objects of question q. Its answer is True for the same cluster,
-    False for different clusters, and None if there is no answer.
+    Row q of ``pairs`` contains the positions of the two objects of question q. Its answer is True
+    for the same cluster, False for different clusters, and None if there is no answer.
     """
 
     def __init__(self, result: RecipeResult, n_questions: int):
         from dempster.constraints import Constraints, suggest_pairs
 
-        self._result, partition = result, result.partition
-        self._names = range(len(partition)) if partition.index is None else partition.index
+        self._result = result
+        partition = result.partition
+        if partition.index is None:
+            self._names = range(len(partition))
+        else:
+            self._names = partition.index
         self._former = result.prepared.constraints or Constraints(n_objects=len(partition))
         self.pairs = suggest_pairs(partition, n_questions, constraints=self._former)
         self.answers: list[bool | None] = [None] * len(self.pairs)
@@ -144,7 +179,9 @@ class _Questions:
         """Return the constraints from the recipe and from the answers."""
         from dempster.constraints import Constraints
 
-        same, different = (self.pairs[[answer is value for answer in self.answers]] for value in (True, False))
+        same, different = (
+            self.pairs[[answer is value for answer in self.answers]] for value in (True, False)
+        )
         return self._former | Constraints(same, different, n_objects=len(self._names))
 
     def contradictions(self) -> list[Any]:
@@ -159,14 +196,19 @@ class _Questions:
 
         table = read_quietly(as_file(path))
         if table.shape[1] < 3:
-            raise UserError(f"{path.name} must have three columns, two objects and an answer, got {table.shape[1]}")
+            raise UserError(
+                f"{path.name} must have three columns, two objects and an answer, got {table.shape[1]}"
+            )
         columns = read_names(path, table, (0, 1))
-        self.pairs = np.column_stack([find_positions(names, self._names, path.name) for names in columns])
+        self.pairs = np.column_stack(
+            [find_positions(names, self._names, path.name) for names in columns]
+        )
         self.answers = [_parse_answer(cell, path) for cell in table.iloc[:, 2]]
 
     def describe_object(self, position: int) -> str:
         """Return the name of an object and its values."""
-        name, attributes = str(self._names[position]), self._result.attributes
+        name = str(self._names[position])
+        attributes = self._result.attributes
         if attributes is None:
             return name
         row = attributes.table.iloc[position]
@@ -184,13 +226,18 @@ class _Questions:
 
         columns = [[str(self._names[k]) for k in positions] for positions in self.pairs.T]
         answers = [_ANSWERS[answer] for answer in self.answers]
-        return pd.DataFrame({"object": columns[0], "other": columns[1], "answer": pd.Series(answers, dtype=object)})
+        return pd.DataFrame(
+            {"object": columns[0], "other": columns[1], "answer": pd.Series(answers, dtype=object)}
+        )
 
 
 def _parse_answer(cell: Any, path: Path) -> bool | None:
     from dempster.constraints.files import DIFFERENT, SAME
 
-    text = "" if cell is None or cell != cell else str(cell).strip().lower()
+    if cell is None or cell != cell:
+        text = ""
+    else:
+        text = str(cell).strip().lower()
     if text in ("", "?"):
         return None
     if text not in SAME | DIFFERENT:
@@ -205,7 +252,9 @@ def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
     number = 0
     while number < n_questions:
         first, second = map(questions.describe_object, questions.pairs[number])
-        click.echo(f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? ", nl=False)
+        click.echo(
+            f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? ", nl=False
+        )
         try:
             key = click.getchar().lower() or "q"
         except EOFError:  # Ctrl-D
@@ -231,6 +280,13 @@ def _fit_with_answers(result: RecipeResult, constraints: Constraints, screen: Sc
     from sklearn.base import clone
 
     prepared = result.prepared
-    labels = {"y": prepared.y} if prepared.y is not None and result.recipe.learns_labels else {}
+    if prepared.y is not None and result.recipe.learns_labels:
+        labels = {"y": prepared.y}
+    else:
+        labels = {}
     with screen.progress("clustering with the answers"):
-        return clone(result.estimator).fit(prepared.X, **labels, constraints=constraints).credal_partition_
+        return (
+            clone(result.estimator)
+            .fit(prepared.X, **labels, constraints=constraints)
+            .credal_partition_
+        )

@@ -12,7 +12,13 @@ from dempster.apps.cli.shared import options as shared
 from dempster.apps.cli.shared.drawing import draw_partition
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path, format_headline, partition_document
+from dempster.apps.cli.shared.output import (
+    Outputs,
+    Screen,
+    default_path,
+    format_headline,
+    partition_document,
+)
 from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
@@ -55,14 +61,18 @@ if TYPE_CHECKING:
     help="Read a Parquet FILE with Dask workers at ADDRESS (tcp://...), or on this computer.",
 )
 @click.option(
-    "-v", "--verbose", is_flag=True, help="Also print the columns, the iterations and why values were chosen."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also print the columns, the iterations and why values were chosen.",
 )
 @click.pass_context
 def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE and write their masses on sets of clusters.
 
-    FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are standardized and
-    clustered. Each row is certain (it belongs to one cluster), ambiguous between several clusters, or an outlier. With
+    FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are
+    standardized and clustered. Each row is certain (it belongs to one cluster), ambiguous between
+    several clusters, or an outlier. With
     --method wmvec, several FILEs are views of the same rows. With --method secm, FILE is an image whose pixels are
     clustered.
     """
@@ -77,9 +87,13 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         cluster_blocks(recipe, options["output"], outputs, options, screen)
         return
     if options["dask"] is not None:
-        raise WrongUse("--dask needs a Parquet FILE that is read in blocks: --output must have no extension")
+        raise WrongUse(
+            "--dask needs a Parquet FILE that is read in blocks: --output must have no extension"
+        )
     if file.is_dir():
-        raise UserError(f"{file} is a folder; a folder of Parquet files needs an --output without extension")
+        raise UserError(
+            f"{file} is a folder; a folder of Parquet files needs an --output without extension"
+        )
     outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
@@ -88,7 +102,10 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     if options["verbose"]:
         if result.attributes is not None:
             screen.note(f"clustered by {', '.join(result.attributes.columns)}")
-        ended = "converged" if result.estimator.converged_ else "stopped"
+        if result.estimator.converged_:
+            ended = "converged"
+        else:
+            ended = "stopped"
         screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
     screen.print_partition(describe_result(result), result.partition, options["verbose"])
     agreement = None
@@ -96,7 +113,9 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         from dempster.explain import set_scores
 
         labelled = result.truth.notna().to_numpy()
-        scores = set_scores(result.partition[labelled], result.truth[labelled].astype(str).to_numpy())
+        scores = set_scores(
+            result.partition[labelled], result.truth[labelled].astype(str).to_numpy()
+        )
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
     content = run_document(recipe, result.estimator, result.seconds) | {"agreement": agreement}
@@ -107,12 +126,18 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
 def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen) -> dict[str, Any]:
     """Print and return a summary of conformal sets of clusters."""
-    from dempster.apps.recipe.conformal_sets import describe_guarantee, describe_stability, summarize_sets
+    from dempster.apps.recipe.conformal_sets import (
+        describe_guarantee,
+        describe_stability,
+        summarize_sets,
+    )
 
     summary = summarize_sets(conformal, sets)
     sizes = f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several"
     screen.print(f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold")
-    screen.print(f"{sizes}, {summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average")
+    screen.print(
+        f"{sizes}, {summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average"
+    )
     screen.print(f"{describe_stability(conformal)}\n{describe_guarantee(conformal)}\n")
     return summary
 
@@ -139,11 +164,14 @@ def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, An
 def describe_result(result: RecipeResult) -> str:
     """Return a line that describes the result of a run (method, clusters, objects, objective)."""
     attributes = result.attributes
-    data, objects = "", "object"
+    data = ""
+    objects = "object"
     if attributes is not None:
         data = format_count(len(attributes.columns), "attribute")
         if attributes.preparation.categories:
-            data += f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
+            data += (
+                f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
+            )
         elif attributes.is_scaled:
             data += " (standardized)"
     elif result.recipe.kind == "dissimilarities":
@@ -157,7 +185,10 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
 
-    sets = None if result.conformal is None else result.conformal.sets_
+    if result.conformal is None:
+        sets = None
+    else:
+        sets = result.conformal.sets_
     title = f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}"
 
     def write_report(path: Path) -> None:

@@ -37,9 +37,15 @@ BLOCK_ROWS = 65_536
 DASK_TIMEOUT = 10  # seconds
 
 
-def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
+def cluster_blocks(
+    recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen
+) -> None:
     """Cluster a Parquet file, or a folder of Parquet files, and write the masses into a new folder."""
-    unsupported = [f"--{name.replace('_', '-')}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
+    unsupported = [
+        f"--{name.replace('_', '-')}"
+        for name in _NEED_MEMORY
+        if getattr(recipe, name) not in (None, ())
+    ]
     unsupported += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in outputs]
     unsupported += ["--missing drop"] * (recipe.missing == "drop")
     if unsupported:
@@ -52,7 +58,9 @@ def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict
         _cluster(recipe, output, outputs, options, screen)
 
 
-def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
+def _cluster(
+    recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen
+) -> None:
     table = _Table.open(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
     if recipe.scale:
         table = table.standardize(screen.note)
@@ -76,10 +84,16 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
             "config": lambda path: path.write_text(model.recipe, encoding="utf-8"),
         }
         outputs.write(writers, also=lambda: _write_folder(partition, output))
-    data = format_count(len(table.columns), "attribute") + (" (standardized)" if recipe.scale else "")
-    screen.print_partition(format_headline(estimator, data, seconds=seconds), partition, options["verbose"])
+    data = format_count(len(table.columns), "attribute") + (
+        " (standardized)" if recipe.scale else ""
+    )
+    screen.print_partition(
+        format_headline(estimator, data, seconds=seconds), partition, options["verbose"]
+    )
     screen.print(passes.summarize(len(partition), seconds))
-    screen.print(f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green")
+    screen.print(
+        f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green"
+    )
     if outputs:
         screen.print(f"wrote {', '.join(map(str, outputs.values()))}", style="green")
     files = {name: str(path) for name, path in {"partition": output, **outputs}.items()}
@@ -95,14 +109,19 @@ def _write_folder(partition: Any, output: Path) -> None:
             output.rmdir()
         temporary.rename(output)
     except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror or error}; no file was changed") from error
+        raise UserError(
+            f"cannot write {output}: {error.strerror or error}; no file was changed"
+        ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 @dataclass
 class _Table:
-    """Numeric columns of Parquet files in blocks of rows; the values to cluster are ``(cells - center) / scale``."""
+    """Numeric columns of Parquet files in blocks of rows.
+
+    The values to cluster are ``(cells - center) / scale``.
+    """
 
     dataset: Any  # pyarrow.dataset.Dataset
     columns: list[str]
@@ -110,20 +129,26 @@ class _Table:
     scale: np.ndarray
 
     @classmethod
-    def open(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
+    def open(
+        cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]
+    ) -> _Table:
         dataset = parquet_dataset(file)
         numeric = _numeric_columns(dataset.schema)
         for option, names in (("--columns", columns), ("--exclude", exclude)):
             unknown = [name for name in names if name not in dataset.schema.names]
             if unknown:
                 available = quote_names(dataset.schema.names, 20)
-                raise UserError(f"{option}: there is no column {quote_names(unknown)}; the columns are {available}")
+                raise UserError(
+                    f"{option}: there is no column {quote_names(unknown)}; the columns are {available}"
+                )
         other = [name for name in columns if name not in numeric]
         if other:
             raise UserError(f"--columns: column '{other[0]}' is not numeric")
         selected = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
         if not selected:
-            raise UserError(f"the table has no numeric column; the columns are {quote_names(dataset.schema.names)}")
+            raise UserError(
+                f"the table has no numeric column; the columns are {quote_names(dataset.schema.names)}"
+            )
         names = [name for name in dataset.schema.names if not name.startswith("__index_level_")]
         ignored = [name for name in names if name not in numeric]
         if ignored and not columns:
@@ -140,13 +165,20 @@ class _Table:
         if not varies.all():
             note(f"left out constant columns: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
-        return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
+        return _Table(
+            self.dataset,
+            columns,
+            moments.mean[varies],
+            np.sqrt(moments.scatter[varies] / moments.weight),
+        )
 
     def to_dask(self) -> Any:
         """Return the table as a Dask DataFrame, which the Dask workers read."""
         import dask.dataframe as dd
 
-        return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
+        return (
+            dd.read_parquet(self.dataset.files, columns=self.columns) - self.center
+        ) / self.scale
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         batches: Iterable[Any] = self.dataset.to_batches(
@@ -159,14 +191,25 @@ class _Table:
 def _numeric_columns(schema: Any) -> list[str]:
     import pyarrow as pa
 
-    index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
-    numeric = [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
+    index = [
+        name
+        for name in (schema.pandas_metadata or {}).get("index_columns", ())
+        if isinstance(name, str)
+    ]
+    numeric = [
+        field.name
+        for field in schema
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    ]
     return [name for name in numeric if name not in index]
 
 
 @contextmanager
 def _start_workers(address: str | None) -> Iterator[None]:
-    """Connect to a Dask cluster, or start local workers if the address is empty; do nothing if the address is None."""
+    """Connect to a Dask cluster, or start local workers if the address is empty.
+
+    Do nothing if the address is None.
+    """
     if address is None:
         yield
         return
@@ -175,9 +218,14 @@ def _start_workers(address: str | None) -> Iterator[None]:
     except ImportError as error:
         raise MissingExtraError("--dask", "Dask", "dask") from error
     try:
-        client = Client(address, timeout=DASK_TIMEOUT) if address else Client(dashboard_address=None)
+        if address:
+            client = Client(address, timeout=DASK_TIMEOUT)
+        else:
+            client = Client(dashboard_address=None)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(f"--dask: cannot connect to a Dask cluster at {address}: {error}") from error
+        raise UserError(
+            f"--dask: cannot connect to a Dask cluster at {address}: {error}"
+        ) from error
     with client:
         yield
 
@@ -187,7 +235,8 @@ class _PassCounter(logging.Handler):
 
     def __init__(self, note: Callable[[str], None] | None):
         super().__init__(logging.INFO)
-        self.note, self.passes = note, 0
+        self.note = note
+        self.passes = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         if not getattr(record, "is_pass", False):
@@ -199,8 +248,14 @@ class _PassCounter(logging.Handler):
     def summarize(self, n_rows: int, seconds: float) -> str:
         """Return a text such as "12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB"."""
         memory = peak_memory()
-        peak = "" if memory is None else f", peak memory {memory / 2**20:,.0f} MB"
-        unit = "pass" if self.passes == 1 else "passes"
+        if memory is None:
+            peak = ""
+        else:
+            peak = f", peak memory {memory / 2**20:,.0f} MB"
+        if self.passes == 1:
+            unit = "pass"
+        else:
+            unit = "passes"
         rate = self.passes * n_rows / seconds
         return f"{self.passes} {unit} over {n_rows:,} rows, {rate:,.0f} rows per second{peak}"
 
@@ -208,7 +263,8 @@ class _PassCounter(logging.Handler):
 @contextmanager
 def _count_passes(note: Callable[[str], None] | None) -> Iterator[_PassCounter]:
     """Count the passes over the table during all fits in the ``with`` block."""
-    log, counter = logging.getLogger("dempster"), _PassCounter(note)
+    log = logging.getLogger("dempster")
+    counter = _PassCounter(note)
     level = log.level
     log.addHandler(counter)
     log.setLevel(min(level, logging.INFO) if level else logging.INFO)

@@ -17,7 +17,9 @@ from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive")
 
 
-@click.command(cls=Command, examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",))
+@click.command(
+    cls=Command, examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",)
+)
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @output_option("File of the combined partition. [default: combined.csv]")
 @click.option(
@@ -26,7 +28,12 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
     default="dubois_prade",
     help="Rule of combination; dempster assumes independent sources of evidence.",
 )
-@click.option("-c", "--clusters", type=WholeNumber(1), help="Number of clusters. [default: largest of the partitions]")
+@click.option(
+    "-c",
+    "--clusters",
+    type=WholeNumber(1),
+    help="Number of clusters. [default: largest of the partitions]",
+)
 @click.option(
     "--focal-sets",
     type=click.Choice(["simple", "pairs", "full"]),
@@ -38,14 +45,16 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any) -> None:
     """Combine partitions of the same objects, which come from different methods or different tables.
 
-    FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects are matched by name if they
-    have names, otherwise by position.
+    FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects are
+    matched by name if they have names, otherwise by position.
     """
     from dempster.io import write_partition
     from dempster.partition import combine_partitions, credal_rand_index
 
     if len(files) < 2:
-        raise WrongUse(f"at least two partitions are needed, got {format_count(len(files), 'file')}")
+        raise WrongUse(
+            f"at least two partitions are needed, got {format_count(len(files), 'file')}"
+        )
     outputs = Outputs(files)
     outputs.add("partition", output or default_path(Path("combined"), ".csv"))
     partitions = [load_result(file).partition for file in files]
@@ -63,8 +72,17 @@ def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **opti
         }
         outputs.write({"partition": lambda path: write_partition(combined, path)})
     head = f"{format_count(len(files), 'partition')} combined by {options['rule']}: "
-    head += f"{format_count(len(combined), 'object')}, {format_count(combined.n_clusters, 'cluster')}"
+    head += (
+        f"{format_count(len(combined), 'object')}, {format_count(combined.n_clusters, 'cluster')}"
+    )
     screen.print_partition(head, combined)
-    screen.print("credal Rand index " + ", ".join(f"{index:.3f} with {file}" for file, index in indices.items()))
-    content = {"rule": options["rule"], "partition": partition_document(combined), "credal_rand_index": indices}
+    screen.print(
+        "credal Rand index "
+        + ", ".join(f"{index:.3f} with {file}" for file, index in indices.items())
+    )
+    content = {
+        "rule": options["rule"],
+        "partition": partition_document(combined),
+        "credal_rand_index": indices,
+    }
     screen.finish("combine", outputs, **content)

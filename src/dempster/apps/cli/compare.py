@@ -31,18 +31,23 @@ if TYPE_CHECKING:
 @output_option("Write all objects that moved: .csv.")
 @click.option("-n", "--show", type=WholeNumber(0), default=10, help="Objects to print.")
 @screen_options
-def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
+def compare(
+    files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen
+) -> None:
     """Compare two or more partitions of the same objects.
 
-    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other;
-    outliers lower it. If two partitions have the same consistency, the more precise one is more informative. The list
-    of moved objects compares the first FILE with each other FILE. For this list, each cluster gets the name of the most
-    similar cluster of the first FILE.
+    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not
+    contradict each other; outliers lower it. If two partitions have the same consistency, the more
+    precise one is more informative. The list of moved objects compares the first FILE with each
+    other FILE. For this list, each cluster gets the name of the most similar cluster of the first
+    FILE.
     """
     import pandas as pd
 
     if len(files) < 2:
-        raise WrongUse(f"at least two partitions are needed, got {format_count(len(files), 'file')}")
+        raise WrongUse(
+            f"at least two partitions are needed, got {format_count(len(files), 'file')}"
+        )
     outputs = Outputs(files)
     outputs.add("plot", plot, EXTENSIONS["--plot"], "--plot")
     outputs.add("moved", output, [".csv"])
@@ -64,13 +69,20 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
         moved = {name: list_moved_objects(partitions[0], other) for name, other in others}
         all_moved = pd.concat([table.assign(partition=name) for name, table in moved.items()])
         outputs.write({"plot": draw_map, "moved": lambda path: write_table(all_moved, path)})
-    screen.print(f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}\n", "bold")
+    screen.print(
+        f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}\n",
+        "bold",
+    )
     screen.print(indices.round(3).to_string())
     for name, table in moved.items():
         share = len(table) / max(len(partitions[0]), 1)
-        end = ":" if show and len(table) else ""
+        if show and len(table):
+            end = ":"
+        else:
+            end = ""
         screen.print(
-            f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}{end}", style="bold"
+            f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}{end}",
+            style="bold",
         )
         if show and len(table):
             screen.print(table.head(show).to_string(index=False))
@@ -82,7 +94,8 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
         partitions={name: str(file) for name, file in zip(names, files, strict=True)},
         indices=indices.reset_index().to_dict("records"),
         moved={
-            name: {"objects": len(table), "first": table.head(show).to_dict("records")} for name, table in moved.items()
+            name: {"objects": len(table), "first": table.head(show).to_dict("records")}
+            for name, table in moved.items()
         },
     )
 
@@ -95,7 +108,9 @@ def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
     first = partitions[0]
     for position, (file, partition) in enumerate(zip(files, partitions, strict=True)):
         if len(partition) != len(first):
-            raise UserError(f"{file} must have the {len(first):,} objects of {files[0]}, got {len(partition):,}")
+            raise UserError(
+                f"{file} must have the {len(first):,} objects of {files[0]}, got {len(partition):,}"
+            )
         try:
             order = match_names(partition.index, first.index)
         except InvalidInputError as error:
@@ -139,12 +154,19 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
     def name_sets(partition: CredalPartition, own_names: Sequence[Any]) -> np.ndarray:
         """Return the names of the clusters in the set of each object, in the order of ``frame``."""
         sets = [{own_names[k] for k in clusters} for clusters in partition.focal_sets]
-        texts = [" or ".join(str(name) for name in frame if name in members) or "outlier" for members in sets]
+        texts = [
+            " or ".join(str(name) for name in frame if name in members) or "outlier"
+            for members in sets
+        ]
         return np.array(texts, dtype=object)[partition.best_set]
 
-    was, now = name_sets(before, before.frame), name_sets(after, names)
+    was = name_sets(before, before.frame)
+    now = name_sets(after, names)
     moved = np.flatnonzero(was != now)
     certainty = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[moved]
     moved = moved[np.argsort(-certainty, kind="stable")]
-    index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
+    if before.index is None:
+        index = np.arange(len(before))
+    else:
+        index = np.asarray(list(before.index), dtype=object)
     return pd.DataFrame({"object": index[moved], "was": was[moved], "is": now[moved]})

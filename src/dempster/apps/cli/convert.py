@@ -32,9 +32,10 @@ _ONNX = ".onnx"
 def convert(source: Path, target: Path, screen: Screen) -> None:
     """Write the partition in SOURCE to TARGET; the extensions select the file formats.
 
-    Both files may be .csv, .tsv, .parquet, .npz, .dempster, or .rds (a credpart of the R package evclust). If SOURCE is
-    a model (.dempster), the partition of its training rows is written. If TARGET is .onnx, the model is written as an
-    ONNX graph that computes masses from the columns of the table in their original units.
+    Both files may be .csv, .tsv, .parquet, .npz, .dempster, or .rds (a credpart of the R package
+    evclust). If SOURCE is a model (.dempster), the partition of its training rows is written. If
+    TARGET is .onnx, the model is written as an ONNX graph that computes masses from the columns of
+    the table in their original units.
     """
     check_extension("SOURCE", source, _EXTENSIONS)
     outputs = Outputs([source])
@@ -47,7 +48,8 @@ def convert(source: Path, target: Path, screen: Screen) -> None:
 
         model = result.model
         outputs.write({"model": lambda path: to_onnx(model, path)})
-        name, n_sets = type(model.estimator).__name__, len(model.estimator.focal_sets_)
+        name = type(model.estimator).__name__
+        n_sets = len(model.estimator.focal_sets_)
         screen.print(f"{name}: masses on {format_count(n_sets, 'set')}")
         content = {"model": {"method": name, "n_sets": n_sets}}
     else:
@@ -57,6 +59,8 @@ def convert(source: Path, target: Path, screen: Screen) -> None:
         partition = result.partition
         write = {".rds": write_r, ".dempster": save}.get(target.suffix.lower(), write_partition)
         outputs.write({"partition": lambda path: write(partition, path)})
-        screen.print(f"{format_count(len(partition), 'object')}, {format_count(partition.n_clusters, 'cluster')}")
+        screen.print(
+            f"{format_count(len(partition), 'object')}, {format_count(partition.n_clusters, 'cluster')}"
+        )
         content = {"partition": partition_document(partition)}
     screen.finish("convert", outputs, **content)

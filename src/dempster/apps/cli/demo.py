@@ -48,7 +48,9 @@ def demo(output: Path, screen: Screen) -> None:
             path = output / name
             outputs.add(name, path, [path.suffix])
             if path.exists():
-                raise UserError(f"{path} exists; the demo overwrites no files, choose another --output")
+                raise UserError(
+                    f"{path} exists; the demo overwrites no files, choose another --output"
+                )
         estimator = ECM(4, delta=3.5, random_state=0)
         started = time.perf_counter()
         partition = estimator.fit(data).credal_partition_
@@ -60,7 +62,9 @@ def demo(output: Path, screen: Screen) -> None:
             lambda path: write_partition(partition, path),
             lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
             lambda path: draw_picture(
-                lambda ax: ConvergenceDisplay.from_estimator(estimator, ax=ax, title=title), path, (6.4, 4)
+                lambda ax: ConvergenceDisplay.from_estimator(estimator, ax=ax, title=title),
+                path,
+                (6.4, 4),
             ),
         )
         outputs.write(dict(zip(_FILES, writers, strict=True)))

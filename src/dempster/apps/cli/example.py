@@ -53,7 +53,9 @@ def _load_table(name: str) -> pd.DataFrame:
 
     if name == "wines.csv":
         wines = load_wine(as_frame=True)
-        table = wines.data.rename(columns=lambda column: column.removesuffix("_of_diluted_wines").replace("_", " "))
+        table = wines.data.rename(
+            columns=lambda column: column.removesuffix("_of_diluted_wines").replace("_", " ")
+        )
         table.insert(0, "wine", [f"wine {i + 1}" for i in range(len(table))])
         return table.assign(grape=np.array(["Barolo", "Grignolino", "Barbera"])[wines.target])
     iris = load_iris(as_frame=True)

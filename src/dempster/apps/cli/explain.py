@@ -11,7 +11,13 @@ import click
 
 from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.loading import SavedResult, find_object, load_result, read_rows, select_rows
+from dempster.apps.cli.shared.loading import (
+    SavedResult,
+    find_object,
+    load_result,
+    read_rows,
+    select_rows,
+)
 from dempster.apps.cli.shared.options import plot_option, reading_options, screen_options
 from dempster.apps.cli.shared.output import Outputs, Screen
 from dempster.apps.cli.shared.param_types import PATH
@@ -20,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_PRINTED_COLUMNS = 20
-_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and a function that draws the plot
+# JSON content, and a function that draws the plot
+_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]
 
 
 @click.command(
@@ -34,7 +41,9 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and 
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH)
 @click.option(
-    "--object", metavar="NAME", help="Explain this object: its name or, without names, the number of its row, from 0."
+    "--object",
+    metavar="NAME",
+    help="Explain this object: its name or, without names, the number of its row, from 0.",
 )
 @click.option("--cluster", metavar="K", help="Describe this cluster.")
 @click.option("--pair", metavar="K,L", help="List the columns that separate two clusters.")
@@ -44,8 +53,9 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and 
 def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     """Explain a partition or a model by the columns of its TABLE.
 
-    SUBJECT is a partition, or a model written by "dempster cluster --save-model". A model is better, because its
-    explanations use the clustering method. Without --object, --cluster or --pair all clusters are described.
+    SUBJECT is a partition, or a model written by "dempster cluster --save-model". A model is
+    better, because its explanations use the clustering method. Without --object, --cluster or
+    --pair all clusters are described.
     """
     explainers = {"object": _explain_object, "cluster": _explain_cluster, "pair": _explain_pair}
     selected = [name for name in explainers if options[name] is not None]
@@ -61,7 +71,11 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
         else:
             profile = _compute_profile(result, rows)
             records = profile.to_frame().reset_index().to_dict("records")
-            document, draw = {"text": profile.to_text(), "profile": records}, lambda ax: profile.plot(axes=ax)
+            document = {"text": profile.to_text(), "profile": records}
+
+            def draw(ax: Any) -> Any:
+                return profile.plot(axes=ax)
+
         outputs.write({"plot": lambda path: draw_picture(draw, path, (7.5, 4.5))})
     screen.print(document["text"])
     screen.finish("explain", list(outputs.values()), **document)
@@ -72,20 +86,28 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
     from dempster.apps.recipe.model import Units
     from dempster.explain import explain_object
 
-    partition, model = result.partition, result.saved_model
+    partition = result.partition
+    model = result.saved_model
     position = find_object(partition, name)
     # If names are numbers, explain_object does not accept positions.
-    which = position if partition.index is None else list(partition.index)[position]
+    if partition.index is None:
+        which = position
+    else:
+        which = list(partition.index)[position]
     if model is not None and model.preparation is not None:
         explanation = explain_object(model.estimator, model.prepare(rows), which)
         explanation = Units.from_preparation(model.preparation).convert_explanation(explanation)
     else:
-        explanation = explain_object(partition, choose_attributes(rows, missing="partial").table, which)
+        explanation = explain_object(
+            partition, choose_attributes(rows, missing="partial").table, which
+        )
     sets = partition.focal_sets.names(partition.frame)
     document = {
         "object": name,
         "text": explanation.to_text(),
-        "masses": {sets[k]: float(mass) for k, mass in enumerate(partition.masses[position]) if mass > 0},
+        "masses": {
+            sets[k]: float(mass) for k, mass in enumerate(partition.masses[position]) if mass > 0
+        },
         "contributions": explanation.to_frame().reset_index().to_dict("records"),
     }
     return document, lambda ax: explanation.plot(ax=ax)
@@ -110,12 +132,19 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
     features = profile.discriminating_features(first, second)
     lines = [f"Columns that separate cluster {first} from cluster {second}, the best first:"]
     for row in features.head(MAX_PRINTED_COLUMNS).itertuples():
-        share = "separates them" if row.separation > 0.995 else f"separates {row.separation:.0%} of them"
+        if row.separation > 0.995:
+            share = "separates them"
+        else:
+            share = f"separates {row.separation:.0%} of them"
         lines.append(f"  {row.rule} ({share})")
     if len(features) > MAX_PRINTED_COLUMNS:
         lines.append(f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)")
     records = features.to_dict("records")
-    document = {"pair": [first, second], "text": "\n".join(lines), "discriminating_features": records}
+    document = {
+        "pair": [first, second],
+        "text": "\n".join(lines),
+        "discriminating_features": records,
+    }
     return document, lambda ax: profile.plot(axes=ax)
 
 

@@ -17,7 +17,17 @@ from dempster.apps.cli.shared.options import screen_options
 from dempster.apps.cli.shared.output import Screen
 
 _NEEDED = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "click", "rich")
-_EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "openpyxl", "onnx", "starlette")
+_EXTRAS = (
+    "torch",
+    "safetensors",
+    "pyarrow",
+    "polars",
+    "dask",
+    "pynndescent",
+    "openpyxl",
+    "onnx",
+    "starlette",
+)
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
 
 
@@ -27,13 +37,21 @@ def info(screen: Screen) -> None:
     """Show versions, devices, threads, compiled kernels and caches, to include in a bug report."""
     with screen.progress("detecting devices"):
         devices = _devices()
-    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        n_processors = len(os.sched_getaffinity(0))
+    else:
+        n_processors = os.cpu_count() or 1
     sections: dict[str, dict[str, Any]] = {
-        "program": {"dempster": __version__, "python": platform.python_version(), "system": platform.platform()},
+        "program": {
+            "dempster": __version__,
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
         "libraries": {name: _version(name) for name in _NEEDED},
         "extras": {name: _version(name) for name in _EXTRAS},
         "devices": devices,
-        "threads": {"processors": n_processors} | {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "threads": {"processors": n_processors}
+        | {name: os.environ[name] for name in _THREADS if name in os.environ},
         "kernels": _kernels(),
         "caches": _caches(),
     }
@@ -81,5 +99,8 @@ def _caches() -> dict[str, str]:
     from sklearn.datasets import get_data_home
 
     home = Path(get_data_home())
-    size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) if home.is_dir() else 0
+    if home.is_dir():
+        size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+    else:
+        size = 0
     return {"datasets": f"{home} ({size / 2**20:,.1f} MB)"}

@@ -14,7 +14,13 @@ from dempster.apps.cli.cluster import print_sets
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result, read_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
+from dempster.apps.cli.shared.output import (
+    Outputs,
+    Screen,
+    default_path,
+    partition_document,
+    write_table,
+)
 from dempster.apps.cli.shared.param_types import PATH
 
 UNDECIDED = "undecided"
@@ -41,9 +47,10 @@ OR = " or "
 def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
     """Predict the clusters or classes of the rows of FILE, with their masses.
 
-    MODEL is a file written by "dempster cluster --save-model" or "dempster classify --save-model". The columns used in
-    training are selected by name and standardized in the same way. Additional columns are ignored. If the model was
-    trained on dissimilarities, FILE contains the dissimilarities of each new object to the training objects.
+    MODEL is a file written by "dempster cluster --save-model" or "dempster classify --save-model".
+    The columns used in training are selected by name and standardized in the same way. Additional
+    columns are ignored. If the model was trained on dissimilarities, FILE contains the
+    dissimilarities of each new object to the training objects.
     """
     outputs = Outputs([model, file])
     outputs.add("masses", output or default_path(file, ".predicted.csv"))
@@ -59,13 +66,18 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
             decisions = estimator.predict(rows)
             if hasattr(estimator, "predict_set"):
                 names = estimator.classes_.astype(str)
-                decisions = np.array([OR.join(names[one]) or UNDECIDED for one in estimator.predict_set(rows)])
+                decisions = np.array(
+                    [OR.join(names[one]) or UNDECIDED for one in estimator.predict_set(rows)]
+                )
             outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
         else:
             from dempster.io import write_partition
 
             decisions = None
-            sets = None if saved.conformal is None else saved.conformal.predict_set(rows)
+            if saved.conformal is None:
+                sets = None
+            else:
+                sets = saved.conformal.predict_set(rows)
             outputs.write({"masses": lambda path: write_partition(masses, path, sets=sets)})
     head = f"{format_count(len(masses), 'new row')}"
     content: dict[str, Any]
@@ -73,7 +85,9 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
         screen.print(f"{name}: {head}\n", style="bold")
         content = {"decisions": print_decisions(decisions, screen)}
     else:
-        screen.print_partition(f"{name}, {format_count(masses.n_clusters, 'cluster')}: {head}", masses)
+        screen.print_partition(
+            f"{name}, {format_count(masses.n_clusters, 'cluster')}: {head}", masses
+        )
         content = {"partition": partition_document(masses)}
         if sets is not None:
             content["sets"] = print_sets(saved.conformal, sets, screen)
@@ -86,7 +100,9 @@ def _select_columns(table: Any, estimator: Any) -> Any:
     if names is None:
         for name, dtype in table.dtypes.items():
             if dtype.kind not in "biuf":
-                raise InvalidInputError(f"column '{name}' must be numeric, because the model was fitted to an array")
+                raise InvalidInputError(
+                    f"column '{name}' must be numeric, because the model was fitted to an array"
+                )
         return table.to_numpy(dtype=float)
     for name in names:
         if name not in table.columns:
@@ -113,6 +129,8 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
     if path.suffix.lower() == ".parquet":
         table.reset_index().to_parquet(path)
     elif path.suffix.lower() == ".npz":
-        raise WrongUse("--output: the extension must be .csv, .tsv or .parquet for a classifier, got .npz")
+        raise WrongUse(
+            "--output: the extension must be .csv, .tsv or .parquet for a classifier, got .npz"
+        )
     else:
         write_table(table, path, index=True)

@@ -9,8 +9,19 @@ import click
 
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result, read_rows, select_rows
-from dempster.apps.cli.shared.options import output_option, reading_options, screen_options, truth_option
-from dempster.apps.cli.shared.output import EXTENSIONS, Outputs, Screen, default_path, partition_document
+from dempster.apps.cli.shared.options import (
+    output_option,
+    reading_options,
+    screen_options,
+    truth_option,
+)
+from dempster.apps.cli.shared.output import (
+    EXTENSIONS,
+    Outputs,
+    Screen,
+    default_path,
+    partition_document,
+)
 from dempster.apps.cli.shared.param_types import PATH
 
 
@@ -28,11 +39,13 @@ from dempster.apps.cli.shared.param_types import PATH
 @truth_option
 @reading_options
 @screen_options
-def report(subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any) -> None:
+def report(
+    subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any
+) -> None:
     """Write an HTML report on the clusters, the doubtful objects, and the reliability of the result.
 
-    SUBJECT is a partition, or a model written by "dempster cluster --save-model". TABLE is the table that was
-    clustered. The report is one file, which can be viewed without a network.
+    SUBJECT is a partition, or a model written by "dempster cluster --save-model". TABLE is the
+    table that was clustered. The report is one file, which can be viewed without a network.
     """
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
@@ -49,12 +62,18 @@ def report(subject: Path, table: Path | None, output: Path | None, screen: Scree
     with screen.progress("writing the report"):
         from dempster.apps.report import make_report
 
-        labels, rows = None, None
+        labels = None
+        rows = None
         if table is not None:
             rows = select_rows(read_rows(table, options, result.recipe), partition, table)
             if options["truth"] is not None:
                 labels = find_labels("truth", options["truth"], rows)
-        recipe = Recipe.from_toml(result.recipe) if result.recipe else None
-        page = make_report(result.saved_model or partition, rows, y=labels, recipe=recipe, title=options["title"])
+        if result.recipe:
+            recipe = Recipe.from_toml(result.recipe)
+        else:
+            recipe = None
+        page = make_report(
+            result.saved_model or partition, rows, y=labels, recipe=recipe, title=options["title"]
+        )
         outputs.write({"report": page.save})
     screen.finish("report", outputs, partition=partition_document(partition))

@@ -27,7 +27,9 @@ from dempster.apps.cli.shared.param_types import WholeNumber
 @click.option("--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]")
 @click.option("--to", "high", type=WholeNumber(2), help="Largest number. [default: as for -c auto]")
 @click.option(
-    "--curve", is_flag=True, help="Also fit the method with each number: objective and nonspecificity (slower)."
+    "--curve",
+    is_flag=True,
+    help="Also fit the method with each number: objective and nonspecificity (slower).",
 )
 @shared.plot_option()
 @shared.output_option("Write the table: .csv.")
@@ -36,11 +38,12 @@ from dempster.apps.cli.shared.param_types import WholeNumber
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Compare numbers of clusters for the rows of FILE by several criteria.
 
-    Four criteria are computed on a sample of the rows: the silhouette, two likelihoods, and the belief peaks. The
-    support of a number is the mean of the four criteria. The table is read and prepared in the same way as by "dempster
-    cluster".
+    Four criteria are computed on a sample of the rows: the silhouette, two likelihoods, and the
+    belief peaks. The support of a number is the mean of the four criteria. The table is read and
+    prepared in the same way as by "dempster cluster".
     """
-    low, high = options["low"], options["high"]
+    low = options["low"]
+    high = options["high"]
     if low is not None and high is None:
         raise WrongUse("--from needs the option --to")
     if low is not None and low > high:
@@ -59,7 +62,8 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
             }
         )
     screen.print(
-        f"{format_count(numbers.n_objects, 'object')} examined; best number of clusters: {numbers.best}", "bold"
+        f"{format_count(numbers.n_objects, 'object')} examined; best number of clusters: {numbers.best}",
+        "bold",
     )
     screen.print(f"\n{table.round(3).to_string()}\n\nchosen: {numbers.reasons()}")
     screen.finish(
@@ -71,7 +75,9 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     )
 
 
-def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progress: Any) -> tuple[Any, Any]:
+def _compare_numbers(
+    recipe: Any, options: dict[str, Any], screen: Screen, progress: Any
+) -> tuple[Any, Any]:
     """Return the criteria for each number of clusters, and a table of the criteria (with --curve, also the curve)."""
     import pandas as pd
 
@@ -86,13 +92,21 @@ def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progr
     if recipe.missing == "partial" and hasattr(X, "fillna"):
         X = X.fillna(X.mean(numeric_only=True))
     metric = recipe.settings().get("metric")
-    metric = metric if metric in ("precomputed", "gower") else "euclidean"
-    candidates = None if options["high"] is None else range(options["low"] or 2, options["high"] + 1)
+    if metric not in ("precomputed", "gower"):
+        metric = "euclidean"
+    if options["high"] is None:
+        candidates = None
+    else:
+        candidates = range(options["low"] or 2, options["high"] + 1)
     numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
     table = numbers.to_frame()
     if options["curve"]:
         with report_progress_to(progress):
-            curve = n_clusters_curve(recipe.estimator(), prepared.X, list(map(int, numbers.n_clusters)))
+            curve = n_clusters_curve(
+                recipe.estimator(), prepared.X, list(map(int, numbers.n_clusters))
+            )
         columns = {"objective": curve.objective, "nonspecificity": curve.nonspecificity}
-        table = table.join(pd.DataFrame(columns, index=pd.Index(curve.n_clusters, name="n_clusters")))
+        table = table.join(
+            pd.DataFrame(columns, index=pd.Index(curve.n_clusters, name="n_clusters"))
+        )
     return numbers, table

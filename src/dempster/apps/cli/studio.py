@@ -11,11 +11,18 @@ from dempster.apps.cli.shared.errors import Command, UserError
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 
-@click.command(cls=Command, examples=("dempster studio flowers.csv", "dempster studio --port 8080 --no-browser"))
+@click.command(
+    cls=Command,
+    examples=("dempster studio flowers.csv", "dempster studio --port 8080 --no-browser"),
+)
 @click.argument("file", type=PATH, required=False)
-@click.option("--port", type=WholeNumber(0, 65535), help="Port to listen on. [default: a free port]")
 @click.option(
-    "--host", default="127.0.0.1", help="Address to listen on. The default accepts connections from this computer only."
+    "--port", type=WholeNumber(0, 65535), help="Port to listen on. [default: a free port]"
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    help="Address to listen on. The default accepts connections from this computer only.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def studio(file: Path | None, port: int | None, host: str, browser: bool) -> None:
@@ -25,7 +32,9 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
     if file is not None and not file.is_file():
         raise UserError(f"{file}: no such file")
     hangup = getattr(signal, "SIGHUP", None)
-    if hangup is not None and callable(signal.getsignal(hangup)):  # Under nohup the signal stays ignored.
-        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server removes its files.
+    # Under nohup the signal stays ignored.
+    if hangup is not None and callable(signal.getsignal(hangup)):
+        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server removes
+        # its files.
         signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
     serve(file, port=port, host=host, open_browser=browser)

@@ -21,7 +21,11 @@ _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 def join_modules(files: Iterable[Path]) -> str:
     """Join JavaScript modules, in the order of their dependencies, to one module without imports."""
-    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True))
+    lines = (
+        line
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines(keepends=True)
+    )
     return "".join(line for line in lines if not line.startswith("import "))
 
 
@@ -30,7 +34,9 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
 
     The function ``unpack`` in scatter.js reads this format.
     """
-    pieces, fields, at = [], {}, 0
+    pieces = []
+    fields = {}
+    at = 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array)
         kind = _KINDS[flat.dtype.newbyteorder("=").str[1:]]
@@ -39,12 +45,16 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
         padding = -len(content) % _ALIGNMENT_BYTES
         pieces += [content, bytes(padding)]
         at += len(content) + padding
-    head = json.dumps({"arrays": fields, **to_plain(about)}, ensure_ascii=False, allow_nan=False).encode()
+    head = json.dumps(
+        {"arrays": fields, **to_plain(about)}, ensure_ascii=False, allow_nan=False
+    ).encode()
     head += b" " * (-(len(head) + 8) % _ALIGNMENT_BYTES)
     return b"".join([len(head).to_bytes(8, "little"), head, *pieces])
 
 
-def pack_objects(partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
+def pack_objects(
+    partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray], **about: Any
+) -> bytes:
     """Pack the set of clusters, the doubt and the row in the table of each object on the map, and further values."""
     common = {
         "best": partition.best_set.astype(np.int32),
@@ -52,7 +62,9 @@ def pack_objects(partition: CredalPartition, rows: np.ndarray, arrays: Mapping[s
         "rows": rows.astype(np.int32),
     }
     sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]
-    return pack({**common, **arrays}, n=len(partition), sets=sets, set_names=name_sets(partition), **about)
+    return pack(
+        {**common, **arrays}, n=len(partition), sets=sets, set_names=name_sets(partition), **about
+    )
 
 
 def name_sets(partition: CredalPartition) -> list[str]:

@@ -31,33 +31,37 @@ class _Positions(traitlets.List):
     """List of positions of objects, which accepts any array-like of integers."""
 
     def validate(self, explorer: PartitionExplorer, value: Any) -> list[int]:
-        positions, n = np.asarray(value), explorer.n_objects
+        positions = np.asarray(value)
+        n = explorer.n_objects
         if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
             raise InvalidParameterError("selection", "a list of positions", value)
         positions = np.unique(positions.astype(np.intp))
         if positions.size and not 0 <= positions[0] <= positions[-1] < n:
-            raise InvalidParameterError("selection", f"a list of positions from 0 to {n - 1}", value)
+            raise InvalidParameterError(
+                "selection", f"a list of positions from 0 to {n - 1}", value
+            )
         return positions.tolist()
 
 
 class PartitionExplorer(anywidget.AnyWidget):
     """Interactive map of a partition for JupyterLab, marimo and other notebooks that support anywidget.
 
-    The map shows certain objects as dots, ambiguous objects as dots of several colors, and outliers as crosses. Select
-    objects with a lasso, a rectangle or the legend; hold Ctrl to add them to the selection. Click an object to explain
-    it. The widget loads nothing from the internet.
+    The map shows certain objects as dots, ambiguous objects as dots of several colors, and outliers
+    as crosses. Select objects with a lasso, a rectangle or the legend; hold Ctrl to add them to the
+    selection. Click an object to explain it. The widget loads nothing from the internet.
 
     Parameters
     ----------
     subject : fitted clusterer or pipeline, CredalPartition, or labels
-        The result to show. `CredalPartition.explore` is the same for a partition. Explanations of a clusterer use its
-        model, and explanations of a partition use only the members of the clusters.
+        The result to show. `CredalPartition.explore` is the same for a partition. Explanations of a
+        clusterer use its model, and explanations of a partition use only the members of the
+        clusters.
     X : array-like, table, or list or dictionary of tables, optional
-        Training data of the subject, which are attributes or dissimilarities of the objects. Without X, the map shows
-        the plausibilities of the clusters, and objects are not explained.
+        Training data of the subject, which are attributes or dissimilarities of the objects.
+        Without X, the map shows the plausibilities of the clusters, and objects are not explained.
     attributes : table of n rows, optional
-        Columns that describe the objects, if they differ from X. Examples are attributes of objects that were clustered
-        by dissimilarities, and columns before scaling.
+        Columns that describe the objects, if they differ from X. Examples are attributes of objects
+        that were clustered by dissimilarities, and columns before scaling.
     names : sequence or mapping, optional
         Names of all clusters, or a mapping from names in the partition to new names.
     metric : {"precomputed"} or None
@@ -68,7 +72,8 @@ class PartitionExplorer(anywidget.AnyWidget):
     n_objects : int
         Number of objects of the partition.
     selection : list of int
-        Positions of the selected objects in increasing order. Assign any array of positions to select objects.
+        Positions of the selected objects in increasing order. Assign any array of positions to
+        select objects.
     focus : int or None
         Position of the explained object.
     explanation : str
@@ -76,8 +81,9 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     Notes
     -----
-    At most 200,000 objects are shown, a random sample of more. The last three attributes are traits:
-    ``explorer.observe(function, "selection")`` calls a function whenever the selection changes.
+    At most 200,000 objects are shown, a random sample of more. The last three attributes are
+    traits: ``explorer.observe(function, "selection")`` calls a function whenever the selection
+    changes.
 
     Examples
     --------
@@ -101,7 +107,9 @@ class PartitionExplorer(anywidget.AnyWidget):
     _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
     _data = traitlets.Bytes().tag(sync=True)
     selection = _Positions(help="Positions of the selected objects.").tag(sync=True)
-    focus = traitlets.CInt(None, allow_none=True, help="Position of the explained object.").tag(sync=True)
+    focus = traitlets.CInt(None, allow_none=True, help="Position of the explained object.").tag(
+        sync=True
+    )
     explanation = traitlets.Unicode(help="Explanation of the object ``focus``.").tag(sync=True)
 
     def __init__(
@@ -113,19 +121,25 @@ class PartitionExplorer(anywidget.AnyWidget):
         names: Any = None,
         metric: str | None = None,
     ):
-        data = resolve_report_input(subject, X, attributes=attributes, names=names, metric=metric, argument="X")
+        data = resolve_report_input(
+            subject, X, attributes=attributes, names=names, metric=metric, argument="X"
+        )
         rng = np.random.default_rng(0)
         none_linked = np.zeros(0, dtype=np.intp)
         coordinates = place_objects(data, profile_clusters(data, rng), MAX_POINTS, none_linked, rng)
         if coordinates is None:
             raise InvalidInputError("the map needs objects that differ from each other")
         self.n_objects = len(data.partition)
-        self._explainer = None if data.X is None else Explainer(data)
+        if data.X is None:
+            self._explainer = None
+        else:
+            self._explainer = Explainer(data)
         super().__init__(_data=_pack_map(data, coordinates))
 
     @traitlets.validate("focus")
     def _check_focus(self, proposal: Any) -> int | None:
-        focus, n = proposal["value"], self.n_objects
+        focus = proposal["value"]
+        n = self.n_objects
         if focus is not None and not 0 <= focus < n:
             raise InvalidParameterError("focus", f"a position from 0 to {n - 1}, or None", focus)
         return focus
@@ -141,7 +155,9 @@ class PartitionExplorer(anywidget.AnyWidget):
         self.explanation = text
 
     def __repr__(self) -> str:
-        return f"PartitionExplorer({format_count(self.n_objects)}, {len(self.selection):,} selected)"
+        return (
+            f"PartitionExplorer({format_count(self.n_objects)}, {len(self.selection):,} selected)"
+        )
 
 
 def _pack_map(data: ReportInput, coordinates: MapCoordinates) -> bytes:

@@ -20,7 +20,9 @@ MISSING = ("refuse", "drop", "partial")
 Note = Callable[[str], None]
 
 _ALL = "all"  # value of ``categories`` that selects every text column
-_IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE
+)
 _MAX_DATE_CELLS = 1000  # number of cells of a column that are parsed to detect dates
 _MAX_NAMED_COLUMNS = 12
 _MISSING_CODES = (-99, -999, -9999, -99999)
@@ -33,9 +35,11 @@ class Preparation:
     Attributes
     ----------
     numbers, categories : list of str
-        Names of the numeric columns and of the categorical columns. The estimator gets the numeric columns first.
+        Names of the numeric columns and of the categorical columns. The estimator gets the numeric
+        columns first.
     center, scale : arrays
-        Mean and standard deviation of each numeric column, or zeros and ones if the columns are not standardized.
+        Mean and standard deviation of each numeric column, or zeros and ones if the columns are not
+        standardized.
     missing : {"refuse", "drop", "partial"}
         Treatment of rows with missing values (see `choose_attributes`).
 
@@ -59,10 +63,14 @@ class Preparation:
 
     def __post_init__(self) -> None:
         for name in ("numbers", "categories"):
-            object.__setattr__(self, name, list(rule.as_names(getattr(self, name), name, "names of columns")))
+            object.__setattr__(
+                self, name, list(rule.as_names(getattr(self, name), name, "names of columns"))
+            )
         rule.convert_fields(self, center="d", scale="d")
         if len(self.center) not in (0, len(self.numbers)):
-            raise InvalidParameterError("center", must=f"have one value for each of the {len(self.numbers)} numbers")
+            raise InvalidParameterError(
+                "center", must=f"have one value for each of the {len(self.numbers)} numbers"
+            )
         rule.check_choice(self.missing, "missing", MISSING)
 
     @property
@@ -128,7 +136,9 @@ class Preparation:
             return rows
         values = (rows[self.numbers].to_numpy(dtype=float) - self.center) / self.scale
         numbers = pd.DataFrame(values, index=rows.index, columns=self.numbers)
-        return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
+        if self.categories:
+            return pd.concat([numbers, rows[self.categories]], axis=1)
+        return numbers
 
     def to_original_units(self, points: np.ndarray) -> np.ndarray:
         """Convert standardized values of the numeric columns to the units of the table.
@@ -197,19 +207,20 @@ def choose_attributes(
     table : DataFrame
         Table as returned by `dempster.io.read_table`.
     columns : sequence of str, optional
-        Columns to use. The default is all numeric columns except row numbers and copies of another column.
+        Columns to use. The default is all numeric columns except row numbers and copies of another
+        column.
     exclude : sequence of str, optional
         Columns to ignore.
     categories : sequence of str, optional
-        Columns to use as categories; ``["all"]`` selects all columns of text. Numeric columns are then not
-        standardized, because Gower's dissimilarity scales them.
+        Columns to use as categories; ``["all"]`` selects all columns of text. Numeric columns are
+        then not standardized, because Gower's dissimilarity scales them.
     numbers : bool, default=True
         If False, use only categorical columns, which include columns of integers.
     scale : bool, default=True
         Whether to standardize the numeric columns. Constant columns are then left out.
     missing : {"refuse", "drop", "partial"}, default="refuse"
-        Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out, and "partial" keeps
-        them for an estimator that accepts missing values.
+        Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out,
+        and "partial" keeps them for an estimator that accepts missing values.
 
     Returns
     -------
@@ -245,23 +256,41 @@ def choose_attributes(
     notes: list[str] = []
     selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
     if selection.left_out:
-        plural = "s" if len(selection.left_out) > 1 else ""
-        notes.append(f"left out the column{plural} {join_some(selection.reasons(), _MAX_NAMED_COLUMNS)}")
+        if len(selection.left_out) > 1:
+            plural = "s"
+        else:
+            plural = ""
+        notes.append(
+            f"left out the column{plural} {join_some(selection.reasons(), _MAX_NAMED_COLUMNS)}"
+        )
         kinds = {name: kind for name, kind, _ in selection.left_out}
         nearly = [name for name, kind in kinds.items() if kind == "nearly numeric"]
         if nearly:
-            notes.append(f"to use {quote_names(nearly)}, correct the cells that are not numbers, or set na_values")
+            notes.append(
+                f"to use {quote_names(nearly)}, correct the cells that are not numbers, or set na_values"
+            )
         if not selection.categories and list(kinds.values()).count("text") > len(selection.numbers):
-            notes.append("most columns are text, which was not used; set categories to use text as categories")
+            notes.append(
+                "most columns are text, which was not used; set categories to use text as categories"
+            )
     for name in selection.categories:
-        kind, reason = _describe(table[name]) if table[name].dtype.kind in "OTU" else ("", "")
+        if table[name].dtype.kind in "OTU":
+            kind, reason = _describe(table[name])
+        else:
+            kind = ""
+            reason = ""
         if kind == "like numbers":
             notes.append(f"used as categories: {name} {reason}")
     converted = _convert_columns(table, selection)
     _note_suspicious_values(converted[selection.numbers], notes.append)
     positions = _select_rows(converted, missing, notes.append)
-    rows = converted if len(positions) == len(converted) else converted.iloc[positions]
-    names, center, spread = selection.numbers, np.zeros(len(selection.numbers)), np.ones(len(selection.numbers))
+    if len(positions) == len(converted):
+        rows = converted
+    else:
+        rows = converted.iloc[positions]
+    names = selection.numbers
+    center = np.zeros(len(selection.numbers))
+    spread = np.ones(len(selection.numbers))
     if scale and not selection.categories:
         rows = _drop_constant_columns(rows, notes.append)
         names = list(rows.columns)
@@ -275,12 +304,15 @@ def check_table(table: Any, name: str = "table") -> None:
     rule.check(table, name, rule.kind(pd.DataFrame, words="a pandas DataFrame"))
 
 
-# ---- columns --------------------------------------------------------------------------------------------------------
+# ---- columns -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Selection:
-    """Names of the selected columns; ``left_out`` lists (name, kind, reason) for each column that is not selected."""
+    """Names of the selected columns.
+
+    ``left_out`` lists (name, kind, reason) for each column that is not selected.
+    """
 
     numbers: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
@@ -304,15 +336,18 @@ def _select_columns(
 ) -> _Selection:
     """Select the columns given by name or, if no name is given, all informative columns.
 
-    Text, dates, row numbers, empty columns and copies of other columns are left out unless they are given by name. If
-    ``numbers`` is False, columns of integers are categories and columns of floats are left out.
+    Text, dates, row numbers, empty columns and copies of other columns are left out unless they are
+    given by name. If ``numbers`` is False, columns of integers are categories and columns of floats
+    are left out.
     """
     columns = rule.as_list(columns, "columns", "a list of names of columns")
     exclude = rule.as_list(exclude, "exclude", "a list of names of columns")
     categories = rule.as_list(categories, "categories", "a list of names of columns")
     rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
-    arguments = {"columns": columns, "exclude": exclude} | ({} if all_text else {"categories": categories})
+    arguments = {"columns": columns, "exclude": exclude} | (
+        {} if all_text else {"categories": categories}
+    )
     for argument, names in arguments.items():
         unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
         if unknown:
@@ -323,16 +358,26 @@ def _select_columns(
     if both:
         message = f"categories: {quote_names(both)} is also in exclude; remove it from one of them"
         raise InvalidParameterError("categories", message=message)
-    wanted = list(dict.fromkeys([*columns, *categories])) if columns and not all_text else list(dict.fromkeys(columns))
+    if columns and not all_text:
+        wanted = list(dict.fromkeys([*columns, *categories]))
+    else:
+        wanted = list(dict.fromkeys(columns))
     selection = _Selection()
     for position, name in enumerate(wanted or table.columns):
         if name in exclude:
             continue
         column = table[name]
-        kind, reason = _find_empty(column) if wanted else _find_uninformative(column, position)
+        if wanted:
+            kind, reason = _find_empty(column)
+        else:
+            kind, reason = _find_uninformative(column, position)
         if kind:
             selection.left_out.append((name, kind, reason))
-        elif name in categories or (all_text and _is_text(column)) or (not numbers and _is_category(column)):
+        elif (
+            name in categories
+            or (all_text and _is_text(column))
+            or (not numbers and _is_category(column))
+        ):
             selection.categories.append(name)
         elif numbers and (column.dtype.kind in "iuf" or (column.dtype.kind == "b" and wanted)):
             selection.numbers.append(name)
@@ -342,7 +387,9 @@ def _select_columns(
             selection.left_out.append((name, *_describe(column)))
     if selection.left_out and wanted:
         name, _, reason = selection.left_out[0]
-        raise InvalidParameterError("columns", message=f"columns: column '{name}' is not numeric {reason}")
+        raise InvalidParameterError(
+            "columns", message=f"columns: column '{name}' is not numeric {reason}"
+        )
     if not wanted:
         _drop_repeated(table, selection)
     if not selection.numbers and not selection.categories:
@@ -358,7 +405,9 @@ def _select_columns(
 
 def _is_category(column: pd.Series) -> bool:
     """Return whether a column contains text or integers, which may be stored as floats if values are missing."""
-    is_integer = column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()))
+    is_integer = column.dtype.kind in "iub" or (
+        column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all())
+    )
     return is_integer or _is_text(column)
 
 
@@ -369,7 +418,9 @@ def _is_text(column: pd.Series) -> bool:
 def _find_empty(column: pd.Series) -> tuple[str, str]:
     if column.dtype.kind == "O" and not column.map(rule.hashable.test).all():
         return "lists", "(lists, not single values)"
-    return ("", "") if column.notna().any() else ("empty", "(empty)")
+    if column.notna().any():
+        return ("", "")
+    return ("empty", "(empty)")
 
 
 def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
@@ -388,7 +439,10 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
         kind, reason = _describe(column)
         if kind == "nearly numeric":
             return "", ""
-        return kind, "(text, different in every row; it may be the index)" if kind == "text" else reason
+        return (
+            kind,
+            "(text, different in every row; it may be the index)" if kind == "text" else reason,
+        )
     return "", ""
 
 
@@ -423,7 +477,10 @@ def _are_dates(column: pd.Series) -> bool:
         warnings.simplefilter("ignore")
         if pd.to_numeric(cells, errors="coerce").notna().any():
             return False
-        return any(pd.to_datetime(cells, errors="coerce", dayfirst=first).notna().all() for first in (False, True))
+        return any(
+            pd.to_datetime(cells, errors="coerce", dayfirst=first).notna().all()
+            for first in (False, True)
+        )
 
 
 def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
@@ -441,7 +498,9 @@ def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
 
 def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame:
     """Return numeric columns as floats with NaN for missing values, and categorical columns as text."""
-    cells: dict[str, Any] = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in selection.numbers}
+    cells: dict[str, Any] = {
+        name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in selection.numbers
+    }
     for name in selection.categories:
         column = table[name].astype(object)
         cells[name] = column.where(column.isna(), column.map(str))
@@ -456,7 +515,11 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
         values = numbers[name].to_numpy()
         values = values[np.isfinite(values)]
         low = values.min(initial=np.inf)
-        if low in _MISSING_CODES and values.max() >= 0 and not ((values > low) & (values < 0)).any():
+        if (
+            low in _MISSING_CODES
+            and values.max() >= 0
+            and not ((values > low) & (values < 0)).any()
+        ):
             codes[name] = low
         rest = values[:-1]
         if np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2 and values[-1] > rest.max():
@@ -465,16 +528,19 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
         cells = ", ".join(sorted({f"{code:.0f}" for code in codes.values()}))
         note(f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values")
     if totals:
-        note(f"the last row contains the sum of the other rows in {quote_names(totals)}; remove it if it is a total")
+        note(
+            f"the last row contains the sum of the other rows in {quote_names(totals)}; remove it if it is a total"
+        )
 
 
-# ---- rows -----------------------------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
     """Return the positions of the rows to use; raise an error for infinite values."""
     is_missing = rows.isna().to_numpy()
-    is_incomplete, is_empty = np.asarray(is_missing.any(axis=1)), np.asarray(is_missing.all(axis=1))
+    is_incomplete = np.asarray(is_missing.any(axis=1))
+    is_empty = np.asarray(is_missing.all(axis=1))
     kept = np.flatnonzero(~(is_empty if missing == "partial" else is_incomplete))
     left_out = f"{format_count(len(rows) - len(kept), 'row')} of {len(rows):,}"
     if missing == "partial":
@@ -485,7 +551,8 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
             note(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
     elif is_incomplete.any():
         columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
-        text, names = f"{left_out} with missing values (in {quote_names(columns)})", ",".join(columns)
+        text = f"{left_out} with missing values (in {quote_names(columns)})"
+        names = ",".join(columns)
         if missing == "refuse":
             raise InvalidParameterError(
                 "table",
@@ -497,10 +564,15 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
             message = f"{text}; missing='drop' would leave no row"
             raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
         note(f"left out {text}")
-    infinite = {name: np.isinf(rows[name].to_numpy()[kept]) for name in rows.columns if rows[name].dtype.kind == "f"}
+    infinite = {
+        name: np.isinf(rows[name].to_numpy()[kept])
+        for name in rows.columns
+        if rows[name].dtype.kind == "f"
+    }
     columns = [name for name, cells in infinite.items() if cells.any()]
     if columns:
-        count, names = int(np.any([infinite[name] for name in columns], axis=0).sum()), ",".join(columns)
+        count = int(np.any([infinite[name] for name in columns], axis=0).sum())
+        names = ",".join(columns)
         raise InvalidParameterError(
             "table",
             message=f"{format_count(count, 'row')} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
@@ -524,8 +596,11 @@ def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each column, without missing values."""
     values = np.asfortranarray(numbers.to_numpy())  # NumPy sums contiguous columns more accurately.
     with np.errstate(over="ignore", invalid="ignore"):
-        center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        center = np.nanmean(values, axis=0)
+        scale = np.nanstd(values, axis=0)
     for name, spread in zip(numbers.columns, scale, strict=True):
         if not (np.isfinite(spread) and spread > 0):
-            raise InvalidInputError(f"column '{name}' cannot be standardized: its values are too large or too close")
+            raise InvalidInputError(
+                f"column '{name}' cannot be standardized: its values are too large or too close"
+            )
     return center, scale

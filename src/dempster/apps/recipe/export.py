@@ -16,7 +16,11 @@ _MAX_LINE_CHARACTERS = 100
 
 def to_command(recipe: Any) -> str:
     """Return the shell command for a recipe, with all options that differ from their defaults."""
-    words = ["dempster", "cluster", *(f"./{file}" if file.startswith("-") else file for file in recipe.files)]
+    words = [
+        "dempster",
+        "cluster",
+        *(f"./{file}" if file.startswith("-") else file for file in recipe.files),
+    ]
     if recipe.kind == "dissimilarities":
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
@@ -25,7 +29,10 @@ def to_command(recipe: Any) -> str:
         words += ["--method", recipe.method]
     for name in ("columns", "exclude", "categories", "na_values"):
         if getattr(recipe, name):
-            words += [f"--{name.replace('_', '-')}", ",".join(map(_quote_name, getattr(recipe, name)))]
+            words += [
+                f"--{name.replace('_', '-')}",
+                ",".join(map(_quote_name, getattr(recipe, name))),
+            ]
     for name in ("index", "delimiter", "decimal", "sheet", "constraints", "labels", "truth"):
         if getattr(recipe, name) is not None:
             words += [f"--{name}", getattr(recipe, name)]
@@ -44,7 +51,10 @@ def to_command(recipe: Any) -> str:
         if isinstance(value, bool) or value is None:
             text = str(value).lower()
         else:
-            text = json.dumps(list(value)) if isinstance(value, list | tuple) else str(value)
+            if isinstance(value, list | tuple):
+                text = json.dumps(list(value))
+            else:
+                text = str(value)
         if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
             words += ["-p", f"{name}={text}"]
         else:
@@ -55,15 +65,18 @@ def to_command(recipe: Any) -> str:
 
 def _quote_name(name: str) -> str:
     """Quote the name of a column if it contains characters that separate names."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') or name != name.strip() else name
+    if set(name) & set(',"\n') or name != name.strip():
+        return '"' + name.replace('"', '""') + '"'
+    return name
 
 
-# ---- Python code ----------------------------------------------------------------------------------------------------
+# ---- Python code ---------------------------------------------------------------------------------
 
 
 def to_code(recipe: Any) -> str:
     """Return Python code for a recipe, which uses only public names of the library."""
-    code, reading = _Code(), recipe.reading_options()
+    code = _Code()
+    reading = recipe.reading_options()
     if recipe.kind == "image":
         code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
         data = "image"
@@ -75,7 +88,9 @@ def to_code(recipe: Any) -> str:
         data = "dissimilarities"
     else:
         if len(recipe.files) > 1:
-            code.call("table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | reading)
+            code.call(
+                "table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | reading
+            )
         else:
             code.call("table", "dempster.io", "read_table", {"": recipe.files[0]} | reading)
         options = {"": _Variable("table")} | recipe.choosing_options()
@@ -92,7 +107,11 @@ def to_code(recipe: Any) -> str:
         code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
     else:
         code.lines.append(_format_call(f"clusterer = {class_name}", settings))
-        options = {"": _Variable("clusterer"), "confidence": recipe.confidence, "random_state": recipe.seed}
+        options = {
+            "": _Variable("clusterer"),
+            "confidence": recipe.confidence,
+            "random_state": recipe.seed,
+        }
         wrapper = code.use("dempster.cluster", "ConformalClustering")
         code.lines.append(_format_call(f"conformal = {wrapper}", options, f".fit({arguments})"))
         code.lines += ["sets = conformal.sets_", "model = conformal.clusterer_"]
@@ -122,41 +141,68 @@ class _Code:
 
     def to_text(self) -> str:
         modules = sorted(self._imports.items())
-        head = [f"from {module} import {', '.join(sorted(names, key=str.lower))}" for module, names in modules]
+        head = [
+            f"from {module} import {', '.join(sorted(names, key=str.lower))}"
+            for module, names in modules
+        ]
         return "\n".join([*head, "", *self.lines])
 
 
 def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     """Append lines that read labels and constraints, and return the arguments that pass them to `fit`."""
     is_table = recipe.kind == "table"
-    rows = "[attributes.rows]" if is_table else ""
-    arguments, has_constraints = [], recipe.constraints is not None
+    if is_table:
+        rows = "[attributes.rows]"
+    else:
+        rows = ""
+    arguments = []
+    has_constraints = recipe.constraints is not None
     if recipe.labels is not None:
-        read, encode = (code.use("dempster.apps.recipe", name) for name in ("read_labels", "encode_labels"))
-        table = "table" if is_table else "dissimilarities"
+        read, encode = (
+            code.use("dempster.apps.recipe", name) for name in ("read_labels", "encode_labels")
+        )
+        if is_table:
+            table = "table"
+        else:
+            table = "dissimilarities"
         code.lines.append(f"y, names = {encode}({read}({_format_value(recipe.labels)}, {table}))")
         if recipe.learns_labels:
             arguments.append(f"y{rows}")
         else:
             convert = code.use("dempster.apps.recipe", "constraints_from_labels")
-            seed = f", random_state={recipe.seed}" if recipe.seed else ""
+            if recipe.seed:
+                seed = f", random_state={recipe.seed}"
+            else:
+                seed = ""
             code.lines.append(f"constraints = {convert}(y{rows}{seed})")
             has_constraints = True
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")
-        index = "table.index" if is_table else "dissimilarities.index"
+        if is_table:
+            index = "table.index"
+        else:
+            index = "dissimilarities.index"
         if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz", ".mat")):
             index = "None"  # Objects of these matrices have no names.
-        also = "constraints | " if recipe.labels is not None and not recipe.learns_labels else ""
-        code.lines.append(f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}")
-    return [*arguments, "constraints=constraints"] if has_constraints else arguments
+        if recipe.labels is not None and not recipe.learns_labels:
+            also = "constraints | "
+        else:
+            also = ""
+        code.lines.append(
+            f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}"
+        )
+    if has_constraints:
+        return [*arguments, "constraints=constraints"]
+    return arguments
 
 
 def _format_value(value: Any) -> str:
     if isinstance(value, _Variable):
         return str(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)
+        if value.isprintable():
+            return json.dumps(value, ensure_ascii=False)
+        return repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_format_value, value))}]"
     return repr(value)
@@ -164,22 +210,36 @@ def _format_value(value: Any) -> str:
 
 def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
     """Return the code of a function call on one line, or with one line for each argument if it is too long."""
-    parts = [_format_value(value) if not key else f"{key}={_format_value(value)}" for key, value in arguments.items()]
+    parts = [
+        _format_value(value) if not key else f"{key}={_format_value(value)}"
+        for key, value in arguments.items()
+    ]
     line = f"{name}({', '.join(parts)}){tail}"
     if len(line) <= _MAX_LINE_CHARACTERS:
         return line
     return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){tail}"
 
 
-# ---- TOML -----------------------------------------------------------------------------------------------------------
+# ---- TOML ----------------------------------------------------------------------------------------
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
-    """Return plain values as TOML with one line for each value; mappings become tables at the end."""
-    lines = [f"{_toml_key(name)} = {_toml_value(v)}" for name, v in values.items() if not isinstance(v, Mapping)]
+    """Return plain values as TOML with one line for each value.
+
+    Mappings become tables at the end.
+    """
+    lines = [
+        f"{_toml_key(name)} = {_toml_value(v)}"
+        for name, v in values.items()
+        if not isinstance(v, Mapping)
+    ]
     for name, table in values.items():
         if isinstance(table, Mapping):
-            lines += ["", f"[{_toml_key(name)}]", *(f"{_toml_key(key)} = {_toml_value(v)}" for key, v in table.items())]
+            lines += [
+                "",
+                f"[{_toml_key(name)}]",
+                *(f"{_toml_key(key)} = {_toml_value(v)}" for key, v in table.items()),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -191,20 +251,26 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise InvalidInputError(f"invalid TOML: {error}") from error
     parameters = values.get("parameters")
     if isinstance(parameters, dict):
-        values["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}
+        values["parameters"] = {
+            name: None if value == "none" else value for name, value in parameters.items()
+        }
     return values
 
 
 def _toml_key(name: str) -> str:
     is_bare = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
-    return name if is_bare else _toml_string(name)
+    if is_bare:
+        return name
+    return _toml_string(name)
 
 
 def _toml_value(value: Any) -> str:
     if value is None:
         return '"none"'
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):

@@ -38,9 +38,9 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     Parameters
     ----------
     source : str or path
-        Name of a column, or a file with the extension of a table, such as ``.csv``. The file has either one column with
-        the labels of all rows in their order, or two columns with names of rows and labels. Empty cells are unknown
-        labels.
+        Name of a column, or a file with the extension of a table, such as ``.csv``. The file has
+        either one column with the labels of all rows in their order, or two columns with names of
+        rows and labels. Empty cells are unknown labels.
     table : DataFrame
         Table whose rows are labeled.
 
@@ -79,7 +79,10 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
         raise InvalidInputError(
             f"{path.name} must have one column of labels, or two columns, names and labels; got {content.shape[1]}"
         )
-    names = read_names(path, content, [0])[0] if content.shape[1] == 2 else list(map(str, content.index))
+    if content.shape[1] == 2:
+        names = read_names(path, content, [0])[0]
+    else:
+        names = list(map(str, content.index))
     by_name = dict(zip(names, _restore_integers(content.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
         name, _ = Counter(names).most_common(1)[0]
@@ -94,8 +97,9 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
 def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
     """Return whether the first line of a file of labels is a header, or None if `read_table` has to detect it.
 
-    The line is not a header if it contains the name of a row of the table. It is not a header either if its label
-    occurs again and the file would otherwise have fewer labels than the table has rows.
+    The line is not a header if it contains the name of a row of the table. It is not a header
+    either if its label occurs again and the file would otherwise have fewer labels than the table
+    has rows.
     """
     try:
         content = read_quietly(path, header=False)
@@ -109,7 +113,9 @@ def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
     is_repeated = rows[0][-1] in {row[-1] for row in rows[1:]}
     if is_repeated and content.shape[1] == 1 and len(rows) == len(table):
         return False
-    return True if is_repeated and not any(map(looks_like_number, rows[0])) else None
+    if is_repeated and not any(map(looks_like_number, rows[0])):
+        return True
+    return None
 
 
 def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.DataFrame:
@@ -128,8 +134,13 @@ def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame)
     """Raise an error if ``source`` is the name of a column that the table does not have."""
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
-        advice = f"the columns are {quote_names(table.columns, 20)}" if len(table.columns) else "use a file of labels"
-        raise InvalidParameterError(name, message=f"{name}: there is no column {column!r}; {advice}")
+        if len(table.columns):
+            advice = f"the columns are {quote_names(table.columns, 20)}"
+        else:
+            advice = "use a file of labels"
+        raise InvalidParameterError(
+            name, message=f"{name}: there is no column {column!r}; {advice}"
+        )
 
 
 def _restore_integers(labels: pd.Series) -> pd.Series:
@@ -170,7 +181,8 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
 def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """Return must-link and cannot-link constraints between labeled objects.
 
-    All pairs are used if at most 300 objects are labeled, otherwise at most 50,000 pairs drawn at random.
+    All pairs are used if at most 300 objects are labeled, otherwise at most 50,000 pairs drawn at
+    random.
 
     Parameters
     ----------
@@ -192,4 +204,6 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
     if labelled <= _MAX_ALL_PAIRS:
         return Constraints.from_partial_labels(y)
-    return Constraints.from_labels(y, min(_MAX_CONSTRAINTS, labelled * (labelled - 1) // 2), random_state)
+    return Constraints.from_labels(
+        y, min(_MAX_CONSTRAINTS, labelled * (labelled - 1) // 2), random_state
+    )

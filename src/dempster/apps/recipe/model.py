@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """Fitted estimator with the preparation of its table; `dempster.persistence` can save and load it.
+    """Fitted estimator with the preparation of its table.
+
+    `dempster.persistence` can save and load it.
 
     Attributes
     ----------
     estimator : fitted clusterer or classifier
     preparation : Preparation or None
-        Selected columns, standardization and treatment of missing values. It is None for dissimilarities and images.
+        Selected columns, standardization and treatment of missing values. It is None for
+        dissimilarities and images.
     recipe : str
         Recipe of the training run as TOML, or an empty text for a classifier.
     conformal : ConformalClustering or None
@@ -59,15 +62,20 @@ class TableModel:
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
         if self.conformal is not None and not hasattr(self.conformal, "sets_"):
-            raise InvalidParameterError("conformal", "None or a fitted ConformalClustering", self.conformal)
+            raise InvalidParameterError(
+                "conformal", "None or a fitted ConformalClustering", self.conformal
+            )
 
     def predict_mass(self, table: Any) -> Any:
-        """Predict the masses of new rows; missing values are treated in the same way as in the training run.
+        """Predict the masses of new rows.
+
+        Missing values are treated in the same way as in the training run.
 
         Parameters
         ----------
         table : DataFrame
-            Table with the columns of the training run, or dissimilarities of each new object to the training objects.
+            Table with the columns of the training run, or dissimilarities of each new object to the
+            training objects.
 
         Returns
         -------
@@ -81,20 +89,26 @@ class TableModel:
         Parameters
         ----------
         table : DataFrame
-            Table with the columns of the training run, or dissimilarities of each new object to the training objects.
+            Table with the columns of the training run, or dissimilarities of each new object to the
+            training objects.
         missing : {"refuse", "drop", "partial"}, optional
-            Treatment of rows with missing values. By default they are treated in the same way as in the training run.
+            Treatment of rows with missing values. By default they are treated in the same way as in
+            the training run.
         note : function, optional
             Function that is called with a text about rows that are left out.
 
         Returns
         -------
         DataFrame
-            Argument of the estimator's `predict_mass`; ``table`` itself if the model has no preparation.
+            Argument of the estimator's `predict_mass`; ``table`` itself if the model has no
+            preparation.
         """
         if self.preparation is None:
             return table
-        preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
+        if missing is None:
+            preparation = self.preparation
+        else:
+            preparation = replace(self.preparation, missing=missing)
         return preparation.transform(table, note)
 
 
@@ -214,7 +228,10 @@ class RecipeResult:
     @cached_property
     def model(self) -> TableModel:
         """Estimator with the preparation of the table, for `dempster.persistence.save`."""
-        preparation = None if self.attributes is None else self.attributes.preparation
+        if self.attributes is None:
+            preparation = None
+        else:
+            preparation = self.attributes.preparation
         return TableModel(self.estimator, preparation, self.recipe.to_toml(), self.conformal)
 
 
@@ -231,27 +248,39 @@ class Units:
         if not preparation.is_scaled:
             return cls({}, {})
         moments = (preparation.center, preparation.scale)
-        return cls(*(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments))
+        return cls(
+            *(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments)
+        )
 
     def convert(self, name: str, value: Any) -> Any:
-        """Convert a value of a standardized column to its original unit; return values of other columns unchanged."""
+        """Convert a value of a standardized column to its original unit.
+
+        Return values of other columns unchanged.
+        """
         if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
             return value
         return self.shift[name] + self.factor[name] * value
 
     def convert_explanation(self, explanation: ObjectExplanation) -> ObjectExplanation:
-        """Convert the values in an explanation to their original units; contributions do not change."""
+        """Convert the values in an explanation to their original units.
+
+        Contributions do not change.
+        """
         if explanation.by != "attributes" or not self.shift:
             return explanation
 
         def convert_row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(self.convert(name, cell) for name, cell in zip(names, cells, strict=True))
 
-        names, values, typical = explanation.attributes, explanation.values, explanation.typical
+        names = explanation.attributes
+        values = explanation.values
+        typical = explanation.typical
         return replace(
             explanation,
             values=None if values is None else convert_row(names, values),
-            typical=None if typical is None else tuple(convert_row(names, cells) for cells in typical),
+            typical=None
+            if typical is None
+            else tuple(convert_row(names, cells) for cells in typical),
             changes=tuple(
                 replace(
                     change,

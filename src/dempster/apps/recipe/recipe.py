@@ -13,7 +13,14 @@ from dempster.apps.recipe.attributes import MISSING
 from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
 from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
-from dempster.registry import MethodInfo, default_method, find_method, method_names, methods_that, methods_with
+from dempster.registry import (
+    MethodInfo,
+    default_method,
+    find_method,
+    method_names,
+    methods_that,
+    methods_with,
+)
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
@@ -39,9 +46,17 @@ _NOT_FOR: dict[str, tuple[str, ...]] = {
         "confidence",
     ),
 }
-_NO_TABLE = {"dissimilarities": "the files contain dissimilarities", "image": "the file is an image"}
+_NO_TABLE = {
+    "dissimilarities": "the files contain dissimilarities",
+    "image": "the file is an image",
+}
 # Parameters of estimators that have a different name in a recipe.
-_RESERVED = {"n_clusters": "clusters", "random_state": "seed", "missing": "missing", "verbose": "progress"}
+_RESERVED = {
+    "n_clusters": "clusters",
+    "random_state": "seed",
+    "missing": "missing",
+    "verbose": "progress",
+}
 
 
 @dataclass(frozen=True)
@@ -51,14 +66,16 @@ class Recipe:
     Parameters
     ----------
     files : str, path or sequence of str or path
-        Input files. Several tables or matrices of the same objects are the views of the method "wmvec".
+        Input files. Several tables or matrices of the same objects are the views of the method
+        "wmvec".
     kind : {"table", "dissimilarities", "image"}, default="table"
         Content of the files. It is always "image" if the method is "secm".
     header, delimiter, decimal, index, sheet, na_values : optional
-        Format of a file (see `dempster.io.read_table`). ``index`` is the column with the names of the rows.
+        Format of a file (see `dempster.io.read_table`). ``index`` is the column with the names of
+        the rows.
     columns, exclude, categories, scale, missing
-        Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and ``truth`` are always
-        excluded.
+        Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and
+        ``truth`` are always excluded.
     method : str, default="auto"
         One of `method_names`. "auto" is "credal", or "evclus" with constraints or labels.
     clusters : int or "auto", default="auto"
@@ -68,16 +85,18 @@ class Recipe:
     parameters : mapping, optional
         Further parameters of the method, by name (see the class in `dempster.cluster`).
     constraints : str, optional
-        File of pairs of objects in the same or in different clusters (see `dempster.constraints.read_constraints`).
+        File of pairs of objects in the same or in different clusters (see
+        `dempster.constraints.read_constraints`).
     labels : str, optional
-        Known labels of some rows, which the method uses. The value is the name of a column, or a file with the
-        extension of a table, such as ``.csv`` (see `read_labels`).
+        Known labels of some rows, which the method uses. The value is the name of a column, or a
+        file with the extension of a table, such as ``.csv`` (see `read_labels`).
     truth : str, optional
-        True labels, with which the result is compared, as a column or file like ``labels``. The method does not use
-        them.
+        True labels, with which the result is compared, as a column or file like ``labels``. The
+        method does not use them.
     confidence : float in (0, 1), optional
-        Confidence of the sets of clusters that `dempster.cluster.ConformalClustering` computes in addition to the
-        masses. It fits the method thirteen times, to a table of numbers without missing values, constraints or labels.
+        Confidence of the sets of clusters that `dempster.cluster.ConformalClustering` computes in
+        addition to the masses. It fits the method thirteen times, to a table of numbers without
+        missing values, constraints or labels.
 
     Examples
     --------
@@ -122,12 +141,15 @@ class Recipe:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        files = (
-            [self.files] if isinstance(self.files, str | os.PathLike) else rule.as_list(self.files, "files", "paths")
-        )
+        if isinstance(self.files, str | os.PathLike):
+            files = [self.files]
+        else:
+            files = rule.as_list(self.files, "files", "paths")
         if not files:
             raise InvalidParameterError("files", must="name at least one file")
-        rule.check(self.parameters, "parameters", rule.kind(Mapping, words="a mapping of parameters"))
+        rule.check(
+            self.parameters, "parameters", rule.kind(Mapping, words="a mapping of parameters")
+        )
         self._set("files", tuple(os.fspath(as_path(file, "files")) for file in files))
         self._set("parameters", dict(self.parameters))
         for name in _COLUMNS:
@@ -136,7 +158,8 @@ class Recipe:
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
-                # The text is not converted to a path, because this would change a column name such as "km/" to "km".
+                # The text is not converted to a path, because this would change a column name such
+                # as "km/" to "km".
                 self._set(name, os.fspath(getattr(self, name)))
         for name in ("delimiter", "decimal", "index", "sheet"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
@@ -145,7 +168,11 @@ class Recipe:
         rule.check_choice(self.missing, "missing", MISSING)
         rule.check(self.clusters, "clusters", rule.choice("auto") | rule.integer(1))
         rule.check(self.seed, "seed", rule.integer(0))
-        rule.check(self.confidence, "confidence", rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True))
+        rule.check(
+            self.confidence,
+            "confidence",
+            rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
+        )
         rule.check_flags(scale=self.scale)
         if isinstance(self.method, str) and self.method == "auto":
             self._set("method", default_method(constrained=bool(self.constraints or self.labels)))
@@ -159,15 +186,25 @@ class Recipe:
         for name in self.parameters:
             if self._info.parameter(name) is None:
                 others = methods_with(name)
-                elsewhere = f" ({', '.join(others)} have it)" if others else ""
+                if others:
+                    elsewhere = f" ({', '.join(others)} have it)"
+                else:
+                    elsewhere = ""
                 known = ", ".join(parameter.name for parameter in self._info.parameters)
-                self._reject(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
+                self._reject(
+                    str(name),
+                    f"method {self.method} has no such parameter{elsewhere}; it has {known}",
+                )
             if name in _RESERVED:
                 self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
-            self._reject("kind", f"an image needs method='secm', got {rule.format_value(self.method)}", method="secm")
+            self._reject(
+                "kind",
+                f"an image needs method='secm', got {rule.format_value(self.method)}",
+                method="secm",
+            )
         if len(self.files) > 1 and not self._can("views"):
             reason = f"several tables of the same objects need method='wmvec', got {rule.format_value(self.method)}"
             self._reject("files", reason, method="wmvec")
@@ -194,14 +231,20 @@ class Recipe:
             reason = f"method {self.method} has its own parameter confidence; set it with -p confidence=..."
             self._reject("confidence", reason)
         if self.constraints is not None or self.labels is not None:
-            self._reject("confidence", "sets of clusters cannot be computed with constraints or labels")
+            self._reject(
+                "confidence", "sets of clusters cannot be computed with constraints or labels"
+            )
         if self.categories or self._can("categories") or self.missing == "partial":
-            self._reject("confidence", "sets of clusters need numeric columns without missing values")
+            self._reject(
+                "confidence", "sets of clusters need numeric columns without missing values"
+            )
 
     def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
         """Raise an error about the field ``name`` unless the method has one of the capabilities."""
         if not any(map(self._can, capabilities)):
-            others = ", ".join(dict.fromkeys(other for one in capabilities for other in methods_that(one)))
+            others = ", ".join(
+                dict.fromkeys(other for one in capabilities for other in methods_that(one))
+            )
             self._reject(name, f"method {self.method} {reason}; use one of {others}")
 
     def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
@@ -216,7 +259,10 @@ class Recipe:
 
     @property
     def learns_labels(self) -> bool:
-        """Whether the method uses labels directly; for other methods they are converted to constraints."""
+        """Whether the method uses labels directly.
+
+        For other methods they are converted to constraints.
+        """
         return self._can("labels")
 
     def settings(self) -> dict[str, Any]:
@@ -231,7 +277,9 @@ class Recipe:
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            reason = f"method {self.method} selects the number of clusters itself; use clusters='auto'"
+            reason = (
+                f"method {self.method} selects the number of clusters itself; use clusters='auto'"
+            )
             self._reject("clusters", reason, clusters="auto")
         if self._info.parameter("random_state"):
             settings["random_state"] = self.seed
@@ -242,7 +290,10 @@ class Recipe:
         if self.missing == "partial":
             missing = self._info.parameter("missing")
             if missing is not None:
-                settings["missing"] = "partial" if "partial" in missing.words else "category"
+                if "partial" in missing.words:
+                    settings["missing"] = "partial"
+                else:
+                    settings["missing"] = "category"
             elif settings.get("metric") != "gower":
                 others = ", ".join(methods_that("missing"))
                 reason = f"method {self.method} needs complete rows; use missing='drop', or one of the methods {others}"
@@ -279,10 +330,17 @@ class Recipe:
         dict
             Names and values of the arguments.
         """
-        labels = [name for name in (self.labels, self.truth) if name is not None and not is_file_name(name)]
+        labels = [
+            name
+            for name in (self.labels, self.truth)
+            if name is not None and not is_file_name(name)
+        ]
         options: dict[str, Any] = {
             "columns": list(self.columns),
-            "exclude": [*self.exclude, *(name for name in dict.fromkeys(labels) if name not in self.exclude)],
+            "exclude": [
+                *self.exclude,
+                *(name for name in dict.fromkeys(labels) if name not in self.exclude),
+            ],
             "categories": list(self.categories),
         }
         options = {name: value for name, value in options.items() if value}
@@ -294,18 +352,20 @@ class Recipe:
             options["missing"] = self.missing
         return options
 
-    def run(self, progress: bool | Listener = False, note: Callable[[str], None] | None = None) -> RecipeResult:
+    def run(
+        self, progress: bool | Listener = False, note: Callable[[str], None] | None = None
+    ) -> RecipeResult:
         """Read and prepare the data, and cluster them.
 
         Parameters
         ----------
         progress : bool or function, default=False
-            True shows progress bars. A function is called with the name of the task, the number of finished steps, the
-            total number of steps (None if unknown), the word for a step (such as "iterations"), and a text about the
-            current state.
+            True shows progress bars. A function is called with the name of the task, the number of
+            finished steps, the total number of steps (None if unknown), the word for a step (such
+            as "iterations"), and a text about the current state.
         note : function, optional
-            Function that is called with each note on the data, for example about columns that are left out. The result
-            contains all notes.
+            Function that is called with each note on the data, for example about columns that are
+            left out. The result contains all notes.
 
         Returns
         -------
@@ -370,7 +430,10 @@ class Recipe:
             value = getattr(self, one.name)
             default = {} if one.name == "parameters" else one.default
             if value != default:
-                values[one.name] = list(value) if isinstance(value, tuple) else value
+                if isinstance(value, tuple):
+                    values[one.name] = list(value)
+                else:
+                    values[one.name] = value
         return values
 
     @classmethod
@@ -389,5 +452,7 @@ class Recipe:
         known = [one.name for one in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise InvalidInputError(f"a recipe has no field {unknown[0]!r}; it has {', '.join(known)}")
+            raise InvalidInputError(
+                f"a recipe has no field {unknown[0]!r}; it has {', '.join(known)}"
+            )
         return cls(**values)

@@ -15,7 +15,12 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, report_progress_to
 from dempster._text import format_count, quote_names
 from dempster.apps.recipe.attributes import Note, choose_attributes
-from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
+from dempster.apps.recipe.labels import (
+    check_labels,
+    constraints_from_labels,
+    encode_labels,
+    find_labels,
+)
 from dempster.apps.recipe.model import PreparedTable, RecipeResult
 from dempster.apps.recipe.recipe import Recipe
 from dempster.constraints import Constraints, read_constraints
@@ -32,7 +37,8 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     Parameters
     ----------
     files : sequence of paths
-        Tables with the same rows. Rows are matched by name if they have names, otherwise by position.
+        Tables with the same rows. Rows are matched by name if they have names, otherwise by
+        position.
     **options
         Arguments of `dempster.io.read_table`.
 
@@ -71,7 +77,9 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         if len(table) != len(first) or set(table.index) != set(first.index):
             raise InvalidInputError(f"{path.name} must have the same rows as {paths[0].name}")
         if list(table.index) != list(first.index) and not table.index.is_unique:
-            raise InvalidInputError(f"{path.name}: names of rows must be unique to match those of {paths[0].name}")
+            raise InvalidInputError(
+                f"{path.name}: names of rows must be unique to match those of {paths[0].name}"
+            )
     ordered = [table.reindex(first.index) if table.index.is_unique else table for table in tables]
     joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
@@ -104,7 +112,9 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     path = as_file(path)
     if path.suffix.lower() not in IMAGE_KINDS:
         extensions = ", ".join(IMAGE_KINDS)
-        raise InvalidInputError(f"{path.name}: the extension must be one of {extensions}, got {path.suffix or 'none'}")
+        raise InvalidInputError(
+            f"{path.name}: the extension must be one of {extensions}, got {path.suffix or 'none'}"
+        )
     try:
         if path.suffix.lower() == ".npy":
             image = np.load(path, allow_pickle=False)
@@ -113,9 +123,17 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
 
             image = np.asarray(imread(path))
     except (ValueError, EOFError, OSError, SyntaxError) as error:
-        raise InvalidInputError(f"cannot read {path.name} as an image: {' '.join(str(error).split())}") from error
-    if not isinstance(image, np.ndarray) or image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
-        raise InvalidInputError(f"{path.name} must contain an array of numbers with two to four dimensions")
+        raise InvalidInputError(
+            f"cannot read {path.name} as an image: {' '.join(str(error).split())}"
+        ) from error
+    if (
+        not isinstance(image, np.ndarray)
+        or image.ndim not in (2, 3, 4)
+        or image.dtype.kind not in "iufb"
+    ):
+        raise InvalidInputError(
+            f"{path.name} must contain an array of numbers with two to four dimensions"
+        )
     return (image[..., None] if image.ndim == 2 else image).astype(float)
 
 
@@ -136,7 +154,9 @@ def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
     return notes
 
 
-def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = None) -> RecipeResult:
+def run(
+    recipe: Recipe, progress: bool | Listener = False, note: Note | None = None
+) -> RecipeResult:
     """Read, prepare and cluster the data of a recipe (see `Recipe.run`)."""
     prepared = prepare(recipe, note)
     estimator = recipe.estimator()
@@ -146,15 +166,24 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
         estimator.set_params(views=[views[name] for name in prepared.attributes.columns])
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=1)
-    supervision = {"y": prepared.y if recipe.learns_labels else None, "constraints": prepared.constraints}
-    started, conformal = time.perf_counter(), None
+    supervision = {
+        "y": prepared.y if recipe.learns_labels else None,
+        "constraints": prepared.constraints,
+    }
+    started = time.perf_counter()
+    conformal = None
     with report_progress_to(progress if callable(progress) else None):
         if recipe.confidence is None:
-            estimator.fit(prepared.X, **{name: value for name, value in supervision.items() if value is not None})
+            estimator.fit(
+                prepared.X,
+                **{name: value for name, value in supervision.items() if value is not None},
+            )
         else:
             from dempster.cluster import ConformalClustering
 
-            conformal = ConformalClustering(estimator, confidence=recipe.confidence, random_state=recipe.seed)
+            conformal = ConformalClustering(
+                estimator, confidence=recipe.confidence, random_state=recipe.seed
+            )
             estimator = conformal.fit(prepared.X).clusterer_
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
@@ -169,7 +198,8 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     recipe : Recipe
         Recipe that names the files and their preparation.
     note : function, optional
-        Function that is called with each note on the data, for example about columns that are left out.
+        Function that is called with each note on the data, for example about columns that are left
+        out.
 
     Returns
     -------
@@ -195,7 +225,10 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         _check_clusters(recipe, n, "objects")
         frame = pd.DataFrame(index=getattr(matrices[0], "index", pd.RangeIndex(n)))
         y, constraints, truth = _read_supervision(recipe, frame, np.arange(n), add_note)
-        dissimilarities = matrices if len(matrices) > 1 else matrices[0]
+        if len(matrices) > 1:
+            dissimilarities = matrices
+        else:
+            dissimilarities = matrices[0]
         return PreparedTable(dissimilarities, None, None, y, constraints, truth, notes)
     if len(recipe.files) > 1:
         table = read_views(recipe.files, **options)
@@ -219,12 +252,17 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
 def _read_supervision(
     recipe: Recipe, table: pd.DataFrame, rows: np.ndarray, add_note: Note
 ) -> tuple[np.ndarray | None, Constraints | None, pd.Series | None]:
-    """Return labels, constraints and true labels of rows; convert labels to constraints if the method needs them."""
+    """Return labels, constraints and true labels of rows.
+
+    Convert labels to constraints if the method needs them.
+    """
     y = constraints = truth = None
     if recipe.labels is not None:
         codes, names = encode_labels(find_labels("labels", recipe.labels, table))
         labelled = format_count(int((codes >= 0).sum()), "row")
-        add_note(f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}")
+        add_note(
+            f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}"
+        )
         y = codes[rows]
     if recipe.constraints is not None:
         constraints = read_constraints(recipe.constraints, table.index)
@@ -237,10 +275,15 @@ def _read_supervision(
         truth = find_labels("truth", recipe.truth, table).iloc[rows]
     if y is not None and not recipe.learns_labels:
         from_labels = constraints_from_labels(y, recipe.seed)
-        constraints = from_labels if constraints is None else from_labels | constraints
+        if constraints is None:
+            constraints = from_labels
+        else:
+            constraints = from_labels | constraints
     return y, constraints, truth
 
 
 def _check_clusters(recipe: Recipe, n: int, unit: str) -> None:
     if recipe.clusters != "auto" and int(recipe.clusters) > n:
-        raise InvalidParameterError("clusters", f"at most the number of {unit}, {n:,}", recipe.clusters)
+        raise InvalidParameterError(
+            "clusters", f"at most the number of {unit}, {n:,}", recipe.clusters
+        )

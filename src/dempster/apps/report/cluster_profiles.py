@@ -14,9 +14,14 @@ from dempster.explain import Profile, profile
 from dempster.explain.profiles import MIN_NARROWING, strongest_features
 
 MAX_LISTED_PAIRS = 12
-MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_000, 250_000, 2_000, 20
+MAX_PROFILE_CELLS = 4_000_000
+MAX_PROFILE_ROWS = 250_000
+MIN_PROFILE_ROWS = 2_000
+MIN_CLUSTER_ROWS = 20
 MAX_PROFILE_COLUMNS = 1_000
-_MEDIUM, _LARGE = 0.33, 0.474  # lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
+# lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
+_MEDIUM = 0.33
+_LARGE = 0.474
 _N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
 _MAX_SET_SIZE = 4  # objects that are ambiguous between more clusters are not counted for pairs
 
@@ -46,27 +51,41 @@ class ClusterProfiles:
     def differences(self, g: int, limit: int) -> list[tuple[str, str, str, str]]:
         """Return the attributes in which group ``g`` differs most from the remaining objects.
 
-        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the mean of the attribute
-        in the group and in the remaining objects, as text.
+        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the
+        mean of the attribute in the group and in the remaining objects, as text.
         """
         if not self.profile.statistics["present"][g].any():
             return []
         return [self._describe_difference(g, q) for q in strongest_features(self.profile, g, limit)]
 
     def _describe_difference(self, g: int, q: int) -> tuple[str, str, str, str]:
-        feature, at = self.profile.features[q], self.profile.statistics
-        attribute, delta = feature.attribute, float(np.nan_to_num(at["delta"][g, q]))
+        feature = self.profile.features[q]
+        at = self.profile.statistics
+        attribute = feature.attribute
+        delta = float(np.nan_to_num(at["delta"][g, q]))
         value, rest = (attribute.format(float(at[name][g, q])) for name in ("mean", "rest"))
         if not attribute.is_number:
-            words = "more often" if delta > 0 else "less often"
+            if delta > 0:
+                words = "more often"
+            else:
+                words = "less often"
         elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - MIN_NARROWING) * at["rest_std"][g, q]:
             words = "in a narrow range"
             value += f" ± {format_number(at['std'][g, q], 2)}"
             rest += f" ± {format_number(at['rest_std'][g, q], 2)}"
         else:
-            how = "clearly " if abs(delta) >= _LARGE else "" if abs(delta) >= _MEDIUM else "slightly "
+            if abs(delta) >= _LARGE:
+                how = "clearly "
+            elif abs(delta) >= _MEDIUM:
+                how = ""
+            else:
+                how = "slightly "
             is_date = attribute.kind == "date"
-            words = how + (("later" if is_date else "higher") if delta > 0 else ("earlier" if is_date else "lower"))
+            words = how + (
+                ("later" if is_date else "higher")
+                if delta > 0
+                else ("earlier" if is_date else "lower")
+            )
         return feature.label, words, value, rest
 
     def strongest(self, limit: int) -> list[int]:
@@ -77,7 +96,9 @@ class ClusterProfiles:
 
     def separate(self, first: int, second: int) -> tuple[str, float]:
         """Return the rule that best separates two clusters, and the degree of separation from 0 to 1."""
-        groups, at = self.profile.groups, self.profile.statistics  # The first groups are the clusters.
+        # The first groups are the clusters.
+        groups = self.profile.groups
+        at = self.profile.statistics
         if not len(groups[first]) or not len(groups[second]):
             return "one of them has no certain object", float("nan")
         spread = np.where(at["rest_std"][first] > 0, at["rest_std"][first], 1)
@@ -86,20 +107,30 @@ class ClusterProfiles:
         some = replace(self.profile, features=[self.profile.features[q] for q in columns])
         frame = self.profile.partition.frame
         best = some.discriminating_features(frame[first], frame[second]).iloc[0]
-        return (one_line(best["rule"]) if best["rule"] else "no attribute separates them"), float(best["separation"])
+        return (one_line(best["rule"]) if best["rule"] else "no attribute separates them"), float(
+            best["separation"]
+        )
 
 
 def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
     """Return the profiles of the clusters (from a sample of a large table), or None if there are no attributes."""
     if data.frame is None:
         return None
-    frame, partition = data.frame, data.partition
-    columns = _select_columns(data) if frame.shape[1] > MAX_PROFILE_COLUMNS else np.arange(frame.shape[1])
+    frame = data.frame
+    partition = data.partition
+    if frame.shape[1] > MAX_PROFILE_COLUMNS:
+        columns = _select_columns(data)
+    else:
+        columns = np.arange(frame.shape[1])
     rows = _sample_rows(data, len(columns), rng)
     some = frame.iloc[:, columns]
     if len(rows) < len(partition):
-        some, partition = some.iloc[rows].reset_index(drop=True), partition[rows]
-    clustered = None if data.clustered is None else [name for name in some.columns if name in set(data.clustered)]
+        some = some.iloc[rows].reset_index(drop=True)
+        partition = partition[rows]
+    if data.clustered is None:
+        clustered = None
+    else:
+        clustered = [name for name in some.columns if name in set(data.clustered)]
     return ClusterProfiles(profile(partition, some, clustered=clustered), rows, frame.shape[1])
 
 
@@ -118,7 +149,8 @@ def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) ->
 
 def _select_columns(data: ReportInput) -> np.ndarray:
     """Return the positions of categorical columns and of the columns whose means differ most between clusters."""
-    frame, labels = data.frame, data.partition.labels
+    frame = data.frame
+    labels = data.partition.labels
     assert frame is not None
     between = np.full(frame.shape[1], np.inf)
     counts = np.bincount(labels, minlength=data.partition.n_clusters)
@@ -127,10 +159,16 @@ def _select_columns(data: ReportInput) -> np.ndarray:
         if column.dtype.kind not in "iuf":
             continue
         values = column.to_numpy(dtype=float)
-        values = np.nan_to_num(values - np.nanmean(values)) if np.isfinite(values).any() else np.zeros(len(values))
+        if np.isfinite(values).any():
+            values = np.nan_to_num(values - np.nanmean(values))
+        else:
+            values = np.zeros(len(values))
         means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(counts, 1)
         variance = float(values.var())
-        between[j] = float(counts @ means**2) / (len(values) * variance) if variance > 0 else 0.0
+        if variance > 0:
+            between[j] = float(counts @ means**2) / (len(values) * variance)
+        else:
+            between[j] = 0.0
     return np.sort(np.argsort(-between, kind="stable")[:MAX_PROFILE_COLUMNS])
 
 
@@ -144,6 +182,10 @@ def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair
             between.update({pair: int(number) for pair in combinations(clusters, 2)})
     pairs = []
     for pair in sorted(between, key=lambda pair: (-between[pair], pair))[:MAX_LISTED_PAIRS]:
-        rule, separation = ("", float("nan")) if profiles is None else profiles.separate(*pair)
+        if profiles is None:
+            rule = ""
+            separation = float("nan")
+        else:
+            rule, separation = profiles.separate(*pair)
         pairs.append(Pair(pair, between[pair], rule, separation))
     return pairs

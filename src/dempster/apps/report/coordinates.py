@@ -20,10 +20,13 @@ from dempster.explain.inputs import select_rows
 MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
-MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
+MAX_COMPONENT_COLUMNS = 2000
+MAX_COMPONENT_CATEGORIES = 12
 MAX_NAMES_CHARACTERS = 600_000  # object names are shortened if all of them together are longer
-_N_LEVELS = 65_534  # largest integer that represents a coordinate; 65,535 represents a missing value
-_TAIL = 0.025  # share of the smallest and of the largest values that do not determine the initial range
+# largest integer that represents a coordinate; 65,535 represents a missing value
+_N_LEVELS = 65_534
+# share of the smallest and of the largest values that do not determine the initial range
+_TAIL = 0.025
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +35,17 @@ class Axis:
 
     name: str
     kind: str  # "component", "number", "date" or "category"
-    values: np.ndarray  # for each object a number, days since 1970 or a position in categories; NaN if missing
+    # for each object a number, days since 1970 or a position in categories; NaN if missing
+    values: np.ndarray
     categories: list[str] = field(default_factory=list)
 
     @cached_property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest finite value."""
         values = self.values[np.isfinite(self.values)]
-        return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+        if len(values):
+            return (float(values.min()), float(values.max()))
+        return (0.0, 1.0)
 
     @cached_property
     def inner(self) -> tuple[float, float]:
@@ -65,10 +71,20 @@ class MapCoordinates:
 
 
 def place_objects(
-    data: ReportInput, profiles: ClusterProfiles | None, max_points: int, linked: np.ndarray, rng: np.random.Generator
+    data: ReportInput,
+    profiles: ClusterProfiles | None,
+    max_points: int,
+    linked: np.ndarray,
+    rng: np.random.Generator,
 ) -> MapCoordinates | None:
-    """Return the coordinates of a sample that includes the objects ``linked``; None if all objects are equal."""
-    rows = np.arange(len(data.partition)) if profiles is None else profiles.rows
+    """Return the coordinates of a sample that includes the objects ``linked``.
+
+    None if all objects are equal.
+    """
+    if profiles is None:
+        rows = np.arange(len(data.partition))
+    else:
+        rows = profiles.rows
     if len(rows) > max_points:
         rows = rng.choice(rows, max(max_points - len(linked), 1), replace=False)
     rows = np.unique(np.concatenate([rows, linked]))
@@ -79,14 +95,19 @@ def place_objects(
         attributes = _select_attributes(profiles)
         axes += _attribute_axes(data, profiles, attributes, rows)
         left_out = profiles.n_columns - len(attributes)
-    numbers = [a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)]
+    numbers = [
+        a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)
+    ]
     if len(numbers) == 2 and profiles is not None and profiles.n_columns == 2:
         return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes")
     if len(components) >= 2:
         return MapCoordinates(rows, axes, (0, 1), how, left_out)
     if not components and not numbers:
         return None
-    first = numbers[0] if numbers else 0
+    if numbers:
+        first = numbers[0]
+    else:
+        first = 0
     how = f"{axes[first].name} (horizontal) and doubt (vertical; 0 certain, 1 ambiguous, above 1 outliers)"
     return MapCoordinates(rows, axes, (first, len(components)), how, left_out)
 
@@ -101,7 +122,13 @@ def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: n
     axes = []
     for axis in coordinates.axes:
         low, high = axis.ends
-        entry = {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "inner": axis.inner}
+        entry = {
+            "name": axis.name,
+            "kind": axis.kind,
+            "low": low,
+            "high": high,
+            "inner": axis.inner,
+        }
         axes.append(entry | {"categories": axis.categories})
     return pack_objects(
         data.partition[coordinates.rows],
@@ -135,25 +162,37 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
 def _attribute_axes(
     data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
 ) -> list[Axis]:
-    """Return an axis for each attribute; the coordinates of objects that were not profiled are NaN."""
+    """Return an axis for each attribute.
+
+    The coordinates of objects that were not profiled are NaN.
+    """
     position = np.full(len(data.partition), -1)
     position[profiles.rows] = np.arange(len(profiles.rows))
     profiled = position[rows]
     axes = []
     for attribute in attributes:
         values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
-        kind = attribute.kind if attribute.is_number else "category"
-        axes.append(Axis(attribute.name, kind, values, [str(name) for name in attribute.categories]))
+        if attribute.is_number:
+            kind = attribute.kind
+        else:
+            kind = "category"
+        axes.append(
+            Axis(attribute.name, kind, values, [str(name) for name in attribute.categories])
+        )
     return axes
 
 
-# ---- components -----------------------------------------------------------------------------------------------------
+# ---- components ----------------------------------------------------------------------------------
 
 
-def _compute_components(data: ReportInput, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[Axis], str]:
+def _compute_components(
+    data: ReportInput, rows: np.ndarray, rng: np.random.Generator
+) -> tuple[list[Axis], str]:
     """Return at most two axes with the largest variance, and a text that describes how they were computed."""
     if data.is_pairwise:
-        xy = _scale_dissimilarities(joined_views(data.X, "precomputed"), rows, len(data.partition), rng)
+        xy = _scale_dissimilarities(
+            joined_views(data.X, "precomputed"), rows, len(data.partition), rng
+        )
         if xy is not None:
             return _component_axes(xy, "MDS"), "classical scaling (MDS) of the dissimilarities"
     matrix, what = _numeric_matrix(data, rows)
@@ -184,15 +223,23 @@ def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | N
         if column.dtype.kind in "iuf":
             columns.append(column.to_numpy(dtype=float)[:, None])
         elif column.dtype.kind == "M":
-            columns.append(column.astype("int64").where(column.notna()).to_numpy(dtype=float)[:, None])
+            columns.append(
+                column.astype("int64").where(column.notna()).to_numpy(dtype=float)[:, None]
+            )
         else:
             texts = column.astype(str)
             counts = texts.value_counts()
-            frequent = sorted(counts.index, key=lambda text: (-counts[text], text))[:MAX_COMPONENT_CATEGORIES]
-            columns.append((texts.to_numpy()[:, None] == np.array(frequent, dtype=object)).astype(float))
+            frequent = sorted(counts.index, key=lambda text: (-counts[text], text))[
+                :MAX_COMPONENT_CATEGORIES
+            ]
+            columns.append(
+                (texts.to_numpy()[:, None] == np.array(frequent, dtype=object)).astype(float)
+            )
     matrix = _fill(np.hstack(columns))
     spread = matrix.std(axis=0)
-    return (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1), "the standardized attributes"
+    return (matrix - matrix.mean(axis=0)) / np.where(
+        spread > 0, spread, 1
+    ), "the standardized attributes"
 
 
 def _fill(matrix: np.ndarray) -> np.ndarray:
@@ -208,21 +255,31 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
         some = scaled[rng.choice(len(scaled), MAX_COMPONENT_ROWS, replace=False)]
     if not some.var(axis=0).sum() > 1e-20:
         return np.zeros((len(matrix), 0)), 1.0
-    solver = "covariance_eigh" if some.shape[1] <= len(some) else "full"
+    if some.shape[1] <= len(some):
+        solver = "covariance_eigh"
+    else:
+        solver = "full"
     pca = PCA(min(2, *some.shape), svd_solver=solver).fit(some)
     has_variance = pca.explained_variance_ratio_ > 1e-12
     xy = pca.transform(scaled)[:, has_variance] * scale
     return xy, float(min(pca.explained_variance_ratio_[has_variance].sum(), 1.0))
 
 
-def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
+def _scale_dissimilarities(
+    D: Any, rows: np.ndarray, n: int, rng: np.random.Generator
+) -> np.ndarray | None:
     """Return at most two coordinates by landmark MDS (de Silva and Tenenbaum, 2004), or None if D is not dense."""
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None
     full = np.asarray(D)
-    landmarks = rows if len(rows) <= MAX_LANDMARKS else np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
+    if len(rows) <= MAX_LANDMARKS:
+        landmarks = rows
+    else:
+        landmarks = np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
     between = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
     # Classical scaling is kernel PCA of the squared dissimilarities.
-    pca = KernelPCA(min(2, len(landmarks)), kernel="precomputed", eigen_solver="dense", remove_zero_eig=True)
+    pca = KernelPCA(
+        min(2, len(landmarks)), kernel="precomputed", eigen_solver="dense", remove_zero_eig=True
+    )
     pca.fit(-(((between + between.T) / 2) ** 2) / 2)
     return pca.transform(-(np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2) / 2)

@@ -39,7 +39,8 @@ from dempster.partition import CredalPartition
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0
-_N_WITH_CHANGES = 5  # number of explanations that name the changes that would make the object certain
+# number of explanations that name the changes that would make the object certain
+_N_WITH_CHANGES = 5
 
 
 class Counts:
@@ -47,8 +48,10 @@ class Counts:
 
     def __init__(self, partition: CredalPartition):
         numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
-        membership, size = np.asarray(partition.focal_sets.membership, dtype=int), partition.focal_sets.cardinality
-        self.n_objects, self.n_clusters = len(partition), partition.n_clusters
+        membership = np.asarray(partition.focal_sets.membership, dtype=int)
+        size = partition.focal_sets.cardinality
+        self.n_objects = len(partition)
+        self.n_clusters = partition.n_clusters
         self.certain = numbers[size == 1] @ membership[size == 1]
         self.possible = numbers @ membership
         self.n_certain = int(numbers[size == 1].sum())
@@ -69,38 +72,60 @@ class Facts:
         rng: np.random.Generator,
     ):
         partition = data.partition
-        y, labelled = reorder_like(data.y, data.index), partition
-        if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:  # classes of some objects are unknown
+        y = reorder_like(data.y, data.index)
+        labelled = partition
+        # classes of some objects are unknown
+        if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:
             known = np.flatnonzero(y.notna())
-            y, labelled = (y.iloc[known], partition[known]) if len(known) else (None, partition)
-        classes = None if y is None else validate_classes(y, labelled)
-        self.data, self.counts = data, Counts(partition)
+            if len(known):
+                y = y.iloc[known]
+                labelled = partition[known]
+            else:
+                y = None
+                labelled = partition
+        if y is None:
+            classes = None
+        else:
+            classes = validate_classes(y, labelled)
+        self.data = data
+        self.counts = Counts(partition)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)
         self.ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
         self.outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
-        self.explaining_stopped, self.explaining_error = explainer.stopped, explainer.error
+        self.explaining_stopped = explainer.stopped
+        self.explaining_error = explainer.error
         linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
         if self.profiles is not None:
-            linked |= {i for g in range(len(self.profiles.profile.groups)) for i in self.profiles.typical(g)}
-        self.coordinates = place_objects(data, self.profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng)
+            linked |= {
+                i
+                for g in range(len(self.profiles.profile.groups))
+                for i in self.profiles.typical(g)
+            }
+        self.coordinates = place_objects(
+            data, self.profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng
+        )
         self.trust = measure_trust(data, labelled, classes, stability, seconds, rng)
 
     @property
     def number(self) -> NumberOfClusters | None:
         """Support for each number of clusters; None if the number was not estimated."""
         number = getattr(self.data.model, "number_", None)
-        return number if isinstance(number, NumberOfClusters) else None
+        if isinstance(number, NumberOfClusters):
+            return number
+        return None
 
     @property
     def history(self) -> np.ndarray:
         """Objective after every iteration; empty if the model has no history."""
         history = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
-        return history if history.ndim == 1 and np.isfinite(history).all() else np.zeros(0)
+        if history.ndim == 1 and np.isfinite(history).all():
+            return history
+        return np.zeros(0)
 
 
-# ---- doubtful objects -----------------------------------------------------------------------------------------------
+# ---- doubtful objects ----------------------------------------------------------------------------
 
 MAX_COMPARED_OBJECTS = 4000  # maximum sample size for explanations of a partition without a model
 _ROUNDING = 1e-6  # tolerance relative to the range of a column
@@ -121,12 +146,19 @@ class DoubtfulObject:
 def _rank_doubtful(
     data: ReportInput, candidates: np.ndarray, explainer: Explainer, n_explained: int
 ) -> list[DoubtfulObject]:
-    """Return the most doubtful candidates in decreasing order; explain the first ``n_explained`` of them."""
+    """Return the most doubtful candidates in decreasing order.
+
+    Explain the first ``n_explained`` of them.
+    """
     partition = data.partition
     mass = partition.masses[candidates, partition.best_set[candidates]]
-    doubt = doubt_scores(partition[candidates]) if len(candidates) else np.zeros(0)
+    if len(candidates):
+        doubt = doubt_scores(partition[candidates])
+    else:
+        doubt = np.zeros(0)
     order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
-    frame, sets = partition.frame, list(partition.focal_sets)
+    frame = partition.frame
+    sets = list(partition.focal_sets)
     return [
         DoubtfulObject(
             position=int(candidates[j]),
@@ -134,7 +166,9 @@ def _rank_doubtful(
             mass=float(mass[j]),
             doubt=float(doubt[j]),
             label=format_answer((int(partition.labels[candidates[j]]),), frame),
-            reasons=explainer.reasons(int(candidates[j]), changes=rank < _N_WITH_CHANGES) if rank < n_explained else [],
+            reasons=explainer.reasons(int(candidates[j]), changes=rank < _N_WITH_CHANGES)
+            if rank < n_explained
+            else [],
         )
         for rank, j in enumerate(order)
     ]
@@ -144,7 +178,8 @@ class Explainer:
     """Explanations of objects, with the names and in the units of the table."""
 
     def __init__(self, data: ReportInput):
-        self._data, self._seconds = data, 0.0
+        self._data = data
+        self._seconds = 0.0
         self.stopped = False  # whether an object was not explained because the time was exceeded
         self.error: str | None = None  # message of the error that prevents explanations
         self._units = None
@@ -179,83 +214,130 @@ class Explainer:
         """Return the explanation of object ``i``, and a function from positions in the explanation to names."""
         data = self._data
         if data.model is not None:
-            attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
-            options: dict[str, Any] = {"attributes": attributes, "feature_names": names, "changes": changes}
+            if data.is_pairwise:
+                attributes = data.frame
+                names = None
+            else:
+                attributes = None
+                names = data.features
+            options: dict[str, Any] = {
+                "attributes": attributes,
+                "feature_names": names,
+                "changes": changes,
+            }
             return explain_object(data.model, data.X, i, **options), data.object_name
         if data.is_pairwise:
-            explanation = explain_object(data.partition, data.X, i, attributes=data.frame, metric="precomputed")
+            explanation = explain_object(
+                data.partition, data.X, i, attributes=data.frame, metric="precomputed"
+            )
             return explanation, data.object_name
-        n, frame = len(data.partition), data.frame
+        n = len(data.partition)
+        frame = data.frame
         if n <= MAX_COMPARED_OBJECTS:
             return explain_object(data.partition, frame, i, changes=False), data.object_name
-        rows = np.unique(np.append(np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False), i))
+        rows = np.unique(
+            np.append(np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False), i)
+        )
         frame = select_rows(frame, rows).reset_index(drop=True)
-        explanation = explain_object(data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False)
+        explanation = explain_object(
+            data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False
+        )
         return explanation, lambda j: data.object_name(rows[j])
 
 
-def _use_names(explanation: ObjectExplanation, object_name: Callable[[int], str]) -> ObjectExplanation:
+def _use_names(
+    explanation: ObjectExplanation, object_name: Callable[[int], str]
+) -> ObjectExplanation:
     """Replace positions of objects in an explanation by their names."""
 
     def name(position: Any) -> Any:
-        return object_name(int(position)) if isinstance(position, int | np.integer) else position
+        if isinstance(position, int | np.integer):
+            return object_name(int(position))
+        return position
 
     def row_name(row: str) -> str:  # "17" or "17 in view 1"
         position, _, where = str(row).partition(" ")
-        return " ".join([object_name(int(position)), where]).strip() if position.isdigit() else str(row)
+        if position.isdigit():
+            return " ".join([object_name(int(position)), where]).strip()
+        return str(row)
 
     return replace(
         explanation,
         name=name(explanation.name),
-        attributes=tuple(row_name(row) if explanation.by == "objects" else row for row in explanation.attributes),
-        exemplars=tuple(exemplar._replace(name=object_name(exemplar.position)) for exemplar in explanation.exemplars),
+        attributes=tuple(
+            row_name(row) if explanation.by == "objects" else row for row in explanation.attributes
+        ),
+        exemplars=tuple(
+            exemplar._replace(name=object_name(exemplar.position))
+            for exemplar in explanation.exemplars
+        ),
         compared=tuple(other._replace(name=name(other.name)) for other in explanation.compared),
-        changes=tuple(replace(change, towards=name(change.towards)) for change in explanation.changes),
+        changes=tuple(
+            replace(change, towards=name(change.towards)) for change in explanation.changes
+        ),
     )
 
 
 def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:
     """Return the shifts and factors that convert scaled columns to the units of the original columns in ``frame``.
 
-    Columns are matched by name, otherwise by position. Return None if no original column is a linear function of its
-    scaled column.
+    Columns are matched by name, otherwise by position. Return None if no original column is a
+    linear function of its scaled column.
     """
     if not is_numeric(scaled) or np.ndim(scaled) != 2 or len(scaled) != len(frame):
         return None
     values = np.asarray(scaled, dtype=float)
     by_position = values.shape[1] == frame.shape[1]
-    shift, factor = {}, {}
+    shift = {}
+    factor = {}
     for j, name in enumerate(names):
-        column = frame[name] if name in frame.columns else frame.iloc[:, j] if by_position else None
+        if name in frame.columns:
+            column = frame[name]
+        elif by_position:
+            column = frame.iloc[:, j]
+        else:
+            column = None
         if column is None or column.dtype.kind not in "iuf":
             continue
         line = _fit_line(values[:, j], column.to_numpy(dtype=float))
         if line is not None:
             shift[name], factor[name] = line
-    return Units(shift, factor) if shift else None
+    if shift:
+        return Units(shift, factor)
+    return None
 
 
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
-    """Return the shift and factor with own = shift + factor * scaled; None if the relation is not linear."""
+    """Return the shift and factor with own = shift + factor * scaled.
+
+    None if the relation is not linear.
+    """
     is_finite = np.isfinite(scaled) & np.isfinite(own)
     if is_finite.sum() < 2:
         return None
-    x, y = scaled[is_finite], own[is_finite]
-    low, high = int(x.argmin()), int(x.argmax())
+    x = scaled[is_finite]
+    y = own[is_finite]
+    low = int(x.argmin())
+    high = int(x.argmax())
     if not x[high] > x[low] or y[high] == y[low]:
         return None
     factor = float((y[high] - y[low]) / (x[high] - x[low]))
     shift = float(y[low] - factor * x[low])
     fits = np.abs(shift + factor * x - y).max() <= _ROUNDING * float(np.ptp(y))
-    return (shift, factor) if fits else None
+    if fits:
+        return (shift, factor)
+    return None
 
 
-# ---- reliability ----------------------------------------------------------------------------------------------------
+# ---- reliability ---------------------------------------------------------------------------------
 
-# Maximum numbers of objects with a silhouette, and of differences of attributes to compute for them.
-MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9
+# Maximum numbers of objects with a silhouette, and of differences of attributes to compute for
+# them.
+MAX_SILHOUETTES = 3000
+MAX_SILHOUETTE_DIFFERENCES = 2e9
 MAX_RESAMPLED_OBJECTS = 500
-_RESAMPLES = (10, 5)  # candidate numbers of resamples; the first that fits into the time limit is used
+# candidate numbers of resamples; the first that fits into the time limit is used
+_RESAMPLES = (10, 5)
 
 
 @dataclass(eq=False)
@@ -266,10 +348,12 @@ class Trust:
     metric: str = ""  # metric of the silhouettes
     stability: Stability | None = None
     n_resampled: int = 0  # number of objects in the stability analysis, which may be a sample
-    jaccard: np.ndarray | None = None  # mean Jaccard index of each cluster; NaN for clusters without a match
+    # mean Jaccard index of each cluster; NaN for clusters without a match
+    jaccard: np.ndarray | None = None
     kept: RetentionCurve | None = None
     n_labelled: int = 0  # number of objects with a known class
-    left_out: list[str] = field(default_factory=list)  # sentences that explain why measures were not computed
+    # sentences that explain why measures were not computed
+    left_out: list[str] = field(default_factory=list)
 
 
 def measure_trust(
@@ -280,7 +364,10 @@ def measure_trust(
     seconds: float,
     rng: np.random.Generator,
 ) -> Trust:
-    """Compute all measures for which data are available; ``labelled`` contains the objects with the classes ``y``."""
+    """Compute all measures for which data are available.
+
+    ``labelled`` contains the objects with the classes ``y``.
+    """
     trust = Trust()
     if data.partition.n_clusters < 2:
         trust.left_out.append("Silhouettes and stability need at least two clusters.")
@@ -288,11 +375,12 @@ def measure_trust(
         _add_silhouette(trust, data, rng)
         _add_stability(trust, data, requested, seconds, rng)
     if y is not None:
-        trust.kept, trust.n_labelled = retention_curve(labelled, y), len(labelled)
+        trust.kept = retention_curve(labelled, y)
+        trust.n_labelled = len(labelled)
     return trust
 
 
-# ---- silhouettes ----------------------------------------------------------------------------------------------------
+# ---- silhouettes ---------------------------------------------------------------------------------
 
 
 def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -> None:
@@ -300,20 +388,31 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
         trust.left_out.append("Silhouettes were not computed, because they need the table.")
         return
     X, trust.metric = _compared_table(data)
-    width = 1 if data.is_pairwise else max(int(np.shape(X)[1]), 1)
+    if data.is_pairwise:
+        width = 1
+    else:
+        width = max(int(np.shape(X)[1]), 1)
     size = max(int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2)
     try:
-        trust.silhouette = credal_silhouette(data.partition, X, metric=trust.metric, sample_size=size, random_state=rng)
+        trust.silhouette = credal_silhouette(
+            data.partition, X, metric=trust.metric, sample_size=size, random_state=rng
+        )
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Silhouettes could not be computed: {error}.")
 
 
 def _compared_table(data: ReportInput) -> tuple[Any, str]:
-    """Return the table and the metric of the model; for categories or missing values, use Gower's dissimilarity."""
+    """Return the table and the metric of the model.
+
+    For categories or missing values, use Gower's dissimilarity.
+    """
     if data.is_pairwise:
         return joined_views(data.X, "precomputed"), "precomputed"
     metric = getattr(data.model, "metric", "euclidean")
-    X = joined_views(data.X) if not data.is_image else data.frame
+    if not data.is_image:
+        X = joined_views(data.X)
+    else:
+        X = data.frame
     if is_numeric(X) and not np.any(pd.isna(X)) and not hasattr(data.model, "categories_"):
         is_row_metric = isinstance(metric, str) and metric not in ("adaptive", "precomputed")
         return X, metric if is_row_metric else "euclidean"
@@ -325,13 +424,18 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     return frame, "gower"
 
 
-# ---- stability ------------------------------------------------------------------------------------------------------
+# ---- stability -----------------------------------------------------------------------------------
 
 
 def _add_stability(
-    trust: Trust, data: ReportInput, requested: bool | Stability, seconds: float, rng: np.random.Generator
+    trust: Trust,
+    data: ReportInput,
+    requested: bool | Stability,
+    seconds: float,
+    rng: np.random.Generator,
 ) -> None:
-    n, n_clusters = len(data.partition), data.partition.n_clusters
+    n = len(data.partition)
+    n_clusters = data.partition.n_clusters
     if isinstance(requested, Stability):
         _match_clusters(trust, data, requested, np.arange(n))
         return
@@ -348,11 +452,16 @@ def _add_stability(
         trust.left_out.append(f"Stability was not computed, because {reason}.")
         return
     size = min(n, max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters))
-    rows = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
-    X, fit_params = data.table, dict(data.fit_params)
+    if size == n:
+        rows = np.arange(n)
+    else:
+        rows = np.sort(rng.choice(n, size, replace=False))
+    X = data.table
+    fit_params = dict(data.fit_params)
     if size < n:
         resampling = Resampling(data.estimator, X, fit_params)
-        X, fit_params = resampling.select_rows(rows), resampling.select_params(rows)
+        X = resampling.select_rows(rows)
+        fit_params = resampling.select_params(rows)
     seed = int(rng.integers(2**31 - 1))
     try:
         with warnings.catch_warnings():
@@ -362,7 +471,10 @@ def _add_stability(
             clone(method).fit(X, **fit_params)
             fit_seconds = time.process_time() - start
             resamples = next((r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0)
-            result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params) if resamples else None
+            if resamples:
+                result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params)
+            else:
+                result = None
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be computed: {error}.")
         return
@@ -387,14 +499,23 @@ def _fix_n_clusters(data: ReportInput) -> Any:
 
 
 def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
-    """Set the stability; match the clusters of its partition one to one with the clusters of the report."""
+    """Set the stability.
+
+    Match the clusters of its partition one to one with the clusters of the report.
+    """
     if len(result) != len(rows):
-        raise InvalidParameterError("stability", must=f"have {len(rows):,} objects, got {len(result):,}")
+        raise InvalidParameterError(
+            "stability", must=f"have {len(rows):,} objects, got {len(result):,}"
+        )
     n_clusters = data.partition.n_clusters
     labels = data.partition.labels_with_outliers[rows]
-    counts = count_pairs(labels, result.partition.labels_with_outliers, n_clusters, result.partition.n_clusters)
+    counts = count_pairs(
+        labels, result.partition.labels_with_outliers, n_clusters, result.partition.n_clusters
+    )
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    trust.stability, trust.n_resampled, trust.jaccard = result, len(rows), np.full(n_clusters, np.nan)
+    trust.stability = result
+    trust.n_resampled = len(rows)
+    trust.jaccard = np.full(n_clusters, np.nan)
     for k, other in enumerate(match_one_to_one(counts)):
         if other >= 0 and counts[k, other] > sizes[k] / 2:
             trust.jaccard[k] = result.clusters[other]

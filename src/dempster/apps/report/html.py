@@ -14,7 +14,8 @@ import numpy as np
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-# Without isolation, words in right-to-left scripts would change the order of the characters around them.
+# Without isolation, words in right-to-left scripts would change the order of the characters around
+# them.
 _RIGHT_TO_LEFT = re.compile(
     "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"
 )
@@ -28,7 +29,8 @@ class Html(str):
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
     """Return an element such as ``tag("td", name, class_="number", data_v=3)`` with escaped children and attributes.
 
-    Attributes that are None or False are omitted. Attributes that are True are written without a value.
+    Attributes that are None or False are omitted. Attributes that are True are written without a
+    value.
     """
     text = "".join(_attribute(name, value) for name, value in attributes.items())
     if element in _VOID:
@@ -38,7 +40,9 @@ def tag(element: str, *children: Any, **attributes: Any) -> Html:
 
 def sentence(text: str) -> Html:
     """Return text as HTML in which words in right-to-left scripts are isolated (``<bdi>``)."""
-    return join(tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text)))
+    return join(
+        tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text))
+    )
 
 
 def join(children: Iterable[Any]) -> Html:
@@ -58,7 +62,9 @@ def _attribute(name: str, value: Any) -> str:
     if value is None or value is False:
         return ""
     written = name.rstrip("_").replace("_", "-")
-    return f" {written}" if value is True else f' {written}="{html.escape(str(value), quote=True)}"'
+    if value is True:
+        return f" {written}"
+    return f' {written}="{html.escape(str(value), quote=True)}"'
 
 
 _MIN_SEARCHED_ROWS = 8
@@ -82,12 +88,26 @@ class Column:
 
 
 def table(
-    name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, shown: int = _N_SHOWN_ROWS
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Any]],
+    *,
+    shown: int = _N_SHOWN_ROWS,
 ) -> Html:
-    """Return a table; a cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed."""
+    """Return a table.
+
+    A cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed.
+    """
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
     head = [
-        tag("th", column.heading, scope="col", class_=column.css_classes, data_sort=column.is_sortable)
+        tag(
+            "th",
+            column.heading,
+            scope="col",
+            class_=column.css_classes,
+            data_sort=column.is_sortable,
+        )
         for column in columns
     ]
     content = tag(
@@ -109,8 +129,17 @@ def _tools(name: str, n_rows: int, shown: int) -> Html | None:
     """Return a search field and a button that shows all rows; None for a short table."""
     if n_rows < _MIN_SEARCHED_ROWS:
         return None
-    search = tag("label", "Search ", tag("input", type="search", data_table=name, autocomplete="off"))
-    more = tag("button", f"Show all {n_rows:,}", type="button", class_="plain", data_more=name, data_number=n_rows)
+    search = tag(
+        "label", "Search ", tag("input", type="search", data_table=name, autocomplete="off")
+    )
+    more = tag(
+        "button",
+        f"Show all {n_rows:,}",
+        type="button",
+        class_="plain",
+        data_more=name,
+        data_number=n_rows,
+    )
     status = tag("span", "", class_="found", id=f"{name}-found", role="status")
     return tag("div", search, more if n_rows > shown else None, status, class_="tools", hidden=True)
 
@@ -118,11 +147,33 @@ def _tools(name: str, n_rows: int, shown: int) -> Html | None:
 def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Html:
     elements = []
     for position, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-        content, key = cell if isinstance(cell, tuple) else (cell, None)
-        element = "th" if position == 0 else "td"
-        scope = "row" if position == 0 else None
-        label = column.heading if column.is_number else None
-        elements.append(tag(element, content, scope=scope, class_=column.css_classes, data_v=key, data_label=label))
+        if isinstance(cell, tuple):
+            content, key = cell
+        else:
+            content = cell
+            key = None
+        if position == 0:
+            element = "th"
+        else:
+            element = "td"
+        if position == 0:
+            scope = "row"
+        else:
+            scope = None
+        if column.is_number:
+            label = column.heading
+        else:
+            label = None
+        elements.append(
+            tag(
+                element,
+                content,
+                scope=scope,
+                class_=column.css_classes,
+                data_v=key,
+                data_label=label,
+            )
+        )
     return tag("tr", elements, class_="beyond" if beyond else None)
 
 
@@ -137,18 +188,24 @@ def cluster_color(cluster: int) -> str:
 def swatch(clusters: Sequence[int]) -> Html:
     """Return a disc with a sector in the color of each cluster, or a cross if there are no clusters."""
     cross = tag("path", d="M2 2 L10 10 M2 10 L10 2", class_="cross")
-    mark = _disc(6, 6, 5.5, clusters) if len(clusters) else cross
+    if len(clusters):
+        mark = _disc(6, 6, 5.5, clusters)
+    else:
+        mark = cross
     return tag("svg", mark, class_="swatch", viewBox="0 0 12 12", aria_hidden="true")
 
 
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
     """Return a bar with the shares of certain objects, ambiguous objects and outliers."""
     total = max(certain + ambiguous + outliers, 1)
-    x, parts = 0.0, []
+    x = 0.0
+    parts = []
     for number, name in ((certain, "certain"), (ambiguous, "ambiguous"), (outliers, "outlying")):
         width = 1000 * number / total
         if number:
-            parts.append(tag("rect", x=_n(x), y=0, width=_n(max(width, 2)), height=14, class_=f"bar-{name}"))
+            parts.append(
+                tag("rect", x=_n(x), y=0, width=_n(max(width, 2)), height=14, class_=f"bar-{name}")
+            )
         x += width
     label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
     return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
@@ -176,11 +233,26 @@ def line_chart(
     limits: tuple[float, float] | None = None,
 ) -> Html:
     """Return a line chart; ``marked`` is the position of the point with a larger dot."""
-    width, height, left, right, top, bottom = 440, 220, 46, 22, 12, 40
-    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    y0, y1 = (float(np.nanmin(ys)), float(np.nanmax(ys))) if limits is None else limits
-    y1 = y1 if y1 > y0 else y0 + 1
-    x0, x1 = float(xs.min()), float(xs.max()) if xs.max() > xs.min() else float(xs.min()) + 1
+    width = 440
+    height = 220
+    left = 46
+    right = 22
+    top = 12
+    bottom = 40
+    xs = np.asarray(x, dtype=float)
+    ys = np.asarray(y, dtype=float)
+    if limits is None:
+        y0 = float(np.nanmin(ys))
+        y1 = float(np.nanmax(ys))
+    else:
+        y0, y1 = limits
+    if not (y1 > y0):
+        y1 = y0 + 1
+    x0 = float(xs.min())
+    if xs.max() > xs.min():
+        x1 = float(xs.max())
+    else:
+        x1 = float(xs.min()) + 1
     px = left + (xs - x0) / (x1 - x0) * (width - left - right)
     py = top + (1 - (ys - y0) / (y1 - y0)) * (height - top - bottom)
     marks = []
@@ -190,7 +262,10 @@ def line_chart(
         marks.append(tag("text", f"{value:g}", x=left - 8, y=_n(at + 4), text_anchor="end"))
     for value in nice_ticks(x0, x1, 6, whole=not percent):
         at = left + (value - x0) / (x1 - x0) * (width - left - right)
-        label = f"{value:.0%}" if percent else f"{value:g}"
+        if percent:
+            label = f"{value:.0%}"
+        else:
+            label = f"{value:g}"
         marks.append(tag("text", label, x=_n(at), y=height - bottom + 18, text_anchor="middle"))
     points = " ".join(f"{_n(a)},{_n(b)}" for a, b in zip(px, py, strict=True))
     dots = [
@@ -206,9 +281,19 @@ def line_chart(
     return _svg("chart", width, height, description, marks, line, dots, x_axis, y_axis)
 
 
-def _svg(class_: str, width: int, height: int, description: str, *children: Any, **attributes: str) -> Html:
+def _svg(
+    class_: str, width: int, height: int, description: str, *children: Any, **attributes: str
+) -> Html:
     box = f"0 0 {width} {height}"
-    return tag("svg", *children, class_=class_, viewBox=box, **attributes, role="img", aria_label=description)
+    return tag(
+        "svg",
+        *children,
+        class_=class_,
+        viewBox=box,
+        **attributes,
+        role="img",
+        aria_label=description,
+    )
 
 
 def scatter(
@@ -221,22 +306,32 @@ def scatter(
     equal_aspect: bool,
 ) -> Html:
     """Return a static map with certain objects as dots, ambiguous objects as split discs, and outliers as crosses."""
-    width, height, edge = 900, 560, 14
-    low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
+    width = 900
+    height = 560
+    edge = 14
+    low = np.nanmin(xy, axis=0)
+    high = np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
     inner = np.array([width - 2 * edge, height - 2 * edge])
     if equal_aspect:
         span = inner * (span / inner).max()
     at = (xy - (low + high) / 2) / span
-    px, py = width / 2 + at[:, 0] * inner[0], height / 2 - at[:, 1] * inner[1]
-    certain, ambiguous, crosses = [], [], []
+    px = width / 2 + at[:, 0] * inner[0]
+    py = height / 2 - at[:, 1] * inner[1]
+    certain = []
+    ambiguous = []
+    crosses = []
     for x, y, s in zip(px, py, which, strict=True):
         clusters = sets[int(s)]
         if not (math.isfinite(x) and math.isfinite(y)):
             continue
         if len(clusters) == 1:
             color = cluster_color(clusters[0])
-            certain.append(Html(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{color}" fill-opacity="0.7"></circle>'))
+            certain.append(
+                Html(
+                    f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{color}" fill-opacity="0.7"></circle>'
+                )
+            )
         elif len(clusters):
             ambiguous.append(_disc(float(x), float(y), 4.5, clusters))
         else:
@@ -247,7 +342,11 @@ def scatter(
 
 
 def _cluster_names(
-    px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
+    px: np.ndarray,
+    py: np.ndarray,
+    sets: Sequence[Sequence[int]],
+    which: np.ndarray,
+    names: Sequence[str],
 ) -> Html:
     """Return a text element for each cluster name, at the median position of the certain objects."""
     out = []
@@ -255,7 +354,8 @@ def _cluster_names(
     for k, name in enumerate(names):
         members = is_visible & np.array([tuple(sets[int(s)]) == (k,) for s in which])
         if members.any():
-            x, y = np.median(px[members]), np.median(py[members])
+            x = np.median(px[members])
+            y = np.median(py[members])
             out.append(tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name"))
     return join(out)
 

@@ -24,7 +24,9 @@ _RULES = {
     "metric": rule.choice(None) | rule.choice("precomputed"),
     "recipe": rule.choice(None) | rule.kind(Recipe, words="a Recipe"),
     "title": rule.choice(None) | rule.kind(str, words="text"),
-    "stability": rule.Rule("True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)),
+    "stability": rule.Rule(
+        "True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)
+    ),
     "seconds": rule.real(0),
     "n_explained": rule.integer(0),
     "max_points": rule.integer(1),
@@ -51,42 +53,49 @@ def make_report(
 ) -> Report:
     """Create a report on a partition as a self-contained HTML page.
 
-    The page has a summary, an interactive map, profiles of the clusters, explanations of ambiguous objects and
-    outliers, measures of reliability, and the code to reproduce the result.
+    The page has a summary, an interactive map, profiles of the clusters, explanations of ambiguous
+    objects and outliers, measures of reliability, and the code to reproduce the result.
 
     Parameters
     ----------
     subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
-        The result to report. The report on a fitted `ConformalClustering` describes its clusterer and its sets.
+        The result to report. The report on a fitted `ConformalClustering` describes its clusterer
+        and its sets.
     table : array-like, table, or list or dictionary of tables, optional
-        Training data of the subject, which are attributes or dissimilarities of the objects. Without a table, the
-        report contains no profiles and no explanations.
+        Training data of the subject, which are attributes or dissimilarities of the objects.
+        Without a table, the report contains no profiles and no explanations.
     y : array-like of shape (n,), optional
-        Known classes. They are compared with the clusters and do not change other parts of the report.
+        Known classes. They are compared with the clusters and do not change other parts of the
+        report.
     attributes : table of n rows, optional
-        Columns that describe the objects, if they differ from ``table``. Examples are attributes of objects that were
-        clustered by dissimilarities, columns that were not clustered, and columns before scaling.
+        Columns that describe the objects, if they differ from ``table``. Examples are attributes of
+        objects that were clustered by dissimilarities, columns that were not clustered, and columns
+        before scaling.
     metric : {"precomputed"} or None
-        "precomputed" if ``subject`` is a partition or labels, and ``table`` contains dissimilarities.
+        "precomputed" if ``subject`` is a partition or labels, and ``table`` contains
+        dissimilarities.
     recipe : Recipe, optional
-        Recipe of the result, which is needed for the command that reproduces the result. A `RecipeResult` contains its
-        recipe.
+        Recipe of the result, which is needed for the command that reproduces the result. A
+        `RecipeResult` contains its recipe.
     title : str, optional
         Title of the report.
     names : sequence or mapping, optional
         Names of all clusters, or a mapping from names in the partition to new names.
     stability : bool or Stability, default=True
-        Whether to measure stability by refits to samples, or the result of `dempster.explain.stability`.
+        Whether to measure stability by refits to samples, or the result of
+        `dempster.explain.stability`.
     seconds : float, default=8
-        Maximum processor time of the refits. They use at most 500 objects (or 10 per cluster, if this is more).
-        There are ten refits, or five if ten would take too long, or none if five would take too long.
+        Maximum processor time of the refits. They use at most 500 objects (or 10 per cluster, if
+        this is more). There are ten refits, or five if ten would take too long, or none if five
+        would take too long.
     n_explained : int, default=12
         Number of ambiguous objects, and of outliers, that are explained.
     max_points : int, default=20,000
-        Maximum number of objects on the map. If there are more objects, the map shows a random sample.
+        Maximum number of objects on the map. If there are more objects, the map shows a random
+        sample.
     fit_params : mapping, optional
-        Further arguments of `fit` (``constraints``, ``y``, ``sample_weight``), which the refits need. A `RecipeResult`
-        already contains these arguments.
+        Further arguments of `fit` (``constraints``, ``y``, ``sample_weight``), which the refits
+        need. A `RecipeResult` already contains these arguments.
     random_state : int, RandomState, Generator or None, default=0
         Seed of all samples. The report is reproducible unless ``seconds`` limits the refits.
 
@@ -112,11 +121,21 @@ def make_report(
         rule.check(value, name, allowed)
     rng = as_generator(random_state)
     data = resolve_report_input(
-        subject, table, attributes=attributes, y=y, recipe=recipe, fit_params=fit_params, names=names, metric=metric
+        subject,
+        table,
+        attributes=attributes,
+        y=y,
+        recipe=recipe,
+        fit_params=fit_params,
+        names=names,
+        metric=metric,
     )
     facts = Facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
     if title is None or not title.strip():
-        objects = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
+        if data.file_names:
+            objects = short_name(data.file_names)
+        else:
+            objects = format_count(len(data.partition))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
     return Report(facts, title)
 
@@ -144,7 +163,8 @@ class Report:
     def __init__(self, facts: Facts, title: str):
         self._facts = facts
         self.title = short_name(title, MAX_TITLE_CHARACTERS)
-        self.n_objects, self.n_clusters = facts.counts.n_objects, facts.counts.n_clusters
+        self.n_objects = facts.counts.n_objects
+        self.n_clusters = facts.counts.n_clusters
 
     def to_html(self) -> str:
         """Return the page as HTML, which contains its style, script and data.
@@ -178,4 +198,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         frame = html.escape(self.to_html(), quote=True)
-        return f'<iframe srcdoc="{frame}" sandbox="allow-scripts" width="100%" height="720"></iframe>'
+        return (
+            f'<iframe srcdoc="{frame}" sandbox="allow-scripts" width="100%" height="720"></iframe>'
+        )

@@ -27,14 +27,16 @@ from dempster.partition import CredalPartition
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
-_MIN_IDENTIFIERS = 20  # minimum number of distinct texts or consecutive integers in an identifier column
+# minimum number of distinct texts or consecutive integers in an identifier column
+_MIN_IDENTIFIERS = 20
 
 
 @dataclass(eq=False)
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
-    partition: CredalPartition  # its objects are in the order of the rows of the table and have no names
+    # its objects are in the order of the rows of the table and have no names
+    partition: CredalPartition
     index: Any = None  # names of the objects
     estimator: Any = None  # fitted estimator or pipeline
     model: Any = None  # last step of the estimator, whose credal_partition_ is ``partition``
@@ -42,9 +44,11 @@ class ReportInput:
     X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
     is_pairwise: bool = False  # whether X contains dissimilarities
-    frame: pd.DataFrame | None = None  # attributes that describe the objects, in their original units
+    # attributes that describe the objects, in their original units
+    frame: pd.DataFrame | None = None
     clustered: list[str] | None = None  # columns of the frame that were clustered, None if unknown
-    id_columns: list[str] = field(default_factory=list)  # columns that identify the rows; not in the frame
+    # columns that identify the rows; not in the frame
+    id_columns: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)  # class names of the steps before the model
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
@@ -58,16 +62,23 @@ class ReportInput:
 
     def object_name(self, position: int) -> str:
         """Return the short name of an object, or its position if the objects have no names."""
-        return str(int(position)) if self.index is None else short_name(self.index[int(position)])
+        if self.index is None:
+            return str(int(position))
+        return short_name(self.index[int(position)])
 
     def cluster_name(self, cluster: int) -> str:
-        """Return the name of a cluster; a cluster whose name is the number 2 is called "cluster 2"."""
+        """Return the name of a cluster.
+
+        A cluster whose name is the number 2 is called "cluster 2".
+        """
         return format_cluster(self.partition.frame[cluster])
 
     @property
     def file_names(self) -> str:
         """Names of the data files without their folders; empty if there is no recipe."""
-        return "" if self.recipe is None else ", ".join(PurePath(file).name for file in self.recipe.files)
+        if self.recipe is None:
+            return ""
+        return ", ".join(PurePath(file).name for file in self.recipe.files)
 
 
 def resolve_report_input(
@@ -82,23 +93,35 @@ def resolve_report_input(
     metric: str | None = None,
     argument: str = "table",
 ) -> ReportInput:
-    """Validate and convert the arguments of `make_report`; ``argument`` is the name of ``table`` for errors."""
+    """Validate and convert the arguments of `make_report`.
+
+    ``argument`` is the name of ``table`` for errors.
+    """
     notes: list[str] = []
     fit_params = dict(fit_params or {})
-    conformal = subject if isinstance(subject, ConformalClustering) else None
+    if isinstance(subject, ConformalClustering):
+        conformal = subject
+    else:
+        conformal = None
     if conformal is not None:
         check_is_fitted(conformal)
         subject = conformal.clusterer_
     if isinstance(subject, RecipeResult):
         conformal = subject.conformal
-        result, prepared = subject, subject.prepared
+        result = subject
+        prepared = subject.prepared
         if table is not None and attributes is not None:
-            raise InvalidParameterError("table", must="be None for the result of a recipe; use attributes")
-        attributes = attributes if attributes is not None else table
-        subject, table = result.estimator, prepared.X
+            raise InvalidParameterError(
+                "table", must="be None for the result of a recipe; use attributes"
+            )
+        if attributes is None:
+            attributes = table
+        subject = result.estimator
+        table = prepared.X
         if attributes is None and result.attributes is not None and result.table is not None:
             attributes = result.table.iloc[result.attributes.rows]
-        y = result.truth if y is None else y
+        if y is None:
+            y = result.truth
         recipe = recipe or result.recipe
         notes += result.notes
         if prepared.constraints is not None:
@@ -112,49 +135,80 @@ def resolve_report_input(
         if table is not None and model.preparation is not None:
             X = model.prepare(table, note=notes.append)
             if attributes is None and len(X) < len(table) and not table.index.is_unique:
-                raise InvalidParameterError("table", must="have unique row names, because some rows are not clustered")
+                raise InvalidParameterError(
+                    "table", must="have unique row names, because some rows are not clustered"
+                )
             if attributes is None:
-                attributes = table if len(X) == len(table) else table.loc[X.index]
+                if len(X) == len(table):
+                    attributes = table
+                else:
+                    attributes = table.loc[X.index]
             table = X
             if model.preparation.is_scaled:
                 notes.append("the columns were standardized: mean 0, standard deviation 1")
     data = _resolve_partition(subject, table, attributes, names, metric, argument)
-    data.fit_params, data.y, data.recipe, data.notes, data.conformal = fit_params, y, recipe, notes, conformal
+    data.fit_params = fit_params
+    data.y = y
+    data.recipe = recipe
+    data.notes = notes
+    data.conformal = conformal
     return data
 
 
 def _resolve_partition(
-    subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None, argument: str
+    subject: Any,
+    table: TableLike,
+    attributes: TableLike,
+    names: Any,
+    metric: str | None,
+    argument: str,
 ) -> ReportInput:
     resolved = resolve_input(subject, "subject", metric=metric)
-    estimator, model, partition = resolved.estimator, resolved.model, resolved.partition
+    estimator = resolved.estimator
+    model = resolved.model
+    partition = resolved.partition
     if resolved.is_blockwise:  # The training data are not in memory, so only the partition is used.
         estimator = model = None
     if len(partition) == 0:
-        raise InvalidParameterError("subject", must="be a partition of at least one object, got none")
+        raise InvalidParameterError(
+            "subject", must="be a partition of at least one object, got none"
+        )
     if table is None and metric is not None:
         raise InvalidParameterError(argument, "the dissimilarities if metric='precomputed'", None)
     if table is None and attributes is not None:
-        raise InvalidParameterError("attributes", must=f"be None if {argument} is None; pass it as {argument}")
-    frame, metadata = _cluster_names(partition, names), partition.metadata
-    bare = CredalPartition.unchecked(partition.masses, partition.focal_sets, None, frame, metadata=metadata)
+        raise InvalidParameterError(
+            "attributes", must=f"be None if {argument} is None; pass it as {argument}"
+        )
+    frame = _cluster_names(partition, names)
+    metadata = partition.metadata
+    bare = CredalPartition.unchecked(
+        partition.masses, partition.focal_sets, None, frame, metadata=metadata
+    )
     if model is not None and hasattr(model, "credal_partition_"):
         model = copy.copy(model)
         model.credal_partition_ = bare
-    index = partition.index if partition.index is not None else row_names(table, attributes)
+    if partition.index is not None:
+        index = partition.index
+    else:
+        index = row_names(table, attributes)
     data = ReportInput(bare, index, estimator, model)
     if table is not None:
         data.is_pairwise = resolved.is_pairwise
         rows = _drop_row_names(resolved.align_table(table, argument))
         data.table = _match_fitted_columns(estimator, rows)
         if attributes is not None:
-            attributes = _drop_row_names(resolved.align_table(attributes, "attributes", of_fit=False))
+            attributes = _drop_row_names(
+                resolved.align_table(attributes, "attributes", of_fit=False)
+            )
         _add_attributes(data, rows, attributes)
     return data
 
 
 def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
-    """Return short names of the clusters; ``names`` replaces all names (sequence) or some names (mapping)."""
+    """Return short names of the clusters.
+
+    ``names`` replaces all names (sequence) or some names (mapping).
+    """
     frame = list(partition.frame)
     if names is None:
         if all(isinstance(name, int) for name in frame):
@@ -162,14 +216,20 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
         names = frame
     elif isinstance(names, Mapping):
         if unknown := [name for name in names if name not in frame]:
-            raise InvalidParameterError("names", f"a mapping of clusters of the partition ({frame[:20]})", unknown[0])
+            raise InvalidParameterError(
+                "names", f"a mapping of clusters of the partition ({frame[:20]})", unknown[0]
+            )
         names = [names.get(name, name) for name in frame]
-    elif isinstance(names, str) or not isinstance(names, Sequence | np.ndarray) or len(names) != len(frame):
+    elif (
+        isinstance(names, str)
+        or not isinstance(names, Sequence | np.ndarray)
+        or len(names) != len(frame)
+    ):
         raise InvalidParameterError("names", f"a name for each of the {len(frame)} clusters", names)
     return list(unique_names(names, MAX_CLUSTER_NAME_CHARACTERS))
 
 
-# ---- tables ---------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def _drop_row_names(table: TableLike) -> Any:
@@ -179,17 +239,27 @@ def _drop_row_names(table: TableLike) -> Any:
         return [_drop_row_names(part) for part in table]
     if hasattr(table, "reset_index"):
         return table.reset_index(drop=True)
-    return table.detach().cpu().numpy() if hasattr(table, "detach") else table
+    if hasattr(table, "detach"):
+        return table.detach().cpu().numpy()
+    return table
 
 
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
-    """Give the table column names only if the estimator was fitted with column names; otherwise scikit-learn warns."""
+    """Give the table column names only if the estimator was fitted with column names.
+
+    Otherwise scikit-learn warns.
+    """
     names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.from_input(table) is not None:
         return table
     if names is None and hasattr(table, "iloc") and is_numeric(table):
         return table.to_numpy()
-    if names is not None and isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
+    if (
+        names is not None
+        and isinstance(table, np.ndarray)
+        and table.ndim == 2
+        and table.shape[1] == len(names)
+    ):
         return pd.DataFrame(table, columns=list(names))
     return table
 
@@ -199,10 +269,16 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
     if data.is_pairwise:
         data.X = data.table
         if attributes is not None:
-            data.frame, data.clustered = to_frame(attributes), []
+            data.frame = to_frame(attributes)
+            data.clustered = []
     else:
         data.X, data.features = _apply_steps(data)
-        shown = attributes if attributes is not None else row_attributes(data.model, data.X) if data.is_image else rows
+        if attributes is not None:
+            shown = attributes
+        elif data.is_image:
+            shown = row_attributes(data.model, data.X)
+        else:
+            shown = rows
         data.frame = to_frame(shown)
         data.clustered = _clustered_columns(data, shown, is_table=attributes is None)
         if attributes is None and data.features is not None and not data.steps:
@@ -219,7 +295,8 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
         if data.is_image or Views.from_input(data.table) is not None:
             return data.table, None
         names = column_names(data.table)
-        names = default_feature_names(np.shape(data.table)[1]) if names is None else names
+        if names is None:
+            names = default_feature_names(np.shape(data.table)[1])
         return data.table, unique_names(names, MAX_NAME_CHARACTERS)
     data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
     before = data.estimator[:-1]
@@ -235,16 +312,22 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
 
 
 def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -> list[str] | None:
-    """Return the names of the columns of the frame that were used for clustering; None if unknown."""
+    """Return the names of the columns of the frame that were used for clustering.
+
+    None if unknown.
+    """
     assert data.frame is not None
     if data.model is None:
         return None
     columns = list(data.frame.columns)
     if is_table:
         return columns
-    fitted, names = column_names(data.table), column_names(shown)
+    fitted = column_names(data.table)
+    names = column_names(shown)
     if fitted is None or names is None:
-        return columns if len(columns) == np.shape(data.table)[-1] else None
+        if len(columns) == np.shape(data.table)[-1]:
+            return columns
+        return None
     used = set(map(str, fitted))
     return [short for short, name in zip(columns, names, strict=True) if str(name) in used]
 
@@ -259,18 +342,25 @@ def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[s
         if column.dtype.kind in "iu":
             is_id = len(column) > _MIN_IDENTIFIERS and bool((np.diff(column.to_numpy()) == 1).all())
         else:
-            n_distinct = 0 if column.dtype.kind in "fbmM" else column.astype(str).nunique()
+            if column.dtype.kind in "fbmM":
+                n_distinct = 0
+            else:
+                n_distinct = column.astype(str).nunique()
             is_id = n_distinct > max(_MIN_IDENTIFIERS, len(column) // 2)
         if is_id:
             columns.append(name)
-    return columns if len(columns) < frame.shape[1] else []
+    if len(columns) < frame.shape[1]:
+        return columns
+    return []
 
 
 def to_frame(table: TableLike) -> pd.DataFrame:
     """Convert a table, or the join of several tables, to a DataFrame with short, unique column names."""
     table = joined_views(table)
     if issparse(table):
-        raise InvalidParameterError("table", must="be dense, got a sparse matrix; use table.toarray()")
+        raise InvalidParameterError(
+            "table", must="be dense, got a sparse matrix; use table.toarray()"
+        )
     names = column_names(table)
     if hasattr(table, "iloc"):
         frame = table.copy(deep=False)
@@ -282,7 +372,8 @@ def to_frame(table: TableLike) -> pd.DataFrame:
             frame = frame.infer_objects()
     if frame.shape[1] == 0:
         raise InvalidParameterError("table", must="have at least one column, got none")
-    names = default_feature_names(frame.shape[1]) if names is None else names
+    if names is None:
+        names = default_feature_names(frame.shape[1])
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)
 

@@ -7,24 +7,39 @@ import numpy as np
 from dempster._text import format_count, format_share, join_words
 from dempster.apps.report.facts import Facts
 
-_STABLE, _UNSTABLE = 0.75, 0.6  # clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
-_SEPARATED, _OVERLAPPING = 0.5, 0.25  # thresholds of the mean silhouette (Kaufman and Rousseeuw, 1990)
+# clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
+_STABLE = 0.75
+_UNSTABLE = 0.6
+# thresholds of the mean silhouette (Kaufman and Rousseeuw, 1990)
+_SEPARATED = 0.5
+_OVERLAPPING = 0.25
 _KEPT_SHARE = 0.8
-_CLOSE_SUPPORT = 0.9  # a number of clusters is close to the best if it has at least this share of its support
+# a number of clusters is close to the best if it has at least this share of its support
+_CLOSE_SUPPORT = 0.9
 
 
 def describe_run(facts: Facts) -> str:
     """Return a sentence with the method and the numbers of objects, clusters and attributes."""
-    data, counts = facts.data, facts.counts
-    method = data.partition.metadata.get("method") or (type(data.model).__name__ if data.model is not None else None)
-    objects, clusters = format_count(counts.n_objects), format_count(counts.n_clusters, "cluster")
+    data = facts.data
+    counts = facts.counts
+    method = data.partition.metadata.get("method") or (
+        type(data.model).__name__ if data.model is not None else None
+    )
+    objects = format_count(counts.n_objects)
+    clusters = format_count(counts.n_clusters, "cluster")
     by = ""
     if data.is_pairwise:
         by = " by their dissimilarities"
     elif data.model is not None and data.frame is not None:
         by = f" by {format_count(len(data.clustered) if data.clustered else np.shape(data.table)[-1], 'attribute')}"
-    how = f" with {method}" if method is not None else ""
-    estimated = " The number of clusters was estimated from the data." if facts.number is not None else ""
+    if method is not None:
+        how = f" with {method}"
+    else:
+        how = ""
+    if facts.number is not None:
+        estimated = " The number of clusters was estimated from the data."
+    else:
+        estimated = ""
     return f"{objects} were grouped into {clusters}{by}{how}.{estimated}"
 
 
@@ -34,11 +49,17 @@ def describe_outcome(facts: Facts) -> str:
     n = counts.n_objects
     if counts.n_certain == n:
         return "All objects certainly belong to one cluster."
-    parts = [f"{counts.n_certain:,} ({format_share(counts.n_certain, n)}) certainly belong to one cluster"]
+    parts = [
+        f"{counts.n_certain:,} ({format_share(counts.n_certain, n)}) certainly belong to one cluster"
+    ]
     if counts.n_ambiguous:
-        parts.append(f"{counts.n_ambiguous:,} {'is' if counts.n_ambiguous == 1 else 'are'} ambiguous between clusters")
+        parts.append(
+            f"{counts.n_ambiguous:,} {'is' if counts.n_ambiguous == 1 else 'are'} ambiguous between clusters"
+        )
     if counts.n_outliers:
-        parts.append("1 is an outlier" if counts.n_outliers == 1 else f"{counts.n_outliers:,} are outliers")
+        parts.append(
+            "1 is an outlier" if counts.n_outliers == 1 else f"{counts.n_outliers:,} are outliers"
+        )
     return f"Of these objects, {join_words(parts)}."
 
 
@@ -51,7 +72,7 @@ def describe_separation(separation: float) -> str:
     return f"correct for {(1 + separation) / 2:.0%} of the certain objects of the two clusters"
 
 
-# ---- verdicts -------------------------------------------------------------------------------------------------------
+# ---- verdicts ------------------------------------------------------------------------------------
 
 
 def verdicts(facts: Facts) -> list[tuple[str, str]]:
@@ -73,9 +94,15 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
         verdict = "Some clusters are unstable"
     else:
         is_stable = (jaccard[shown] >= _STABLE).all()
-        verdict = "The clusters are stable" if is_stable else "Most clusters are stable"
+        if is_stable:
+            verdict = "The clusters are stable"
+        else:
+            verdict = "Most clusters are stable"
     is_sample = trust.n_resampled < facts.counts.n_objects
-    of = f"of a sample of {trust.n_resampled:,} objects" if is_sample else "of the objects"
+    if is_sample:
+        of = f"of a sample of {trust.n_resampled:,} objects"
+    else:
+        of = "of the objects"
     text = (
         f"The method was refitted {trust.stability.n_resamples} times, each time to 80% {of}. On average, objects "
         f"stayed in their cluster in {trust.stability.mean:.0%} of the refits."
@@ -86,21 +113,39 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
     elif len(shown):
         text += f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (stable from {_STABLE})."
     if n_lost:
-        lost = "One cluster" if n_lost == 1 else format_count(n_lost, "cluster")
+        if n_lost == 1:
+            lost = "One cluster"
+        else:
+            lost = format_count(n_lost, "cluster")
         text += f" {lost} of this report did not occur in the sample."
     return verdict, text
 
 
 def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
-    silhouette, metric = facts.trust.silhouette, facts.trust.metric
+    silhouette = facts.trust.silhouette
+    metric = facts.trust.metric
     if silhouette is None or not np.isfinite(silhouette.mean):
         return None
     mean = silhouette.mean
-    verdict = "The clusters are hardly separated" if mean < _OVERLAPPING else "The clusters overlap"
-    verdict = "The clusters are well separated" if mean >= _SEPARATED else verdict
-    names = {"precomputed": "the dissimilarities", "gower": "Gower's dissimilarity", "euclidean": "Euclidean distances"}
-    sample = f" (of a sample of {len(silhouette):,} objects)" if silhouette.is_sampled else ""
-    certain = f", {silhouette.certain_mean:.2f} for certain objects" if np.isfinite(silhouette.certain_mean) else ""
+    if mean < _OVERLAPPING:
+        verdict = "The clusters are hardly separated"
+    else:
+        verdict = "The clusters overlap"
+    if mean >= _SEPARATED:
+        verdict = "The clusters are well separated"
+    names = {
+        "precomputed": "the dissimilarities",
+        "gower": "Gower's dissimilarity",
+        "euclidean": "Euclidean distances",
+    }
+    if silhouette.is_sampled:
+        sample = f" (of a sample of {len(silhouette):,} objects)"
+    else:
+        sample = ""
+    if np.isfinite(silhouette.certain_mean):
+        certain = f", {silhouette.certain_mean:.2f} for certain objects"
+    else:
+        certain = ""
     by = names.get(metric, f"{metric} distances")
     text = (
         f"Silhouettes compare the distances of objects to their clusters and to the nearest other cluster, by {by}. "
@@ -113,14 +158,19 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
     kept = facts.trust.kept
     if kept is None:
         return None
-    whole, best = kept.at(1.0), kept.at(_KEPT_SHARE)
-    verdict = "The doubt identifies errors" if best > whole + 0.005 else "The doubt does not identify errors"
+    whole = kept.at(1.0)
+    best = kept.at(_KEPT_SHARE)
+    if best > whole + 0.005:
+        verdict = "The doubt identifies errors"
+    else:
+        verdict = "The doubt does not identify errors"
     if whole > 0.995:
         verdict = "Clusters and known classes agree"
     n_labelled = facts.trust.n_labelled
-    objects = (
-        "all objects" if n_labelled == facts.counts.n_objects else f"the {n_labelled:,} objects with a known class"
-    )
+    if n_labelled == facts.counts.n_objects:
+        objects = "all objects"
+    else:
+        objects = f"the {n_labelled:,} objects with a known class"
     text = (
         f"The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is perfect, 0 is "
         f"chance), and {best:.2f} for the {_KEPT_SHARE:.0%} with the least doubt."
@@ -133,9 +183,13 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
     if number is None or len(number) < 2:
         return None
     order = np.argsort(-number.support, kind="stable")
-    best, second = int(number.n_clusters[order[0]]), int(number.n_clusters[order[1]])
+    best = int(number.n_clusters[order[0]])
+    second = int(number.n_clusters[order[1]])
     ratio = float(number.support[order[1]] / max(number.support[order[0]], np.finfo(float).tiny))
-    verdict = f"{best} clusters, or perhaps {second}" if ratio >= _CLOSE_SUPPORT else f"{best} clusters fit best"
+    if ratio >= _CLOSE_SUPPORT:
+        verdict = f"{best} clusters, or perhaps {second}"
+    else:
+        verdict = f"{best} clusters fit best"
     text = (
         f"The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The second best "
         f"number, {second}, has {ratio:.0%} of the support of {best}. If you know the number, set it."
@@ -153,7 +207,9 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
 
 def _judge_shape(facts: Facts) -> tuple[str, str] | None:
     verdict, _, reason = _choices(facts).get("shape", "").partition(": ")
-    return (verdict, f"{reason[:1].upper()}{reason[1:]}") if reason else None
+    if reason:
+        return (verdict, f"{reason[:1].upper()}{reason[1:]}")
+    return None
 
 
 def _choices(facts: Facts) -> dict[str, str]:
@@ -161,12 +217,14 @@ def _choices(facts: Facts) -> dict[str, str]:
     return dict(facts.data.partition.metadata.get("choices", {}))
 
 
-# ---- caveats --------------------------------------------------------------------------------------------------------
+# ---- caveats -------------------------------------------------------------------------------------
 
 
 def caveats(facts: Facts) -> list[str]:
     """Return sentences on the limitations of the result."""
-    data, profiles, n = facts.data, facts.profiles, facts.counts.n_objects
+    data = facts.data
+    profiles = facts.profiles
+    n = facts.counts.n_objects
     notes = [note.strip().rstrip(".") for note in data.notes]
     out = [f"{note[:1].upper()}{note[1:]}." for note in notes if note]
     if data.id_columns:
@@ -174,11 +232,18 @@ def caveats(facts: Facts) -> list[str]:
         out.append(f"Columns that identify the rows are not described: {some}.")
     if data.steps:
         steps = join_words(data.steps)
-        out.append(f"The table was transformed by {steps} before clustering. This report shows the original values.")
-    cells = None if data.frame is None else data.frame.dropna(axis="columns", how="all").isna()
+        out.append(
+            f"The table was transformed by {steps} before clustering. This report shows the original values."
+        )
+    if data.frame is None:
+        cells = None
+    else:
+        cells = data.frame.dropna(axis="columns", how="all").isna()
     if cells is not None and (missing := int(cells.to_numpy().sum())):
         rows = int(cells.any(axis=1).sum())
-        out.append(f"{missing:,} values are missing, in {format_count(rows, 'row')}. Means ignore them.")
+        out.append(
+            f"{missing:,} values are missing, in {format_count(rows, 'row')}. Means ignore them."
+        )
     if data.partition.metadata.get("converged") is False:
         out.append("The method did not converge. More iterations (max_iter) may change the result.")
     if facts.number is not None:
@@ -188,11 +253,17 @@ def caveats(facts: Facts) -> list[str]:
         out.append(f"Profiles describe {sample}. Counts include all objects.")
     if profiles is not None and len(profiles.profile.attributes) < profiles.n_columns:
         number = f"{len(profiles.profile.attributes):,} of {profiles.n_columns:,}"
-        out.append(f"Only the {number} columns that differ most between the clusters are described.")
+        out.append(
+            f"Only the {number} columns that differ most between the clusters are described."
+        )
     if facts.coordinates is not None and len(facts.coordinates.rows) < n:
-        out.append(f"The map shows a sample of {len(facts.coordinates.rows):,} of the {n:,} objects.")
+        out.append(
+            f"The map shows a sample of {len(facts.coordinates.rows):,} of the {n:,} objects."
+        )
     if facts.explaining_stopped:
-        out.append("Only the first objects are explained, because explanations take long for these data.")
+        out.append(
+            "Only the first objects are explained, because explanations take long for these data."
+        )
     if facts.explaining_error is not None:
         out.append(f"Objects could not be explained: {facts.explaining_error}.")
     if data.index is None:
@@ -203,5 +274,7 @@ def caveats(facts: Facts) -> list[str]:
             "clusters exist. Differences in other columns are stronger evidence."
         )
     if data.X is None:
-        out.append("There are no profiles and no explanations, because the report was created without the table.")
+        out.append(
+            "There are no profiles and no explanations, because the report was created without the table."
+        )
     return out + facts.trust.left_out

@@ -30,19 +30,24 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
     async def index(request: Request) -> Response:
-        response = HTMLResponse(page.replace("{{token}}", guard.token).replace("{{version}}", __version__))
+        response = HTMLResponse(
+            page.replace("{{token}}", guard.token).replace("{{version}}", __version__)
+        )
         response.set_cookie(guard.cookie, guard.token, httponly=True, samesite="strict", path="/")
         return response
 
     async def about(request: Request) -> Response:
-        examples = [{"name": name, "words": description} for name, description in loading.EXAMPLES.items()]
+        examples = [
+            {"name": name, "words": description} for name, description in loading.EXAMPLES.items()
+        ]
         methods = clustering.list_methods()
         planes = ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
         return JSONResponse({"methods": methods, "examples": examples, "planes": planes})
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        atexit.register(app.state.sessions.close)  # Remove the files even if the server is not shut down properly.
+        # Remove the files even if the server is not shut down properly.
+        atexit.register(app.state.sessions.close)
         app.state.workers.prepare()
         yield
         app.state.sessions.close()
@@ -55,7 +60,9 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         Mount("/static/map", StaticFiles(directory=STATIC_FOLDER)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(GuardMiddleware, guard=guard)], lifespan=lifespan)
+    app = Starlette(
+        routes=routes, middleware=[Middleware(GuardMiddleware, guard=guard)], lifespan=lifespan
+    )
     app.state.workers = Workers()
     app.state.sessions = Sessions(app.state.workers)
     app.state.file = file

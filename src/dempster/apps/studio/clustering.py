@@ -21,17 +21,26 @@ MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
 _LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # parameters that depend on the machine
-_HIDDEN_PARAMETERS = ("n_clusters", "random_state", "missing", "verbose", "init", *_LOCAL_PARAMETERS)
+_HIDDEN_PARAMETERS = (
+    "n_clusters",
+    "random_state",
+    "missing",
+    "verbose",
+    "init",
+    *_LOCAL_PARAMETERS,
+)
 # The page shows these parameters first and collapses all other parameters.
 _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
 
-# ---- methods --------------------------------------------------------------------------------------------------------
+# ---- methods -------------------------------------------------------------------------------------
 
 
 @cache
 def list_methods() -> list[dict[str, Any]]:
     """Return a description of each method with its capabilities and parameters, the most important parameters first."""
-    plain, constrained = (find_method(default_method(constrained=flag)).class_name for flag in (False, True))
+    plain, constrained = (
+        find_method(default_method(constrained=flag)).class_name for flag in (False, True)
+    )
     automatic = {
         "name": "auto",
         "title": "Automatic",
@@ -41,14 +50,22 @@ def list_methods() -> list[dict[str, Any]]:
         "learns": True,
         "learner": constrained,
     }
-    return [automatic, *(_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS)]
+    return [
+        automatic,
+        *(_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS),
+    ]
 
 
 def _describe_method(name: str) -> dict[str, Any]:
     info = find_method(name)
     parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
-    # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables only.
-    parameters = [p for p in parameters if p.name != "metric" or (p.choices and "precomputed" not in p.choices)]
+    # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables
+    # only.
+    parameters = [
+        p
+        for p in parameters
+        if p.name != "metric" or (p.choices and "precomputed" not in p.choices)
+    ]
     order = {main: k for k, main in enumerate(_MAIN_PARAMETERS)}
     parameters.sort(key=lambda p: order.get(p.name, len(order)))
     main = [p.name for p in parameters if p.name in order][:MAX_MAIN_PARAMETERS]
@@ -73,22 +90,30 @@ def _describe_method(name: str) -> dict[str, Any]:
     }
 
 
-# ---- recipes --------------------------------------------------------------------------------------------------------
+# ---- recipes -------------------------------------------------------------------------------------
 
 
-def build_recipe(session: Session, params: Params, source: Source, rows: np.ndarray | None = None) -> Recipe:
+def build_recipe(
+    session: Session, params: Params, source: Source, rows: np.ndarray | None = None
+) -> Recipe:
     """Return the recipe for a run of all rows or of ``rows``, and write the file of answers that the recipe needs."""
-    columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
+    columns = list(params.get("columns") or [])
+    categories = list(params.get("categories") or [])
     if not columns and not categories:
         raise InvalidInputError("select at least one column to cluster by")
-    if unknown := [name for name in [*columns, *categories] if name not in set(source.table.columns)]:
+    if unknown := [
+        name for name in [*columns, *categories] if name not in set(source.table.columns)
+    ]:
         raise InvalidInputError(f"there is no column '{unknown[0]}'")
-    options, path = source.options, None
+    options = source.options
+    path = None
     if answers := _select_answers(session, rows) if params.get("learn") else []:
         path = session.new_file("answers.csv")
         # Without a column of names, the selected rows are numbered from zero.
         is_renumbered = rows is not None and options.get("index_col") is None
-        write_answers(path, answers, range(len(source.table)) if is_renumbered else source.table.index)
+        write_answers(
+            path, answers, range(len(source.table)) if is_renumbered else source.table.index
+        )
     is_auto = params.get("clusters") in (None, "", "auto")
     return Recipe(
         files=(str(source.path),),
@@ -109,16 +134,24 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
 
 
 def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int, int, str]]:
-    return session.pair_answers.select(np.arange(len(session.get_source().table)) if rows is None else rows)
+    return session.pair_answers.select(
+        np.arange(len(session.get_source().table)) if rows is None else rows
+    )
 
 
 def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters entered on the page; empty fields are omitted, so that defaults are used."""
+    """Return the parameters entered on the page.
+
+    Empty fields are omitted, so that defaults are used.
+    """
     filled = {str(name): value for name, value in fields.items() if value not in ("", None)}
     for name in filled:
         if name in _LOCAL_PARAMETERS:
             raise InvalidInputError(f"parameters: {name} cannot be set in the studio")
-    return {name: parse_value(value.strip()) if isinstance(value, str) else value for name, value in filled.items()}
+    return {
+        name: parse_value(value.strip()) if isinstance(value, str) else value
+        for name, value in filled.items()
+    }
 
 
 def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -> None:
@@ -127,29 +160,39 @@ def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -
     pd.DataFrame(rows, columns=["object", "other", "answer"]).to_csv(path, index=False)
 
 
-# ---- runs -----------------------------------------------------------------------------------------------------------
+# ---- runs ----------------------------------------------------------------------------------------
 
 
 def _start_run(session: Session, params: Params) -> dict[str, Any]:
     """Start a clustering run of all objects or of the selection, optionally with belief peaks as initial centers."""
-    source, origin, rows = session.get_source(), "all objects", None
+    source = session.get_source()
+    origin = "all objects"
+    rows = None
     table = source.table
     if params.get("only") == "selection":
         rows = np.flatnonzero(session.get_selection())
-        source, origin = _write_rows(session, rows), f"{len(rows):,} selected objects"
+        source = _write_rows(session, rows)
+        origin = f"{len(rows):,} selected objects"
     if params.get("start") is not None:
         if rows is not None:
-            raise InvalidInputError("a run on a selection cannot start from belief peaks, which come from all objects")
+            raise InvalidInputError(
+                "a run on a selection cannot start from belief peaks, which come from all objects"
+            )
         params, origin = _start_from_peaks(session, params)
     recipe = build_recipe(session, params, source, rows)
     if recipe.constraints is not None:
         origin += f", {format_count(len(_select_answers(session, rows)), 'answer')}"
-    session.settings = {name: value for name, value in params.items() if name not in ("session", "only", "start")}
+    session.settings = {
+        name: value for name, value in params.items() if name not in ("session", "only", "start")
+    }
     number = str(next(session.run_numbers))
 
     def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
         model = result["estimator"]
-        run_rows = result["rows"] if rows is None else rows[result["rows"]]
+        if rows is None:
+            run_rows = result["rows"]
+        else:
+            run_rows = rows[result["rows"]]
         run = Run(
             id=number,
             name=f"{type(model).__name__}, {model.credal_partition_.n_clusters} clusters",
@@ -177,7 +220,8 @@ def _write_rows(session: Session, rows: np.ndarray) -> Source:
     if len(rows) < 2:
         raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
     path = session.new_file(f"{Path(source.name).name.split('.')[0]}-selection.csv")
-    part, index = source.table.iloc[rows], source.options.get("index_col")
+    part = source.table.iloc[rows]
+    index = source.options.get("index_col")
     part.to_csv(path, index=index is not None, index_label=index)
     options = {"header": True, "delimiter": ",", "decimal": "."}
     return Source(path, path.name, options | ({} if index is None else {"index_col": index}), part)
@@ -187,9 +231,12 @@ def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
     """Return the settings with the selected belief peaks as initial centers, and a description of these centers."""
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
-    values, centers = session.peaks["values"], list(params["start"])
+    values = session.peaks["values"]
+    centers = list(params["start"])
     if not 1 <= len(centers) <= MAX_CENTERS or not all(0 <= i < len(values) for i in centers):
-        raise InvalidParameterError("start", f"the positions of 1 to {MAX_CENTERS} objects", centers)
+        raise InvalidParameterError(
+            "start", f"the positions of 1 to {MAX_CENTERS} objects", centers
+        )
     prominence = session.peaks["belief"] * session.peaks["delta"]
     centers.sort(key=lambda i: -prominence[i])
     settings = {
@@ -215,7 +262,7 @@ def _rename_run(run: Run, params: Params) -> dict[str, Any]:
     return run.describe()
 
 
-# ---- belief peaks and number of clusters ----------------------------------------------------------------------------
+# ---- belief peaks and number of clusters ---------------------------------------------------------
 
 
 def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
@@ -223,20 +270,30 @@ def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
     n_neighbors = "auto" if is_auto else parse_integer(params, "n_neighbors")
     params = {**params, "method": "bpec", "parameters": {}, "clusters": "auto", "learn": False}
     recipe = build_recipe(session, params, session.get_source())
-    settings = {name: params[name] for name in ("columns", "categories", "scale", "missing", "seed") if name in params}
+    settings = {
+        name: params[name]
+        for name in ("columns", "categories", "scale", "missing", "seed")
+        if name in params
+    }
 
     def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
         session.peaks = {**result, "settings": settings}
         return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
-    return session.start_job("peaks", "peaks", {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors}, finish)
+    return session.start_job(
+        "peaks", "peaks", {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors}, finish
+    )
 
 
 def _get_peaks(session: Session, params: Params) -> bytes:
     peaks = session.peaks
     if peaks is None:
         raise InvalidInputError("find the belief peaks first")
-    arrays = {"belief": peaks["belief"], "delta": peaks["delta"], "rows": peaks["rows"].astype(np.int32)}
+    arrays = {
+        "belief": peaks["belief"],
+        "delta": peaks["delta"],
+        "rows": peaks["rows"].astype(np.int32),
+    }
     values = {name: peaks[name] for name in ("chosen", "n_neighbors")}
     return pack(arrays, n=len(peaks["belief"]), **values)
 

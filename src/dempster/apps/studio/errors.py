@@ -30,22 +30,34 @@ def to_response(error: Exception) -> Response:
 
 
 def describe_error(error: Exception) -> tuple[int, str]:
-    """Return the HTTP status and the message of an error; print the traceback of an unexpected error."""
+    """Return the HTTP status and the message of an error.
+
+    Print the traceback of an unexpected error.
+    """
     if isinstance(error, GoneError):
-        status, message = 404, str(error)
+        status = 404
+        message = str(error)
     elif isinstance(error, TooLargeError):
-        status, message = 413, str(error)
+        status = 413
+        message = str(error)
     elif isinstance(error, ValueError | ImportError):
-        status, message = 422, " ".join(str(error).split())
+        status = 422
+        message = " ".join(str(error).split())
     elif isinstance(error, ClientDisconnect):
-        status, message = 400, "The connection was closed before the request was complete."
+        status = 400
+        message = "The connection was closed before the request was complete."
     elif isinstance(error, OSError):
         reason = error.strerror or str(error)
         status = 422
-        message = reason if error.filename is None else f"{Path(str(error.filename)).name}: {reason}"
+        if error.filename is None:
+            message = reason
+        else:
+            message = f"{Path(str(error.filename)).name}: {reason}"
     elif isinstance(error, MemoryError):
-        status, message = 422, "There is not enough memory."
+        status = 422
+        message = "There is not enough memory."
     else:
         traceback.print_exception(error, file=sys.stderr)
-        status, message = 500, "Internal error; see the terminal in which the studio was started."
+        status = 500
+        message = "Internal error; see the terminal in which the studio was started."
     return status, _FOLDER.sub("", message).encode("utf-8", "replace").decode()

@@ -26,8 +26,13 @@ def _stem(run: Run) -> str:
 def _portable_recipe(run: Run) -> Recipe:
     """Return the recipe of a run with file names instead of paths."""
     recipe = run.recipe
-    constraints = None if recipe.constraints is None else Path(recipe.constraints).name
-    return replace(recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints)
+    if recipe.constraints is None:
+        constraints = None
+    else:
+        constraints = Path(recipe.constraints).name
+    return replace(
+        recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints
+    )
 
 
 def _to_table_model(run: Run) -> TableModel:
@@ -85,7 +90,8 @@ def _selection(session: Session, params: Params) -> Response:
 def _recipe(session: Session, params: Params) -> dict[str, Any]:
     """Return a command, Python code and a TOML file, each of which repeats the run exactly."""
     run = session.get_run(params["run"])
-    recipe, source = _portable_recipe(run), session.get_source()
+    recipe = _portable_recipe(run)
+    source = session.get_source()
     return {
         "command": f"{recipe.to_command()} -o {_stem(run)}.partition.csv",
         "code": recipe.to_code(),

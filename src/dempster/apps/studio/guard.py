@@ -1,9 +1,10 @@
 """Control access to the studio, so that only a page opened with the token can send requests.
 
-Any web page can make a browser send requests to this machine. Four checks reject requests from other pages. The host
-name must be a name of this server, which prevents DNS rebinding. If the browser sends an origin, it must be the origin
-of this page. The request must contain the cookie of this page. All requests except for files of the page must contain
-the token in a header, which other pages can neither read nor send.
+Any web page can make a browser send requests to this machine. Four checks reject requests from
+other pages. The host name must be a name of this server, which prevents DNS rebinding. If the
+browser sends an origin, it must be the origin of this page. The request must contain the cookie of
+this page. All requests except for files of the page must contain the token in a header, which other
+pages can neither read nor send.
 """
 
 from __future__ import annotations
@@ -32,16 +33,26 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_REJECTED = "Access denied. Open the address with the token that the studio printed when it was started."
+_REJECTED = (
+    "Access denied. Open the address with the token that the studio printed when it was started."
+)
 
 
 class Guard:
-    """Host names and token that a request must contain; ``host`` and ``port`` are the address of the server."""
+    """Host names and token that a request must contain.
+
+    ``host`` and ``port`` are the address of the server.
+    """
 
     def __init__(self, host: str, port: int, token: str | None = None):
-        self.host, self.port = host, port
-        self.token = secrets.token_urlsafe(24) if token is None else token
-        self.cookie = f"dempster-{port}"  # The name contains the port, because all ports of a host share cookies.
+        self.host = host
+        self.port = port
+        if token is None:
+            self.token = secrets.token_urlsafe(24)
+        else:
+            self.token = token
+        # The name contains the port, because all ports of a host share cookies.
+        self.cookie = f"dempster-{port}"
         self._is_wildcard = host in ("0.0.0.0", "::", "")
         self._names = {host, f"[{host}]"}
         if self._is_wildcard:
@@ -52,7 +63,12 @@ class Guard:
     @property
     def address(self) -> str:
         """Address of the page, with the token."""
-        host = "127.0.0.1" if self._is_wildcard else f"[{self.host}]" if ":" in self.host else self.host
+        if self._is_wildcard:
+            host = "127.0.0.1"
+        elif ":" in self.host:
+            host = f"[{self.host}]"
+        else:
+            host = self.host
         return f"http://{host}:{self.port}/?token={self.token}"
 
     def is_own_host(self, header: str) -> bool:
@@ -64,7 +80,9 @@ class Guard:
 
     def is_token(self, text: str | None) -> bool:
         """Return whether a text is the token; the comparison takes constant time."""
-        return text is not None and secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
+        return text is not None and secrets.compare_digest(
+            text.encode("utf-8", "replace"), self.token.encode()
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -84,7 +102,8 @@ class GuardMiddleware:
     """Reject requests that the `Guard` does not allow, and add security headers to all responses."""
 
     def __init__(self, app: ASGIApp, guard: Guard):
-        self.app, self.guard = app, guard
+        self.app = app
+        self.guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,7 +126,9 @@ class GuardMiddleware:
 
     def _rejection_status(self, scope: Scope) -> int:
         """Return the HTTP status with which a request is rejected, or 0 if it is accepted."""
-        request, path, guard = HTTPConnection(scope), scope["path"], self.guard
+        request = HTTPConnection(scope)
+        path = scope["path"]
+        guard = self.guard
         headers = request.headers
         if not guard.is_own_host(headers.get("host", "")):
             return 421
@@ -116,7 +137,10 @@ class GuardMiddleware:
             return 403
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return 403
-        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if path == "/" else []
+        if path == "/":
+            tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        else:
+            tokens = []
         has_token = len(tokens) == 1 and guard.is_token(tokens[0])
         if not has_token and not guard.is_token(request.cookies.get(guard.cookie)):
             return 403

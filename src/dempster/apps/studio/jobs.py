@@ -1,7 +1,7 @@
 """Run tasks in worker processes, report their progress, and stop a task by ending its process.
 
-Starting Python and importing the library takes seconds. Therefore one process is started before the next task arrives,
-and a process that has finished a task is reused for another task.
+Starting Python and importing the library takes seconds. Therefore one process is started before the
+next task arrives, and a process that has finished a task is reused for another task.
 """
 
 from __future__ import annotations
@@ -28,21 +28,26 @@ class Job:
     """Task that runs in a worker process; its state is "running", "done", "failed" or "stopped"."""
 
     def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Finish):
-        self.id, self.kind = str(next(_numbers)), kind
-        self.state, self.message = "running", "starting"
+        self.id = str(next(_numbers))
+        self.kind = kind
+        self.state = "running"
+        self.message = "starting"
         self.error: str | None = None
-        self.share: float | None = None  # completed share of the work, None if the task does not report it
+        # completed share of the work, None if the task does not report it
+        self.share: float | None = None
         self.answer: Any = None  # return value of the function ``finish``
         self.start_time = time.time()
         self.end_time: float | None = None
-        self._process, self._finish = process, finish
+        self._process = process
+        self._finish = finish
         self._lock = Lock()
 
     def stop(self) -> None:
         """End the worker process and discard its result."""
         with self._lock:
             if self.state == "running":
-                self.state, self.end_time = "stopped", time.time()
+                self.state = "stopped"
+                self.end_time = time.time()
                 self._process.kill()
 
     def describe(self) -> dict[str, Any]:
@@ -60,7 +65,8 @@ class Job:
 
     def watch(self, task: tuple[str, dict[str, Any]], on_first_message: Callable[[], None]) -> None:
         """Send the task to the worker process, and receive messages until the task or the process ends."""
-        stdin, stdout = self._process.stdin, self._process.stdout
+        stdin = self._process.stdin
+        stdout = self._process.stdout
         assert stdin is not None
         assert stdout is not None
         try:
@@ -69,26 +75,35 @@ class Job:
             kind, content = pickle.load(stdout)
             on_first_message()
             while kind == "progress":
-                self.message, self.share = content["words"], content["share"]
+                self.message = content["words"]
+                self.share = content["share"]
                 kind, content = pickle.load(stdout)
             self._end(kind, content)
         except (EOFError, OSError, pickle.UnpicklingError):
             self._process.kill()
-            self._end("failed", "the worker process ended unexpectedly; perhaps there was not enough memory")
+            self._end(
+                "failed",
+                "the worker process ended unexpectedly; perhaps there was not enough memory",
+            )
 
     def _end(self, kind: str, content: Any) -> None:
-        answer, error, state = None, None, kind
+        answer = None
+        error = None
+        state = kind
         if kind == "done":
             try:
                 self.message = "showing"
                 answer = self._finish(content["result"], content["warnings"])
             except Exception as problem:  # The job must end even if ``finish`` raises an error.
-                state, error = "failed", describe_error(problem)[1]
+                state = "failed"
+                error = describe_error(problem)[1]
         else:
             error = content
         with self._lock:
             if self.state == "running":
-                self.answer, self.error, self.end_time = answer, error, time.time()
+                self.answer = answer
+                self.error = error
+                self.end_time = time.time()
                 self.state = state
 
 
@@ -109,20 +124,31 @@ class Workers:
                 self._idle.append(_start_process())
 
     def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> Job:
-        """Start a task in a worker process and return its job; ``finish`` converts the result to the answer."""
+        """Start a task in a worker process and return its job.
+
+        ``finish`` converts the result to the answer.
+        """
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
             if len(self._jobs) >= MAX_RUNNING_JOBS:
-                raise ValueError(f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one")
+                raise ValueError(
+                    f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one"
+                )
             self._idle = [process for process in self._idle if process.poll() is None]
-            process = self._idle.pop() if self._idle else _start_process()
+            if self._idle:
+                process = self._idle.pop()
+            else:
+                process = _start_process()
             job = Job(kind, process, finish)
             self._jobs.append(job)
         Thread(target=self._watch, args=(job, process, (task, arguments)), daemon=True).start()
         return job
 
-    def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
-        # The next process starts after this process has finished its imports, because simultaneous imports are slow.
+    def _watch(
+        self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]
+    ) -> None:
+        # The next process starts after this process has finished its imports, because simultaneous
+        # imports are slow.
         job.watch(task, on_first_message=self.prepare)
         with self._lock:
             is_usable = process.poll() is None and job.state != "stopped"
@@ -143,9 +169,13 @@ class Workers:
 
 def _start_process() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dempster.apps.studio.worker"]
-    # The worker runs in a new session, so that Ctrl-C interrupts only the studio, which then ends its workers.
+    # The worker runs in a new session, so that Ctrl-C interrupts only the studio, which then ends
+    # its workers.
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=sys.platform != "win32",
     )
 
 

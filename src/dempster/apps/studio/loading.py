@@ -80,7 +80,9 @@ def _example_table(name: str) -> Any:
         "fourclass": (datasets.load_example, "quarter"),
     }[name]
     bunch = load(as_frame=True)
-    return bunch.data.assign(**{class_column: [str(bunch.target_names[int(k)]) for k in bunch.target]})
+    return bunch.data.assign(
+        **{class_column: [str(bunch.target_names[int(k)]) for k in bunch.target]}
+    )
 
 
 def _reload(session: Session, params: Params) -> dict[str, Any]:

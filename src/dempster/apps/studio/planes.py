@@ -16,12 +16,17 @@ from dempster.dissimilarity.partial import impute_missing
 
 Progress = Callable[[str, float | None], None]
 
-MAX_DISTORTION_OBJECTS, N_NEIGHBORS = 1500, 10
+MAX_DISTORTION_OBJECTS = 1500
+N_NEIGHBORS = 10
 MAX_RANKED_PAIRS = 100_000
-MIN_FAITHFUL_SHARE, MIN_FAIR_SHARE = 0.75, 0.45  # minimum shares of preserved neighbors
+# minimum shares of preserved neighbors
+MIN_FAITHFUL_SHARE = 0.75
+MIN_FAIR_SHARE = 0.45
 
-MAX_LANDMARKS, MAX_LANDMARK_STEPS = 600, 200
-N_LANDMARKS_OF_MANY, N_PLACING_STEPS = 120, 30
+MAX_LANDMARKS = 600
+MAX_LANDMARK_STEPS = 200
+N_LANDMARKS_OF_MANY = 120
+N_PLACING_STEPS = 30
 MANY_OBJECTS = 20_000
 _BLOCK_CELLS = 1 << 21
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
@@ -34,14 +39,20 @@ _DISTORTION_MESSAGES = {
 
 
 def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] | None:
-    """Measure how well positions in the plane preserve distances and neighbors; None for fewer than four objects."""
+    """Measure how well positions in the plane preserve distances and neighbors.
+
+    None for fewer than four objects.
+    """
     n = len(data)
     if n > MAX_DISTORTION_OBJECTS:
         sample = np.sort(np.random.default_rng(0).choice(n, MAX_DISTORTION_OBJECTS, replace=False))
-        points, data, n = points[sample], data[sample], len(sample)
+        points = points[sample]
+        data = data[sample]
+        n = len(sample)
     if n < 4:
         return None
-    true, flat = pdist(data), pdist(points)
+    true = pdist(data)
+    flat = pdist(points)
     if not (np.ptp(true) > 0 and np.ptp(flat) > 0):
         return None
     k = min(N_NEIGHBORS, (n - 1) // 2)
@@ -49,7 +60,12 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
     kept = float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in neighbors]))
     step = max(1, len(true) // MAX_RANKED_PAIRS)
     correlation = float(spearmanr(true[::step], flat[::step])[0])
-    grade = "faithful" if kept >= MIN_FAITHFUL_SHARE else "fair" if kept >= MIN_FAIR_SHARE else "distorted"
+    if kept >= MIN_FAITHFUL_SHARE:
+        grade = "faithful"
+    elif kept >= MIN_FAIR_SHARE:
+        grade = "fair"
+    else:
+        grade = "distorted"
     message = (
         f"{_DISTORTION_MESSAGES[grade]}. About {round(10 * kept)} of the 10 nearest neighbors of an object are also "
         f"its nearest here; the rank correlation of the distances is {correlation:.2f}."
@@ -69,7 +85,8 @@ class Plane:
     points: np.ndarray  # (n, 2)
     axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
-    # In a linear plane, the values at a point are origin + ((point - shift) / stretch) @ directions.
+    # In a linear plane, the values at a point are origin + ((point - shift) / stretch) @
+    # directions.
     directions: np.ndarray | None = None
     origin: np.ndarray | None = None
     shift: np.ndarray | float = 0.0
@@ -83,10 +100,16 @@ class Plane:
 
     def describe(self) -> dict[str, Any]:
         """Return the names of the axes and the distortion as a dictionary for the page."""
-        return {"axes": list(self.axes), "distortion": self.distortion, "straight": self.directions is not None}
+        return {
+            "axes": list(self.axes),
+            "distortion": self.distortion,
+            "straight": self.directions is not None,
+        }
 
 
-def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:
+def attribute_plane(
+    table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray
+) -> Plane:
     """Return the plane of two columns in the units of the table, or a strip if both are the same column."""
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
@@ -94,7 +117,8 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
         rank = np.empty(len(values))
         rank[np.argsort(values[:, x], kind="stable")] = np.arange(len(values))
         height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
-        points, flat = np.column_stack([values[:, x], height]), np.column_stack([data[:, x], 0 * height])
+        points = np.column_stack([values[:, x], height])
+        flat = np.column_stack([data[:, x], 0 * height])
         return Plane(points, (names[x], ""), compute_distortion(flat, data))
     columns = [x, y]
     directions = np.zeros((2, data.shape[1]))
@@ -103,7 +127,13 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
     origin[columns] = 0
     distortion = compute_distortion(data[:, columns], data)
     return Plane(
-        values[:, columns], (names[x], names[y]), distortion, directions, origin, center[columns], scale[columns]
+        values[:, columns],
+        (names[x], names[y]),
+        distortion,
+        directions,
+        origin,
+        center[columns],
+        scale[columns],
     )
 
 
@@ -113,39 +143,67 @@ def principal_plane(data: np.ndarray) -> Plane:
         points = np.column_stack([data[:, 0], np.zeros(len(data))])
         return Plane(points, ("only attribute", ""), None)
     model = PCA(2, random_state=0).fit(data)
-    points, shares = model.transform(data), model.explained_variance_ratio_
-    first, second = (f"principal component {k} ({share:.0%} of the variance)" for k, share in enumerate(shares, 1))
-    return Plane(points, (first, second), compute_distortion(points, data), model.components_, model.mean_)
+    points = model.transform(data)
+    shares = model.explained_variance_ratio_
+    first, second = (
+        f"principal component {k} ({share:.0%} of the variance)"
+        for k, share in enumerate(shares, 1)
+    )
+    return Plane(
+        points, (first, second), compute_distortion(points, data), model.components_, model.mean_
+    )
 
 
 def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
     """Return the plane of metric multidimensional scaling, initialized with the principal components."""
     start = principal_plane(data).points
-    points = scale_to_plane(data, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
+    points = scale_to_plane(
+        data, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress
+    )
     return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
 
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
-    """Return positions, shape (n, 2), by multidimensional scaling of landmarks; other objects are fitted to them."""
+    """Return positions, shape (n, 2), by multidimensional scaling of landmarks.
+
+    Other objects are fitted to them.
+    """
     n = len(data)
-    number = n if n <= MAX_LANDMARKS else N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
-    chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False)) if number < n else np.arange(n)
+    if n <= MAX_LANDMARKS:
+        number = n
+    elif n > MANY_OBJECTS:
+        number = N_LANDMARKS_OF_MANY
+    else:
+        number = MAX_LANDMARKS // 2
+    if number < n:
+        chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False))
+    else:
+        chosen = np.arange(n)
     progress("multidimensional scaling", None)
     landmarks = smacof(
-        cdist(data[chosen], data[chosen]), init=start[chosen], n_init=1, max_iter=MAX_LANDMARK_STEPS, eps=1e-5
+        cdist(data[chosen], data[chosen]),
+        init=start[chosen],
+        n_init=1,
+        max_iter=MAX_LANDMARK_STEPS,
+        eps=1e-5,
     )[0]
     if number == n:
         return landmarks
-    points, n_rows = np.empty((n, 2)), max(1, _BLOCK_CELLS // number)
+    points = np.empty((n, 2))
+    n_rows = max(1, _BLOCK_CELLS // number)
     for begin in range(0, n, n_rows):
         end = min(begin + n_rows, n)
-        points[begin:end] = _fit_to_landmarks(cdist(data[begin:end], data[chosen]), start[begin:end], landmarks)
+        points[begin:end] = _fit_to_landmarks(
+            cdist(data[begin:end], data[chosen]), start[begin:end], landmarks
+        )
         progress("multidimensional scaling: placing objects", end / n)
     points[chosen] = landmarks
     return points
 
 
-def _fit_to_landmarks(distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+def _fit_to_landmarks(
+    distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray
+) -> np.ndarray:
     """Move points by Guttman transforms, so that their distances to fixed landmarks approximate the given distances."""
     center = landmarks.mean(axis=0)
     for _ in range(N_PLACING_STEPS):

@@ -30,7 +30,9 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
             content = await run_in_threadpool(function, session, params)
             if isinstance(content, bytes):  # packed arrays
                 return Response(content, media_type=MEDIA_TYPE)
-            return content if isinstance(content, Response) else JSONResponse(content)
+            if isinstance(content, Response):
+                return content
+            return JSONResponse(content)
         except Exception as error:
             return to_response(error)
 
@@ -40,7 +42,9 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
 def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "GET") -> Route:
     """Return a route that answers requests about a run by ``function(run, params)``."""
     return route(
-        f"/runs/{{run}}{path}", lambda session, params: function(session.get_run(params["run"]), params), method
+        f"/runs/{{run}}{path}",
+        lambda session, params: function(session.get_run(params["run"]), params),
+        method,
     )
 
 
@@ -54,13 +58,21 @@ async def _read_params(request: Request, method: str) -> Params:
     if method not in ("POST", "PUT"):
         return dict(request.query_params)
     body = await request.body()
-    return {**request.query_params, "bytes": body} if method == "PUT" else json.loads(body or b"{}")
+    if method == "PUT":
+        return {**request.query_params, "bytes": body}
+    return json.loads(body or b"{}")
 
 
 def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
-    """Return an integer parameter given as a number or text; it must be in ``range(*bounds)`` if bounds are given."""
+    """Return an integer parameter given as a number or text.
+
+    It must be in ``range(*bounds)`` if bounds are given.
+    """
     value = params.get(name)
-    expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
+    if bounds is None:
+        expected = "an integer"
+    else:
+        expected = f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:

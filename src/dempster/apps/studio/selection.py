@@ -1,7 +1,7 @@
 """Store selections of objects, compare them with other objects, and describe them by rules.
 
-A rule is a conjunction of ranges of a few attributes. A selection is stored as rows of the table, so it is valid for
-all runs.
+A rule is a conjunction of ranges of a few attributes. A selection is stored as rows of the table,
+so it is valid for all runs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ MAX_RULES = 50
 MAX_CONDITIONS = 3
 MAX_SAMPLE_ROWS = 50_000
 MIN_GAIN = 0.02  # minimum increase of the F-score by another condition
-_TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)  # shares of the selection that a range may exclude at each end
+# shares of the selection that a range may exclude at each end
+_TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)
 
-# ---- rules ----------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Condition:
     high: float
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return a boolean array of whether the value of each row is in the range; missing values give False."""
+        """Return a boolean array of whether the value of each row is in the range.
+
+        Missing values give False.
+        """
         if self.column not in table.columns or table[self.column].dtype.kind not in "iufb":
             raise InvalidInputError(f"there is no numeric column '{self.column}'")
         values = table[self.column].to_numpy(dtype=float, na_value=np.nan)
@@ -54,7 +58,9 @@ class Rule:
     @classmethod
     def from_json(cls, content: Any) -> Rule:
         """Parse the list of conditions that the page sends."""
-        conditions = [Condition(one["column"], float(one["low"]), float(one["high"])) for one in content]
+        conditions = [
+            Condition(one["column"], float(one["low"]), float(one["high"])) for one in content
+        ]
         if not all(one.low <= one.high for one in conditions):
             raise InvalidParameterError("conditions", "ranges with low <= high", content)
         return cls(tuple(conditions))
@@ -65,18 +71,23 @@ class Rule:
 
     def to_text(self) -> str:
         """Return the rule as text, such as "petal width from 1.4 to 1.7"."""
-        return " and ".join(f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions)
+        return " and ".join(
+            f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the text and the conditions of the rule as a dictionary for the page."""
-        return to_plain({"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]})
+        return to_plain(
+            {"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]}
+        )
 
 
 def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
     """Return a rule with at most three conditions that describes a selection well.
 
-    Conditions are added greedily as long as the F-score (harmonic mean of precision and recall) increases. The ends of
-    a range are rounded to as few digits as possible such that the same rows remain inside.
+    Conditions are added greedily as long as the F-score (harmonic mean of precision and recall)
+    increases. The ends of a range are rounded to as few digits as possible such that the same rows
+    remain inside.
     """
     names = [name for name in table.columns if table[name].dtype.kind in "iuf"]
     if not selected.any():
@@ -88,20 +99,24 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
     data = {name: values[sample] for name, values in columns.items()}
     target = selected[sample]
     ranges: dict[str, tuple[float, float]] = {}
-    is_inside, best = np.ones(len(target), dtype=bool), 0.0
+    is_inside = np.ones(len(target), dtype=bool)
+    best = 0.0
     for step in range(MAX_CONDITIONS):
         candidates = [
             (_f_score(is_inside & (values >= low) & (values <= high), target), name, low, high)
             for name, values in data.items()
             for low, high in _candidate_ranges(values[is_inside & target])
         ]
-        score, name, low, high = max(candidates, key=lambda one: one[0], default=(-1.0, "", 0.0, 0.0))
+        score, name, low, high = max(
+            candidates, key=lambda one: one[0], default=(-1.0, "", 0.0, 0.0)
+        )
         if score < best + (MIN_GAIN if step else 0):
             break
         ends = _round_range(columns[name], low, high)
         previous = ranges.get(name, (-np.inf, np.inf))
         ranges[name] = (max(previous[0], ends[0]), min(previous[1], ends[1]))
-        is_inside, best = is_inside & (data[name] >= low) & (data[name] <= high), score
+        is_inside = is_inside & (data[name] >= low) & (data[name] <= high)
+        best = score
     if not ranges:
         raise InvalidInputError("no range of an attribute describes this selection")
     return Rule(tuple(Condition(str(name), *ends) for name, ends in ranges.items()))
@@ -122,7 +137,9 @@ def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:
     values = values[np.isfinite(values)]
     if not len(values):
         return []
-    ends = [(float(np.quantile(values, t)), float(np.quantile(values, 1 - t))) for t in _TRIMMED_SHARES]
+    ends = [
+        (float(np.quantile(values, t)), float(np.quantile(values, 1 - t))) for t in _TRIMMED_SHARES
+    ]
     return list(dict.fromkeys(ends))
 
 
@@ -133,23 +150,37 @@ def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
 def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
     """Round both ends of a range to as few digits as possible such that the same values remain inside."""
     inside = values[(values >= low) & (values <= high)]
-    below, above = values[values < low], values[values > high]
-    last_below = float(below.max()) if len(below) else -np.inf
-    first_above = float(above.min()) if len(above) else np.inf
-    return _round_end(float(inside.min()), last_below, -1), _round_end(float(inside.max()), first_above, 1)
+    below = values[values < low]
+    above = values[values > high]
+    if len(below):
+        last_below = float(below.max())
+    else:
+        last_below = -np.inf
+    if len(above):
+        first_above = float(above.min())
+    else:
+        first_above = np.inf
+    return _round_end(float(inside.min()), last_below, -1), _round_end(
+        float(inside.max()), first_above, 1
+    )
 
 
 def _round_end(end: float, limit: float, direction: int) -> float:
     """Return the number with the fewest digits from the end of a range up to a limit, which is excluded."""
     for digits in range(1, 17):
-        unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1) if end else 1.0
-        number = float(f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}")
+        if end:
+            unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1)
+        else:
+            unit = 1.0
+        number = float(
+            f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}"
+        )
         if direction * end <= direction * number < direction * limit:
             return number
     return end
 
 
-# ---- responses ------------------------------------------------------------------------------------------------------
+# ---- responses -----------------------------------------------------------------------------------
 
 
 def _select(session: Session, params: Params) -> dict[str, Any]:
@@ -157,7 +188,9 @@ def _select(session: Session, params: Params) -> dict[str, Any]:
     run = session.get_run(params["run"])
     mask = np.frombuffer(params.get("bytes", b""), dtype=np.uint8) > 0
     if len(mask) != len(run):
-        raise InvalidInputError(f"a selection must have one byte for each of the {len(run)} objects, got {len(mask)}")
+        raise InvalidInputError(
+            f"a selection must have one byte for each of the {len(run)} objects, got {len(mask)}"
+        )
     selection = np.zeros(len(session.get_source().table), dtype=bool)
     selection[run.rows] = mask
     session.selection = selection
@@ -165,11 +198,15 @@ def _select(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _get_selection(session: Session, params: Params) -> bytes:
-    return pack({"mask": _selected_objects(session, session.get_run(params["run"])).astype(np.uint8)})
+    return pack(
+        {"mask": _selected_objects(session, session.get_run(params["run"])).astype(np.uint8)}
+    )
 
 
 def _selected_objects(session: Session, run: Run) -> np.ndarray:
-    return np.zeros(len(run), dtype=bool) if session.selection is None else session.selection[run.rows]
+    if session.selection is None:
+        return np.zeros(len(run), dtype=bool)
+    return session.selection[run.rows]
 
 
 def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
@@ -190,7 +227,8 @@ def _apply_rule(run: Run, params: Params) -> bytes:
 
 def _store_rule(session: Session, params: Params) -> dict[str, Any]:
     rule = Rule.from_json(params["conditions"])
-    rule.holds(session.get_source().table.head(1))  # This raises an error if a column does not exist.
+    # This raises an error if a column does not exist.
+    rule.holds(session.get_source().table.head(1))
     with session.lock:
         if rule.describe() not in session.rules:
             session.rules = [*session.rules, rule.describe()][-MAX_RULES:]

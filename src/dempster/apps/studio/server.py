@@ -27,7 +27,8 @@ def serve(
     file : path, optional
         Table that each new tab loads, in any format of `dempster.io.read_table`.
     host : str, default="127.0.0.1"
-        Address of the server. By default only this machine can reach the studio. The connection is not encrypted.
+        Address of the server. By default only this machine can reach the studio. The connection is
+        not encrypted.
     port : int, optional
         Port of the server; by default (and for 0) a free port is selected.
     open_browser : bool, default=True
@@ -53,20 +54,34 @@ def serve(
         raise MissingExtraError("the studio", "starlette and uvicorn", "studio") from error
     from dempster.apps.studio.guard import Guard, is_loopback
 
-    path = None if file is None else as_file(file, "file")
-    if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536):
+    if file is None:
+        path = None
+    else:
+        path = as_file(file, "file")
+    if port is not None and (
+        isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536
+    ):
         raise InvalidParameterError("port", "an integer from 0 (any free port) to 65535", port)
     listener = bind_socket(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
-        print(f"Anyone who can reach {host} and has the token can use the studio. Nothing is encrypted.", flush=True)
+        print(
+            f"Anyone who can reach {host} and has the token can use the studio. Nothing is encrypted.",
+            flush=True,
+        )
     try:
-        # This import takes seconds. The address is printed afterwards, when the studio can answer requests.
+        # This import takes seconds. The address is printed afterwards, when the studio can answer
+        # requests.
         from dempster.apps.studio.app import make_app
 
         app = make_app(guard, path)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=3
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=3,
         )
         try:
             print(f"The studio is at {guard.address}\nPress Ctrl-C to stop it.", flush=True)
@@ -74,7 +89,8 @@ def serve(
                 Timer(0.5, webbrowser.open, [guard.address]).start()
             uvicorn.Server(config).run(sockets=[listener])
         finally:
-            app.state.sessions.close()  # The server does not close the sessions if it is interrupted while it starts.
+            # The server does not close the sessions if it is interrupted while it starts.
+            app.state.sessions.close()
     except KeyboardInterrupt:
         pass
     finally:
@@ -83,8 +99,12 @@ def serve(
 
 def bind_socket(host: str, port: int | None) -> socket.socket:
     """Return a listening socket; raise OSError if the port is in use."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the protocol is set to TCP.
+    if ":" in host:
+        family = socket.AF_INET6
+    else:
+        family = socket.AF_INET
+    # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the
+    # protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name != "nt":  # On Windows this option would allow two programs to use the same port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -93,6 +113,8 @@ def bind_socket(host: str, port: int | None) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or "not possible"
-        raise OSError(f"cannot listen on {host}, port {port or 'any'}: {reason}; select another with --port") from error
+        raise OSError(
+            f"cannot listen on {host}, port {port or 'any'}: {reason}; select another with --port"
+        ) from error
     listener.listen(128)
     return listener

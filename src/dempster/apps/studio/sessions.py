@@ -55,15 +55,18 @@ class Source:
         """Description of the table and its columns for the page."""
         try:
             attributes = choose_attributes(self.table, missing="partial")
-            suggested, notes = set(attributes.columns), attributes.notes
+            suggested = set(attributes.columns)
+            notes = attributes.notes
         except ValueError as error:
-            suggested, notes = set(), [str(error)]
+            suggested = set()
+            notes = [str(error)]
         return to_plain(
             {
                 "name": self.name,
                 "rows": len(self.table),
                 "columns": [
-                    {"name": name, "suggested": name in suggested} | _describe_column(self.table[name])
+                    {"name": name, "suggested": name in suggested}
+                    | _describe_column(self.table[name])
                     for name in self.table.columns[:MAX_COLUMNS]
                 ],
                 "options": self.options,
@@ -80,15 +83,26 @@ def _describe_column(column: pd.Series) -> dict[str, Any]:
     if kind in "iuf":
         values = column.to_numpy(dtype=float, na_value=np.nan)
         values = values[np.isfinite(values)]
-        low, high = (float(values.min()), float(values.max())) if len(values) else (None, None)
-        n_values = len(np.unique(values)) if len(values) <= MAX_COUNTED_VALUES else MAX_CATEGORIES + 1
+        if len(values):
+            low = float(values.min())
+            high = float(values.max())
+        else:
+            low = None
+            high = None
+        if len(values) <= MAX_COUNTED_VALUES:
+            n_values = len(np.unique(values))
+        else:
+            n_values = MAX_CATEGORIES + 1
         return description | {"kind": "number", "low": low, "high": high, "different": n_values}
     if kind == "b":
         return description | {"kind": "truth", "different": 2}
     if kind in "Mm":
         return description | {"kind": "date"}
     n_values = int(column.nunique())
-    return description | {"kind": "category" if n_values <= MAX_CATEGORIES else "text", "different": n_values}
+    return description | {
+        "kind": "category" if n_values <= MAX_CATEGORIES else "text",
+        "different": n_values,
+    }
 
 
 @dataclass(eq=False)
@@ -122,8 +136,9 @@ class Run:
     def numbers(self) -> np.ndarray:
         """Clustered values as a numeric array without missing values, which are imputed.
 
-        A categorical column is encoded by indicator columns such that the distance of two categories is 1. If there are
-        categorical columns, numeric columns are divided by their standard deviation.
+        A categorical column is encoded by indicator columns such that the distance of two
+        categories is 1. If there are categorical columns, numeric columns are divided by their
+        standard deviation.
         """
         is_mixed = bool(self.preparation.categories)
         columns = []
@@ -152,7 +167,8 @@ class Run:
 
     def describe(self) -> dict[str, Any]:
         """Return a description of the run for the list of runs on the page."""
-        partition, model = self.partition, self.estimator
+        partition = self.partition
+        model = self.estimator
         cardinality = partition.focal_sets.cardinality[partition.best_set]
         return to_plain(
             {
@@ -182,16 +198,23 @@ class Run:
     def objects(self) -> bytes:
         """Packed arrays from which the page draws the map and assigns each object to a set.
 
-        The arrays contain the mass of each object on the empty set, its largest mass on a single cluster, its largest
-        mass on several clusters, and the sets with these masses. The page multiplies the three masses by the weights of
-        the sliders, and assigns the object to the set with the largest product.
+        The arrays contain the mass of each object on the empty set, its largest mass on a single
+        cluster, its largest mass on several clusters, and the sets with these masses. The page
+        multiplies the three masses by the weights of the sliders, and assigns the object to the set
+        with the largest product.
         """
         partition = self.partition
-        masses, cardinality = partition.masses, partition.focal_sets.cardinality
+        masses = partition.masses
+        cardinality = partition.focal_sets.cardinality
         arrays: dict[str, np.ndarray] = {}
-        for name, kind in (("empty", cardinality == 0), ("single", cardinality == 1), ("several", cardinality > 1)):
+        for name, kind in (
+            ("empty", cardinality == 0),
+            ("single", cardinality == 1),
+            ("several", cardinality > 1),
+        ):
             columns = np.flatnonzero(kind)
-            # If two sets have equal mass, the smaller set is selected, like in `CredalPartition.best_set`.
+            # If two sets have equal mass, the smaller set is selected, like in
+            # `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
             if len(columns):
                 best = masses[:, columns].argmax(axis=1)
@@ -211,7 +234,8 @@ class Run:
 class PairAnswers:
     """Answers of the user about pairs of rows of the table, which all runs of a session share."""
 
-    # Tuples (row, row, answer) in the order of answering. The answer is "same", "different" or "unknown".
+    # Tuples (row, row, answer) in the order of answering. The answer is "same", "different" or
+    # "unknown".
     answers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, first: int, second: int, answer: str) -> None:
@@ -240,14 +264,23 @@ class PairAnswers:
 
     def describe(self, run: Run | None, names: list[str]) -> dict[str, Any]:
         """Return all answers, whether a run violates each answer, and the contradictions between answers."""
-        labels = {} if run is None else dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
+        if run is None:
+            labels = {}
+        else:
+            labels = dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
         answers = []
         for a, b, answer in self.answers:
             is_violated = False
             if a in labels and b in labels and answer != "unknown":
                 is_violated = (labels[a] == labels[b]) != (answer == "same")
             answers.append(
-                {"first": a, "second": b, "names": [names[a], names[b]], "answer": answer, "broken": is_violated}
+                {
+                    "first": a,
+                    "second": b,
+                    "names": [names[a], names[b]],
+                    "answer": answer,
+                    "broken": is_violated,
+                }
             )
         contradictions = [
             {"chain": [names[k] for k in one.chain]}
@@ -291,11 +324,15 @@ class Session:
         return folder / safe_name(name)
 
     def set_source(self, source: Source) -> None:
-        """Replace the table; discard the runs, selection, rules, answers and settings of the old table."""
+        """Replace the table.
+
+        Discard the runs, selection, rules, answers and settings of the old table.
+        """
         with self.lock:
             self.source = source
             self.runs.clear()
-            self.pair_answers, self.rules = PairAnswers(), []
+            self.pair_answers = PairAnswers()
+            self.rules = []
             self.selection = self.peaks = self.number = None
             self.settings = {}
 
@@ -324,8 +361,13 @@ class Session:
             raise GoneError("this run no longer exists")
         return self.runs[number]
 
-    def start_job(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> dict[str, Any]:
-        """Start a job and stop any running job of its kind; its result is discarded if another table is loaded."""
+    def start_job(
+        self, kind: str, task: str, arguments: dict[str, Any], finish: Finish
+    ) -> dict[str, Any]:
+        """Start a job and stop any running job of its kind.
+
+        Its result is discarded if another table is loaded.
+        """
         source = self.source
 
         def finish_if_current(result: Any, warnings: list[str]) -> Any:

@@ -31,8 +31,14 @@ def _describe_question(session: Session, params: Params) -> dict[str, Any]:
         return {"question": None, "words": "All useful pairs have been answered.", "enough": True}
     _, gain, doubt = expected_gain(run, *pair)
     total = float(run.partition.nonspecificity().sum())
-    share = gain / total if total > 0 else 0.0
-    part = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+    if total > 0:
+        share = gain / total
+    else:
+        share = 0.0
+    if share >= 0.001:
+        part = f"{share:.1%}"
+    else:
+        part = "less than 0.1%"
     message = (
         f"The answer is expected to remove {gain:.2f} of the {doubt:.2f} bits of nonspecificity of "
         f"{run.names[pair[0]]}, {part} of the total nonspecificity."
@@ -62,7 +68,9 @@ def _next_pair(run: Run, answers: PairAnswers) -> tuple[int, int] | None:
     if len(constraints.contradictions()):
         constraints = Constraints(n_objects=len(run))
     answered = {frozenset((a, b)) for a, b, _ in answers.answers}
-    for i, j in suggest_pairs(run.partition, len(answered) + N_SPARE_PAIRS, constraints=constraints).tolist():
+    for i, j in suggest_pairs(
+        run.partition, len(answered) + N_SPARE_PAIRS, constraints=constraints
+    ).tolist():
         if frozenset((int(run.rows[i]), int(run.rows[j]))) not in answered:
             return i, j
     return None
@@ -71,18 +79,23 @@ def _next_pair(run: Run, answers: PairAnswers) -> tuple[int, int] | None:
 def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
     """Return p, gain and N(m_i) of a question about an uncertain object i and a certain object j of cluster k.
 
-    N(m_i) is the nonspecificity of the masses m_i of object i in bits, and p is the pignistic probability that i
-    belongs to k. The answer "same" assigns i to cluster k and removes its nonspecificity. The answer "different"
-    excludes k, so that m_i is conditioned on the other clusters. The expected gain is N(m_i) - (1 - p) N(m_i | not k).
+    N(m_i) is the nonspecificity of the masses m_i of object i in bits, and p is the pignistic
+    probability that i belongs to k. The answer "same" assigns i to cluster k and removes its
+    nonspecificity. The answer "different" excludes k, so that m_i is conditioned on the other
+    clusters. The expected gain is N(m_i) - (1 - p) N(m_i | not k).
     """
     own = run.partition[np.array([i])]
     k = int(run.partition.labels[j])
     probability = float(own.pignistic()[0, k])
     doubt = float(own.nonspecificity()[0])
     is_other = np.arange(own.n_clusters) != k
-    masses, size = own.masses[0].astype(float), (own.focal_sets.membership & is_other).sum(axis=1)
+    masses = own.masses[0].astype(float)
+    size = (own.focal_sets.membership & is_other).sum(axis=1)
     total = float(masses[size > 0].sum())
-    remaining = float(masses @ np.log2(np.maximum(size, 1))) / total if total > 0 else 0.0
+    if total > 0:
+        remaining = float(masses @ np.log2(np.maximum(size, 1))) / total
+    else:
+        remaining = 0.0
     return probability, max(0.0, doubt - (1 - probability) * remaining), doubt
 
 
@@ -110,7 +123,8 @@ def _remove_answer(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _save_answers(session: Session, params: Params) -> Response:
-    path, table = session.new_file("answers.csv"), session.get_source().table
+    path = session.new_file("answers.csv")
+    table = session.get_source().table
     write_answers(path, session.pair_answers.select(np.arange(len(table))), table.index)
     return download(path.read_bytes(), "answers.csv", "text/csv; charset=utf-8")
 
@@ -121,10 +135,15 @@ def _load_answers(session: Session, params: Params) -> dict[str, Any]:
     path.write_bytes(params.get("bytes", b""))
     index = session.get_source().table.index
     if not index.is_unique:
-        raise InvalidInputError("answers cannot be read from a file, because the names of the rows are not unique")
+        raise InvalidInputError(
+            "answers cannot be read from a file, because the names of the rows are not unique"
+        )
     constraints = read_constraints(path, index)
     with session.lock:
-        for pairs, answer in ((constraints.must_link, "same"), (constraints.cannot_link, "different")):
+        for pairs, answer in (
+            (constraints.must_link, "same"),
+            (constraints.cannot_link, "different"),
+        ):
             for first, second in np.asarray(pairs).tolist():
                 session.pair_answers.add(first, second, answer)
     return _describe_answers(session, params)

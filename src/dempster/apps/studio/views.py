@@ -14,20 +14,32 @@ from dempster.apps.recipe.model import Units
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
-from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
+from dempster.explain import (
+    ObjectExplanation,
+    Profile,
+    credal_silhouette,
+    explain_object,
+    profile,
+    retention_curve,
+)
 from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
 from dempster.plot.number_of_clusters import match_labels
 
-# ---- planes ---------------------------------------------------------------------------------------------------------
+# ---- planes --------------------------------------------------------------------------------------
 
-CONTOUR_COLUMNS, CONTOUR_ROWS = 120, 90
+CONTOUR_COLUMNS = 120
+CONTOUR_ROWS = 90
 MAX_CONTOUR_SETS = 40
 
 
 def _start_plane(session: Session, params: Params) -> dict[str, Any]:
-    """Start a job that computes a plane by MDS or UMAP; other planes are fast and computed on request."""
-    run, kind = session.get_run(str(params["run"])), str(params.get("kind"))
+    """Start a job that computes a plane by MDS or UMAP.
+
+    Other planes are fast and computed on request.
+    """
+    run = session.get_run(str(params["run"]))
+    kind = str(params.get("kind"))
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
 
@@ -48,7 +60,9 @@ def _get_plane(run: Run, params: Params) -> Plane:
         if key not in run.planes:
             if kind == "attributes":
                 scaling = (run.preparation.center, run.preparation.scale)
-                run.planes[key] = attribute_plane(run.attributes[names], run.numbers, x, y, *scaling)
+                run.planes[key] = attribute_plane(
+                    run.attributes[names], run.numbers, x, y, *scaling
+                )
             elif kind == "pca":
                 run.planes[key] = principal_plane(run.numbers)
             else:
@@ -62,27 +76,46 @@ def _plane(run: Run, params: Params) -> bytes:
 
 
 def _contours(run: Run, params: Params) -> bytes:
-    """Return masses (0 to 255) on a grid in a box of a plane; attributes that it does not show have their median."""
+    """Return masses (0 to 255) on a grid in a box of a plane.
+
+    Attributes that it does not show have their median.
+    """
     try:
         left, bottom, right, top = box = [float(part) for part in str(params.get("box")).split(",")]
         is_box = bool(np.isfinite(box).all() and left < right and bottom < top)
     except ValueError:
         is_box = False
     if not is_box:
-        raise InvalidParameterError("box", "four numbers left < right and bottom < top", params.get("box"))
+        raise InvalidParameterError(
+            "box", "four numbers left < right and bottom < top", params.get("box")
+        )
     if not hasattr(run.estimator, "predict_mass"):
-        raise InvalidInputError(f"{type(run.estimator).__name__} cannot predict masses of new points")
-    grid = np.meshgrid(np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS))
+        raise InvalidInputError(
+            f"{type(run.estimator).__name__} cannot predict masses of new points"
+        )
+    grid = np.meshgrid(
+        np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS)
+    )
     values = _get_plane(run, params).to_values(np.column_stack([axis.ravel() for axis in grid]))
     if values is None or run.preparation.categories:
-        raise InvalidInputError("contours of masses need two attributes or principal components of numeric columns")
-    masses = np.asarray(run.estimator.predict_mass(pd.DataFrame(values, columns=run.values.columns)).masses)
+        raise InvalidInputError(
+            "contours of masses need two attributes or principal components of numeric columns"
+        )
+    masses = np.asarray(
+        run.estimator.predict_mass(pd.DataFrame(values, columns=run.values.columns)).masses
+    )
     sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])
     shades = np.round(255 * masses[:, sets]).astype(np.uint8)
-    return pack({"shades": shades.T}, width=CONTOUR_COLUMNS, height=CONTOUR_ROWS, sets=sets.tolist(), box=box)
+    return pack(
+        {"shades": shades.T},
+        width=CONTOUR_COLUMNS,
+        height=CONTOUR_ROWS,
+        sets=sets.tolist(),
+        box=box,
+    )
 
 
-# ---- tables of objects ----------------------------------------------------------------------------------------------
+# ---- tables of objects ---------------------------------------------------------------------------
 
 MAX_ROWS = 500
 MAX_MATCHES = 8
@@ -119,8 +152,14 @@ def _order(run: Run, params: Params) -> bytes:
         raise InvalidParameterError("by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by)
     column = pd.Series(keys)
     if column.dtype.kind not in "iufbMm":
-        column = column.astype(object).where(column.notna(), None).map(lambda cell: None if cell is None else str(cell))
-    ordered = column.sort_values(ascending=params.get("down") != "1", kind="stable", na_position="last")
+        column = (
+            column.astype(object)
+            .where(column.notna(), None)
+            .map(lambda cell: None if cell is None else str(cell))
+        )
+    ordered = column.sort_values(
+        ascending=params.get("down") != "1", kind="stable", na_position="last"
+    )
     return pack({"order": ordered.index.to_numpy().astype(np.int32)})
 
 
@@ -132,9 +171,10 @@ def _find(run: Run, params: Params) -> dict[str, Any]:
     return {"found": [{"position": i, "name": run.names[i]} for i in matches[:MAX_MATCHES]]}
 
 
-# ---- explanation of an object ---------------------------------------------------------------------------------------
+# ---- explanation of an object --------------------------------------------------------------------
 
-MAX_EXPLAINED_ATTRIBUTES, MAX_EXPLAINED_SETS = 40, 6
+MAX_EXPLAINED_ATTRIBUTES = 40
+MAX_EXPLAINED_SETS = 6
 MAX_COMPARED_OBJECTS = 50_000
 MIN_SHOWN_MASS = 0.005
 
@@ -147,29 +187,46 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
         sample = np.random.default_rng(0).choice(len(run), MAX_COMPARED_OBJECTS, replace=False)
         compared = np.union1d(sample, [position])
     with run.lock:
-        explanation = explain_object(run.estimator, run.values.iloc[compared], _reference(run, compared, position))
+        explanation = explain_object(
+            run.estimator, run.values.iloc[compared], _reference(run, compared, position)
+        )
     explanation = Units.from_preparation(run.preparation).convert_explanation(explanation)
     partition = run.partition
     masses = partition.masses[position]
-    order = [int(j) for j in np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS] if masses[j] >= MIN_SHOWN_MASS]
+    order = [
+        int(j)
+        for j in np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
+        if masses[j] >= MIN_SHOWN_MASS
+    ]
     exemplars = [
-        {"cluster": str(exemplar.cluster), "name": run.names[i], "position": i, "values": run.cells(i)}
+        {
+            "cluster": str(exemplar.cluster),
+            "name": run.names[i],
+            "position": i,
+            "values": run.cells(i),
+        }
         for exemplar in explanation.exemplars
         for i in [int(compared[exemplar.position])]
     ]
     sentences = explanation.to_text().splitlines()
     if len(compared) < len(run):
-        sentences.append(f"Compared with a sample of {len(compared):,} of the {len(run):,} objects.")
+        sentences.append(
+            f"Compared with a sample of {len(compared):,} of the {len(run):,} objects."
+        )
     return to_plain(
         {
             "name": run.names[position],
             "doubt": float(run.doubt[position]),
             "sentences": sentences,
-            "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
+            "masses": [
+                {"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order
+            ],
             "by": explanation.by,
             "quantity": explanation.quantity,
             "clusters": [str(name) for name in explanation.clusters],
-            "cluster_positions": [list(partition.frame).index(name) for name in explanation.clusters],
+            "cluster_positions": [
+                list(partition.frame).index(name) for name in explanation.clusters
+            ],
             "attributes": _contributions(run, explanation, position),
             "exemplars": exemplars,
             "values": run.cells(position),
@@ -183,13 +240,17 @@ def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
     if run.partition.index is None and len(compared) == len(run):
         return position
     index = run.values.index
-    return index[position] if index.is_unique else run.values.iloc[position]
+    if index.is_unique:
+        return index[position]
+    return run.values.iloc[position]
 
 
 def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[dict[str, Any]]:
     """Return the contributions of the attributes, sorted by decreasing size, and their values in original units."""
     pull = explanation.contributions
-    order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
+    order = np.argsort(
+        -np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable"
+    )
     values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
     return [
         {
@@ -202,10 +263,11 @@ def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> l
     ]
 
 
-# ---- profiles of clusters and of selections -------------------------------------------------------------------------
+# ---- profiles of clusters and of selections ------------------------------------------------------
 
 MAX_PROFILED_OBJECTS = 100_000
-MAX_PROFILE_FEATURES, MAX_PROFILE_GROUPS = 60, 40
+MAX_PROFILE_FEATURES = 60
+MAX_PROFILE_GROUPS = 40
 MAX_TEXTS = 30  # A text column with more values contains names rather than categories.
 MAX_SELECTION_ATTRIBUTES = 12
 
@@ -220,15 +282,21 @@ def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
     """Return the profile of the clusters of a run, and the positions of the objects used (all or a sample)."""
     with run.lock:
         if "profile" not in run.cache:
-            sample, used = _sample_objects(len(run)), set(run.values.columns)
+            sample = _sample_objects(len(run))
+            used = set(run.values.columns)
             columns = [
                 name
                 for name, column in run.table.items()
-                if name in used or column.dtype.kind in "iufbM" or column.iloc[sample].nunique() <= MAX_TEXTS
+                if name in used
+                or column.dtype.kind in "iufbM"
+                or column.iloc[sample].nunique() <= MAX_TEXTS
             ]
             # `profile` matches the rows of the table with the partition by name.
             table = run.table[columns].iloc[sample].set_axis(run.values.index[sample], axis=0)
-            partition = run.partition if len(sample) == len(run) else run.partition[sample]
+            if len(sample) == len(run):
+                partition = run.partition
+            else:
+                partition = run.partition[sample]
             clustered = [name for name in columns if name in used]
             run.cache["profile"] = profile(partition, table, clustered=clustered), sample
         return run.cache["profile"]
@@ -261,7 +329,10 @@ def _profiles(run: Run, params: Params) -> dict[str, Any]:
 
 
 def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
-    """Compare the attributes of selected and remaining objects; sort the attributes by decreasing difference."""
+    """Compare the attributes of selected and remaining objects.
+
+    Sort the attributes by decreasing difference.
+    """
     sample = _sample_objects(len(run))
     inside = selected[sample]
     if not inside.any() or inside.all():
@@ -271,7 +342,8 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
         if column.dtype.kind not in "iufb":
             continue
         values = column.to_numpy(dtype=float)
-        ours, others = values[inside & np.isfinite(values)], values[~inside & np.isfinite(values)]
+        ours = values[inside & np.isfinite(values)]
+        others = values[~inside & np.isfinite(values)]
         if len(ours) and len(others):
             spread = float(np.concatenate([ours, others]).std()) or 1.0
             rows.append(
@@ -288,11 +360,14 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
     return to_plain(rows[:MAX_SELECTION_ATTRIBUTES])
 
 
-# ---- boundaries between clusters ------------------------------------------------------------------------------------
+# ---- boundaries between clusters -----------------------------------------------------------------
 
 MAX_BOUNDARIES = 60
-MAX_BOUNDARY_OBJECTS, MAX_BOUNDARY_ATTRIBUTES = 400, 12
-MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # minimum plausibility shares of the second cluster
+MAX_BOUNDARY_OBJECTS = 400
+MAX_BOUNDARY_ATTRIBUTES = 12
+# minimum plausibility shares of the second cluster
+MIN_RIVAL_SHARE = 0.02
+MIN_CLOSE_SHARE = 0.2
 
 
 def _boundaries(run: Run, params: Params) -> dict[str, Any]:
@@ -306,7 +381,12 @@ def _boundaries(run: Run, params: Params) -> dict[str, Any]:
     order = [int(k) for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
     frame = [str(name) for name in run.partition.frame]
     pairs = [
-        {"a": k // c, "b": k % c, "names": [frame[k // c], frame[k % c]], "ambiguous": int(ambiguous[k])}
+        {
+            "a": k // c,
+            "b": k % c,
+            "names": [frame[k // c], frame[k % c]],
+            "ambiguous": int(ambiguous[k]),
+        }
         for k in order[:MAX_BOUNDARIES]
     ]
     return {"boundaries": pairs}
@@ -315,7 +395,8 @@ def _boundaries(run: Run, params: Params) -> dict[str, Any]:
 def _boundary(run: Run, params: Params) -> dict[str, Any]:
     """Return the objects whose two most plausible clusters are a and b, sorted by increasing plausibility of b."""
     bounds = (0, run.partition.n_clusters)
-    a, b = parse_integer(params, "a", bounds), parse_integer(params, "b", bounds)
+    a = parse_integer(params, "a", bounds)
+    b = parse_integer(params, "b", bounds)
     if a == b:
         raise InvalidParameterError("b", "a cluster other than a", b)
     first, second, share = _rivals(run)
@@ -325,10 +406,16 @@ def _boundary(run: Run, params: Params) -> dict[str, Any]:
     towards = np.where(first[objects] == b, 1 - share[objects], share[objects])  # 0 for a, 1 for b
     if n > MAX_BOUNDARY_OBJECTS:
         middle = np.sort(np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS])
-        objects, towards = objects[middle], towards[middle]
+        objects = objects[middle]
+        towards = towards[middle]
     order = np.argsort(towards, kind="stable")
     listed = [
-        {"position": int(i), "name": run.names[i], "towards": float(t), "set": int(run.partition.best_set[i])}
+        {
+            "position": int(i),
+            "name": run.names[i],
+            "towards": float(t),
+            "set": int(run.partition.best_set[i]),
+        }
         for i, t in zip(objects[order], towards[order], strict=True)
     ]
     frame = list(run.partition.frame)
@@ -341,12 +428,17 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the two most plausible clusters of each object, and the share of the second in their plausibilities."""
     contour = np.asarray(run.partition.contour, dtype=float)
     order = np.argsort(-contour, axis=1, kind="stable")
-    first, second = order[:, 0], order[:, min(1, contour.shape[1] - 1)]
+    first = order[:, 0]
+    second = order[:, min(1, contour.shape[1] - 1)]
     if contour.shape[1] < 2:
         return first, second, np.zeros(len(contour))
     rows = np.arange(len(contour))
     total = contour[rows, first] + contour[rows, second]
-    return first, second, np.divide(contour[rows, second], total, out=np.zeros(len(total)), where=total > 0)
+    return (
+        first,
+        second,
+        np.divide(contour[rows, second], total, out=np.zeros(len(total)), where=total > 0),
+    )
 
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
@@ -355,10 +447,12 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:  # One of the clusters has no certain object.
         return []
-    return table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]].to_dict("records")
+    return table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]].to_dict(
+        "records"
+    )
 
 
-# ---- quality of a run -----------------------------------------------------------------------------------------------
+# ---- quality of a run ----------------------------------------------------------------------------
 
 MAX_SILHOUETTES = 2000
 N_SHEPARD_PAIRS = 20_000
@@ -371,8 +465,16 @@ def _curve(run: Run, params: Params) -> dict[str, Any]:
     key = f"curve {classes}"
     with run.lock:
         if key not in run.cache:
-            measure, share, quality = _agreement_curve(run, str(classes)) if classes else _silhouette_curve(run)
-            curve = {"share": share, "quality": quality, "measure": measure, "low": min([0.0, *quality])}
+            if classes:
+                measure, share, quality = _agreement_curve(run, str(classes))
+            else:
+                measure, share, quality = _silhouette_curve(run)
+            curve = {
+                "share": share,
+                "quality": quality,
+                "measure": measure,
+                "low": min([0.0, *quality]),
+            }
             run.cache[key] = to_plain(curve)
         return run.cache[key]
 
@@ -393,13 +495,18 @@ def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
         return "silhouette", np.zeros(0), np.zeros(0)
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
-    size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
+    if len(run) > MAX_SILHOUETTES:
+        size = MAX_SILHOUETTES
+    else:
+        size = None
     silhouette = credal_silhouette(partition, run.numbers, sample_size=size, random_state=0)
     values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
     is_finite = np.isfinite(values)
     means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)
     quality = means[np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
-    measure = "mean silhouette" + (f" of {len(values):,} sampled objects" if silhouette.is_sampled else "")
+    measure = "mean silhouette" + (
+        f" of {len(values):,} sampled objects" if silhouette.is_sampled else ""
+    )
     return measure, _RETAINED_SHARES, quality
 
 
@@ -419,8 +526,12 @@ def _shepard(run: Run, params: Params) -> bytes:
     if not hasattr(run.estimator, "shepard"):
         raise InvalidInputError(f"{type(run.estimator).__name__} has no Shepard diagram")
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
-    delta, conflict = np.asarray(delta, dtype=np.float32), np.asarray(conflict, dtype=np.float32)
-    error = float(np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))) if len(delta) else None
+    delta = np.asarray(delta, dtype=np.float32)
+    conflict = np.asarray(conflict, dtype=np.float32)
+    if len(delta):
+        error = float(np.sqrt(np.mean((conflict.astype(float) - delta) ** 2)))
+    else:
+        error = None
     return pack({"delta": delta, "conflict": conflict}, error=error, n=len(delta))
 
 
@@ -431,46 +542,66 @@ def _candidates(run: Run, params: Params) -> bytes:
         raise InvalidInputError(f"{type(model).__name__} does not compare candidates")
     table = model.candidates_.to_dict("records")
     selected = next((k for k, one in enumerate(table) if one["selected"]), None)
-    arrays, shown = {}, []
+    arrays = {}
+    shown = []
     if selected is not None:
         labels = model.candidate_labels_
-        shown = [k for k, one in enumerate(table) if one["n_clusters"] == table[selected]["n_clusters"]]
+        shown = [
+            k for k, one in enumerate(table) if one["n_clusters"] == table[selected]["n_clusters"]
+        ]
         matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
-        arrays = {"points": model.candidate_points_.astype(np.float32), "labels": matched.astype(np.int32)}
+        arrays = {
+            "points": model.candidate_points_.astype(np.float32),
+            "labels": matched.astype(np.int32),
+        }
     return pack(arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"])
 
 
-# ---- comparison of runs ---------------------------------------------------------------------------------------------
+# ---- comparison of runs --------------------------------------------------------------------------
 
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
-MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # With more objects, pairs are sampled.
+# With more objects, pairs are sampled.
+MAX_FULL_OBJECTS = 3_000
+N_SAMPLED_PAIRS = 200_000
 _STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Params) -> dict[str, Any]:
     """Compare two runs on their common objects, with the clusters of the second run matched with those of the first."""
-    before, after = session.get_run(str(params.get("before"))), session.get_run(str(params.get("after")))
+    before = session.get_run(str(params.get("before")))
+    after = session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
     if len(common) < 2:
         raise InvalidInputError("the two runs have fewer than two objects in common")
-    one, other = _select(before, i), _select(after, j)
+    one = _select(before, i)
+    other = _select(after, j)
     index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
-    match = match_one_to_one(count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters))
-    old_state, new_state = (np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other))
+    match = match_one_to_one(
+        count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters)
+    )
+    old_state, new_state = (
+        np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)
+    )
     states = count_pairs(old_state, new_state, len(_STATES), len(_STATES))
-    # An unmatched cluster has the match -1, so that a set with this cluster is not a set of the first run.
+    # An unmatched cluster has the match -1, so that a set with this cluster is not a set of the
+    # first run.
     position = {frozenset(clusters): s for s, clusters in enumerate(one.focal_sets)}
-    same_set = [position.get(frozenset(match[list(clusters)].tolist()), -1) for clusters in other.focal_sets]
+    same_set = [
+        position.get(frozenset(match[list(clusters)].tolist()), -1) for clusters in other.focal_sets
+    ]
     moved = np.flatnonzero(one.best_set != np.array(same_set)[other.best_set])
 
     def describe_sets(old: int, new: int) -> dict[str, Any]:
         names = {"from_name": before.set_names[old], "to_name": after.set_names[new]}
         return {"from": int(old), "to": int(new), **names}
 
-    pairs, counts = np.unique(np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True)
+    pairs, counts = np.unique(
+        np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True
+    )
     largest = np.argsort(-counts, kind="stable")[:MAX_FLOWS]
-    was, now = old_state[moved], new_state[moved]
+    was = old_state[moved]
+    now = new_state[moved]
     # Sort objects that became ambiguous first, then objects that became certain.
     kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
     objects = [
@@ -501,11 +632,16 @@ def _select(run: Run, positions: np.ndarray) -> CredalPartition:
 
 
 def _n_pairs(n_objects: int) -> int | None:
-    return None if n_objects <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
+    if n_objects <= MAX_FULL_OBJECTS:
+        return None
+    return N_SAMPLED_PAIRS
 
 
 def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
-    """Return positions of the runs in the plane; runs with similar partitions of their common objects are close."""
+    """Return positions of the runs in the plane.
+
+    Runs with similar partitions of their common objects are close.
+    """
     runs = list(session.runs.values())
     if len(runs) < 2:
         return {"points": []}
@@ -515,7 +651,9 @@ def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
     if len(common) < 2:
         raise InvalidInputError("the runs have fewer than two objects in common")
     partitions = [_select(run, np.searchsorted(run.rows, common)) for run in runs]
-    embedding = embed_partitions(partitions, [run.id for run in runs], n_pairs=_n_pairs(len(common)))
+    embedding = embed_partitions(
+        partitions, [run.id for run in runs], n_pairs=_n_pairs(len(common))
+    )
     points = [
         {"id": run.id, "name": run.name, "x": float(x), "y": float(y)}
         for run, (x, y) in zip(runs, embedding.coordinates, strict=True)

@@ -1,9 +1,9 @@
 """Worker process of the studio, which reads tables, clusters, embeds and writes reports, one task after the other.
 
-Run as ``python -m dempster.apps.studio.worker``. The worker reads tasks from standard input and writes messages to
-standard output, as pickles. Pickles are safe here, because both processes belong to the same program. For each task the
-worker writes any number of messages ``("progress", {"words", "share"})``, and then one message ``("done", {"result",
-"warnings"})`` or ``("failed", message)``.
+Run as ``python -m dempster.apps.studio.worker``. The worker reads tasks from standard input and
+writes messages to standard output, as pickles. Pickles are safe here, because both processes belong
+to the same program. For each task the worker writes any number of messages ``("progress", {"words",
+"share"})``, and then one message ``("done", {"result", "warnings"})`` or ``("failed", message)``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_UNPACKED_BYTES = 4 << 30
 MAX_PEAK_OBJECTS = 300_000
 MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
 
-# ---- tasks ----------------------------------------------------------------------------------------------------------
+# ---- tasks ---------------------------------------------------------------------------------------
 
 
 def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
@@ -47,7 +47,9 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
     if table.size > MAX_CELLS:
-        raise InvalidInputError(f"the table has {table.size:,} cells; the studio accepts up to {MAX_CELLS:,}")
+        raise InvalidInputError(
+            f"the table has {table.size:,} cells; the studio accepts up to {MAX_CELLS:,}"
+        )
     if not table.columns.is_unique:
         name = table.columns[table.columns.duplicated()][0]
         raise InvalidInputError(f"the table has two columns named '{name}'; rename one of them")
@@ -55,7 +57,10 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
 
 
 def _check_unpacked_size(path: Path) -> None:
-    """Raise an error if the decompressed size of a gzip file exceeds the limit; the size in the file may be wrong."""
+    """Raise an error if the decompressed size of a gzip file exceeds the limit.
+
+    The size in the file may be wrong.
+    """
     if path.suffix.lower() != ".gz":
         return
     total = 0
@@ -64,7 +69,9 @@ def _check_unpacked_size(path: Path) -> None:
             while chunk := file.read(1 << 20):
                 total += len(chunk)
                 if total > MAX_UNPACKED_BYTES:
-                    raise InvalidInputError(f"{path.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB")
+                    raise InvalidInputError(
+                        f"{path.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB"
+                    )
     except (OSError, EOFError) as error:
         raise InvalidInputError(f"{path.name} cannot be unpacked") from error
 
@@ -81,7 +88,10 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "values": attributes.values,
         "preparation": attributes.preparation,
         "rows": np.asarray(attributes.rows),
-        "notes": [*outcome.notes, *(f"{name}: {reason}" for name, reason in outcome.choices.items())],
+        "notes": [
+            *outcome.notes,
+            *(f"{name}: {reason}" for name, reason in outcome.choices.items()),
+        ],
         "seconds": outcome.seconds,
     }
 
@@ -100,10 +110,14 @@ def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) ->
     if attributes.preparation.categories:
         raise InvalidInputError("belief peaks need numeric columns; deselect the categories")
     if len(attributes.values) > MAX_PEAK_OBJECTS:
-        raise InvalidInputError(f"belief peaks can be computed for up to {MAX_PEAK_OBJECTS:,} objects")
+        raise InvalidInputError(
+            f"belief peaks can be computed for up to {MAX_PEAK_OBJECTS:,} objects"
+        )
     values = attributes.values.to_numpy(dtype=float)
     if np.isnan(values).any():
-        raise InvalidInputError("belief peaks need complete rows; leave out rows with missing values")
+        raise InvalidInputError(
+            "belief peaks need complete rows; leave out rows with missing values"
+        )
     model = BeliefPeaks(n_neighbors=n_neighbors, random_state=0).fit(values)
     return {
         "belief": model.belief_.astype(np.float32),
@@ -119,7 +133,10 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     """Compute the support of each number of clusters by several criteria."""
     progress("comparing numbers of clusters", None)
     attributes = _prepare_attributes(recipe)
-    metric = "gower" if attributes.preparation.categories else "euclidean"
+    if attributes.preparation.categories:
+        metric = "gower"
+    else:
+        metric = "euclidean"
     with report_progress_to(_to_listener(progress)):
         selection = number_of_clusters(attributes.values, metric=metric, random_state=0)
     return {
@@ -151,16 +168,19 @@ def report(progress: Progress, **arguments: Any) -> str:
     return make_report(**arguments).to_html()
 
 
-TASKS: dict[str, Callable[..., Any]] = {task.__name__: task for task in (load, cluster, peaks, number, plane, report)}
+TASKS: dict[str, Callable[..., Any]] = {
+    task.__name__: task for task in (load, cluster, peaks, number, plane, report)
+}
 
-# ---- the process ----------------------------------------------------------------------------------------------------
+# ---- the process ---------------------------------------------------------------------------------
 
 
 class _Channel:
     """Send messages (kind, content) to the studio."""
 
     def __init__(self, stream: BinaryIO):
-        self._stream, self._last = stream, 0.0
+        self._stream = stream
+        self._last = 0.0
 
     def send(self, kind: str, content: Any) -> None:
         pickle.dump((kind, content), self._stream, protocol=5)
@@ -185,14 +205,20 @@ def main() -> None:
         channel.send(*_run_task(channel, TASKS[name], arguments))
 
 
-def _run_task(channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, Any]:
+def _run_task(
+    channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]
+) -> tuple[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             result = task(channel.send_progress, **arguments)
         except Exception as error:
             return "failed", describe_error(error)[1]
-    messages = [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, UserWarning)]
+    messages = [
+        " ".join(str(one.message).split())
+        for one in caught
+        if issubclass(one.category, UserWarning)
+    ]
     return "done", {"result": result, "warnings": list(dict.fromkeys(messages))}
 
 

@@ -15,7 +15,9 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.cluster.evclus._network import TrainingProgress
 
 _MAGIC = b"dempster-checkpoint-2\n"
-_ARRAY, _TEXT = "array", "text"  # key that stands for an array in the JSON text, and name of this text in the npz file
+# key that stands for an array in the JSON text, and name of this text in the npz file
+_ARRAY = "array"
+_TEXT = "text"
 _ROWS_PER_BLOCK = 65_536
 
 
@@ -24,9 +26,14 @@ def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> st
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in arrays:
         digest.update(repr((array.shape, str(array.dtype))).encode())
-        rows = array.reshape(1) if array.ndim == 0 else array
+        if array.ndim == 0:
+            rows = array.reshape(1)
+        else:
+            rows = array
         for start in range(0, len(rows), _ROWS_PER_BLOCK):
-            digest.update(np.ascontiguousarray(rows[start : start + _ROWS_PER_BLOCK]).view(np.uint8).data)
+            digest.update(
+                np.ascontiguousarray(rows[start : start + _ROWS_PER_BLOCK]).view(np.uint8).data
+            )
     return digest.hexdigest()
 
 
@@ -34,7 +41,11 @@ class Checkpoint:
     """States of the finished trainings and of the current one, saved to a file with the fingerprint of the fit."""
 
     def __init__(self, path: str | Path | None, mark: str):
-        self.path, self.mark = None if path is None else Path(path), mark
+        if path is None:
+            self.path = None
+        else:
+            self.path = Path(path)
+        self.mark = mark
         saved = self._load() or {"done": [], "current": None}
         self._done: list[dict[str, Any]] = saved["done"]
         self._current: dict[str, Any] | None = saved["current"]
@@ -43,7 +54,9 @@ class Checkpoint:
         """Return the saved state of the training with this number, or None if the training has not started."""
         if number < len(self._done):
             return self._done[number]
-        return self._current if number == len(self._done) else None
+        if number == len(self._done):
+            return self._current
+        return None
 
     def save(self, progress: TrainingProgress) -> None:
         if self.path is None:
@@ -65,14 +78,21 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return None
         if self.path.is_dir():
-            raise InvalidParameterError("checkpoint", must=f"be the path of a file; {str(self.path)!r} is a folder")
+            raise InvalidParameterError(
+                "checkpoint", must=f"be the path of a file; {str(self.path)!r} is a folder"
+            )
         data = self.path.read_bytes()
         head = len(_MAGIC) + 64 + 64
         if not data.startswith(_MAGIC) or len(data) < head:
-            raise InvalidInputError(f"checkpoint {self.path} is not a checkpoint of dempster, or it is truncated")
-        mark, digest = data[len(_MAGIC) : len(_MAGIC) + 64].decode(), data[len(_MAGIC) + 64 : head].decode()
+            raise InvalidInputError(
+                f"checkpoint {self.path} is not a checkpoint of dempster, or it is truncated"
+            )
+        mark = data[len(_MAGIC) : len(_MAGIC) + 64].decode()
+        digest = data[len(_MAGIC) + 64 : head].decode()
         if hashlib.sha256(data[head:]).hexdigest() != digest:
-            raise InvalidInputError(f"checkpoint {self.path} is damaged or truncated; remove it to start again")
+            raise InvalidInputError(
+                f"checkpoint {self.path} is damaged or truncated; remove it to start again"
+            )
         if mark != self.mark:
             raise InvalidInputError(
                 f"checkpoint {self.path} belongs to another model, other data or other parameters; "
@@ -91,7 +111,9 @@ def _encode(state: Any) -> bytes:
             return {_ARRAY: len(arrays) - 1}
         if isinstance(value, dict):
             return {name: encode(part) for name, part in value.items()}
-        return [encode(part) for part in value] if isinstance(value, list) else value
+        if isinstance(value, list):
+            return [encode(part) for part in value]
+        return value
 
     text = json.dumps(encode(state)).encode()
     named: dict[str, Any] = {str(k): array for k, array in enumerate(arrays)}
@@ -106,7 +128,11 @@ def _decode(body: bytes) -> Any:
 
     def decode(value: Any) -> Any:
         if isinstance(value, dict):
-            return arrays[str(value[_ARRAY])] if _ARRAY in value else {n: decode(part) for n, part in value.items()}
-        return [decode(part) for part in value] if isinstance(value, list) else value
+            if _ARRAY in value:
+                return arrays[str(value[_ARRAY])]
+            return {n: decode(part) for n, part in value.items()}
+        if isinstance(value, list):
+            return [decode(part) for part in value]
+        return value
 
     return decode(json.loads(arrays[_TEXT].tobytes()))

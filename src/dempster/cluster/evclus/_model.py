@@ -1,21 +1,24 @@
 """Fitted models of EVCLUS, which compute the masses of objects by comparing them with reference objects.
 
-`EvclusModel` computes the masses whose conflicts with the masses of the reference objects match the dissimilarities
-best. `DoubtModel` computes the masses from the plausibility of each cluster for an object.
+`EvclusModel` computes the masses whose conflicts with the masses of the reference objects match the
+dissimilarities best. `DoubtModel` computes the masses from the plausibility of each cluster for an
+object.
 
-Two models are needed because no value of ``d0`` serves both purposes. A small ``d0`` finds the clusters but gives no
-mass to pairs of clusters, because half of the mass on each of two clusters fits the conflicts better than mass on the
-pair. A large ``d0`` has the opposite effect. Therefore, `EvclusModel` first finds the clusters, with masses on single
-clusters. In `DoubtModel`, the plausibility of cluster k for object i is proportional to
+Two models are needed because no value of ``d0`` serves both purposes. A small ``d0`` finds the
+clusters but gives no mass to pairs of clusters, because half of the mass on each of two clusters
+fits the conflicts better than mass on the pair. A large ``d0`` has the opposite effect. Therefore,
+`EvclusModel` first finds the clusters, with masses on single clusters. In `DoubtModel`, the
+plausibility of cluster k for object i is proportional to
 
     S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),
 
-where the sum is over the n_k reference objects of cluster k. The factor gamma_ij is such that the target conflict
-1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5 sqrt(s_i s_j). The local scale s_i is the distance within which object i
-has sqrt(r) of the r reference objects (see self-tuning spectral clustering, Zelnik-Manor and Perona, 2004), so that
-dense and sparse clusters are treated alike. Without the divisor, large clusters would be favored; the divisor n_k would
-favor small clusters. The square root was the best choice on many data sets. An object is an outlier if it is much
-farther from its nearest reference objects than usual (beyond the fence of a box plot).
+where the sum is over the n_k reference objects of cluster k. The factor gamma_ij is such that the
+target conflict 1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5 sqrt(s_i s_j). The local scale s_i
+is the distance within which object i has sqrt(r) of the r reference objects (see self-tuning
+spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated
+alike. Without the divisor, large clusters would be favored; the divisor n_k would favor small
+clusters. The square root was the best choice on many data sets. An object is an outlier if it is
+much farther from its nearest reference objects than usual (beyond the fence of a box plot).
 """
 
 from __future__ import annotations
@@ -44,10 +47,16 @@ from dempster.dissimilarity.sources import References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.projection import Terms, euclidean_terms, linear_image, project, terms_of_conflicts
+from dempster.optimize.projection import (
+    Terms,
+    euclidean_terms,
+    linear_image,
+    project,
+    terms_of_conflicts,
+)
 from dempster.optimize.row_fit import conflicts_of_pairs
 
-# ---- surroundings ---------------------------------------------------------------------------------------------------
+# ---- surroundings --------------------------------------------------------------------------------
 
 _reach = kernel("""reach(
     D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float, near_amount: float,
@@ -66,10 +75,10 @@ _affinity_of_points = kernel("""affinity_of_points(
 class Affinity:
     """Affinity of objects to clusters, computed from their distances to r reference objects.
 
-    The affinity of object i to cluster k is the weighted sum of exp(-rate d_ij^2 / (s_i s_j)) over the reference
-    objects j of the cluster, divided by the square root of their total weight. It is zero for an empty cluster. The
-    local scale s_i is the distance within which the reference objects have the total weight ``far``. It is at least the
-    smallest scale of a reference object.
+    The affinity of object i to cluster k is the weighted sum of exp(-rate d_ij^2 / (s_i s_j)) over
+    the reference objects j of the cluster, divided by the square root of their total weight. It is
+    zero for an empty cluster. The local scale s_i is the distance within which the reference
+    objects have the total weight ``far``. It is at least the smallest scale of a reference object.
     """
 
     scales: np.ndarray  # (r,), local scales of the reference objects
@@ -80,22 +89,30 @@ class Affinity:
     near: float  # total weight of the nearest reference objects that identify outliers
     far: float  # total weight of the nearest reference objects that define a local scale
 
-    def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def by_distances(
+        self, D: np.ndarray, itself: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the affinities, shape (n, c), and the distances within which reference objects have weight ``near``.
 
-        ``D`` contains the dissimilarities to the reference objects, shape (n, r). ``itself`` is explained in `reach`,
-        but an object that is alone in its cluster counts as a member of the cluster.
+        ``D`` contains the dissimilarities to the reference objects, shape (n, r). ``itself`` is
+        explained in `reach`, but an object that is alone in its cluster counts as a member of the
+        cluster.
         """
-        near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
+        near = np.empty(len(D), D.dtype)
+        out = np.empty((len(D), self.n_clusters), D.dtype)
         _affinity(D, *self._references(D.dtype), itself, *self._constants(), near, out)
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arrays of `by_distances` for points, and the smallest distances (zero at reference points)."""
-        near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
+        near = np.empty(len(A), A.dtype)
+        nearest = np.empty(len(A), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
-        A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
-        _affinity_of_points(A, B, *self._references(A.dtype), *self._constants(), near, nearest, out)
+        A = np.ascontiguousarray(A)
+        B = np.ascontiguousarray(B)
+        _affinity_of_points(
+            A, B, *self._references(A.dtype), *self._constants(), near, nearest, out
+        )
         return out, near, nearest
 
     def _references(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,24 +123,33 @@ class Affinity:
 
 
 def reach(
-    D: np.ndarray, weights: np.ndarray, itself: np.ndarray | None, unit: float, near: float, far: float
+    D: np.ndarray,
+    weights: np.ndarray,
+    itself: np.ndarray | None,
+    unit: float,
+    near: float,
+    far: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return, for n objects, the distances within which reference objects have total weights ``near`` and ``far``.
 
-    ``D`` contains the dissimilarities to r reference objects, shape (n, r), and ``weights`` their weights. ``itself``
-    contains, for each object, its index among the reference objects, or -1. The weight of this reference object is
-    reduced by ``unit``, the weight of one object. Any remaining weight counts as other objects at distance zero.
+    ``D`` contains the dissimilarities to r reference objects, shape (n, r), and ``weights`` their
+    weights. ``itself`` contains, for each object, its index among the reference objects, or -1. The
+    weight of this reference object is reduced by ``unit``, the weight of one object. Any remaining
+    weight counts as other objects at distance zero.
     """
-    close, distant = np.empty(len(D), D.dtype), np.empty(len(D), D.dtype)
+    close = np.empty(len(D), D.dtype)
+    distant = np.empty(len(D), D.dtype)
     _reach(D, weights, itself, unit, near, far, close, distant)
     return close, distant
 
 
-_WIDTH = 1.5  # distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
+# distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
+_WIDTH = 1.5
 _NEAR = 5  # number of nearest reference objects that decide whether an object is an outlier
 _FENCE = 2.0  # number of interquartile ranges from the third quartile to the fence
 _MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distances
-_SOFTNESS = 1 / 8  # The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
+# The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
+_SOFTNESS = 1 / 8
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 
 
@@ -132,8 +158,10 @@ class Surroundings:
     """Typical distances from the r reference objects to their neighbors."""
 
     weights: np.ndarray  # (r,), weights of the reference objects
-    scales: np.ndarray  # (r,), distances within which each of them has sqrt(r) other reference objects
-    usual: float  # third quartile of the distances within which each of them has 5 other reference objects
+    # (r,), distances within which each of them has sqrt(r) other reference objects
+    scales: np.ndarray
+    # third quartile of the distances within which each of them has 5 other reference objects
+    usual: float
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
     softness: float  # width of the transition at the fence
 
@@ -141,16 +169,31 @@ class Surroundings:
     def from_dissimilarities(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
         """Compute the distances from the dissimilarities between the r reference objects, shape (r, r)."""
         r = len(D)
-        w = np.ones(r) if weights is None else weights.astype(float)
+        if weights is None:
+            w = np.ones(r)
+        else:
+            w = weights.astype(float)
         near, far = reach(D, w, np.arange(r), w.mean(), *_neighbor_weights(w))
-        scales, near = _replace_zeros(far, D), _replace_zeros(near, D)
-        low, high = _weighted_quantile(near, w, 0.25), _weighted_quantile(near, w, 0.75)
+        scales = _replace_zeros(far, D)
+        near = _replace_zeros(near, D)
+        low = _weighted_quantile(near, w, 0.25)
+        high = _weighted_quantile(near, w, 0.75)
         width = max(float(np.log(high / low)), _MIN_RANGE)
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
-        """Return the object that computes affinities; ``labels`` contains the clusters of the reference objects."""
-        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_neighbor_weights(self.weights))
+        """Return the object that computes affinities.
+
+        ``labels`` contains the clusters of the reference objects.
+        """
+        return Affinity(
+            self.scales,
+            self.weights,
+            labels,
+            n_clusters,
+            decay(_WIDTH),
+            *_neighbor_weights(self.weights),
+        )
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """Return the masses on the empty set, given the distances ``near`` within which objects have 5 neighbors."""
@@ -161,16 +204,24 @@ class Surroundings:
 
 def _neighbor_weights(weights: np.ndarray) -> tuple[float, float]:
     """Return the total weights of reference objects for the parameters ``near`` and ``far`` of `reach`."""
-    r, unit = len(weights), float(weights.mean())
+    r = len(weights)
+    unit = float(weights.mean())
     others = max(r - 1, 1)
-    return unit * min(_NEAR, others) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), others) * (1 - 1e-9)
+    return unit * min(_NEAR, others) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), others) * (
+        1 - 1e-9
+    )
 
 
 def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
-    """Replace zero distances by a small positive distance; if all are zero, use the smallest positive entry of D."""
+    """Replace zero distances by a small positive distance.
+
+    If all are zero, use the smallest positive entry of D.
+    """
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
-        return np.full(len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0)
+        return np.full(
+            len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0
+        )
     return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
 
 
@@ -185,7 +236,10 @@ def neighboring_clusters(
     D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
 ) -> FocalSets:
     """Return the empty set, single clusters and pairs of neighboring clusters, given dissimilarities D and labels."""
-    w = np.ones(len(D)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(D))
+    else:
+        w = weights
     share = np.zeros((n_clusters, len(D)))
     share[labels, np.arange(len(D))] = w
     total = share.sum(axis=1)
@@ -194,7 +248,9 @@ def neighboring_clusters(
     return FocalSets.with_pairs(n_clusters, pairs, omega=False)
 
 
-def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
+def neighbors_of_pairs(
+    first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int
+) -> FocalSets:
     """Return the empty set, single clusters, pairs of neighbors and the frame, from dissimilarities of pairs."""
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
@@ -207,9 +263,9 @@ def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_c
 def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
     """Return the pairs of neighboring clusters, given the mean squared dissimilarities between their members.
 
-    ``mean`` has shape (c, c). The squared distance between two clusters is the mean between them minus half of the mean
-    within each of them. For Euclidean distances, this is the squared distance between the centers. Clusters without
-    members have NaN entries and no neighbors.
+    ``mean`` has shape (c, c). The squared distance between two clusters is the mean between them
+    minus half of the mean within each of them. For Euclidean distances, this is the squared
+    distance between the centers. Clusters without members have NaN entries and no neighbors.
     """
     nonempty = np.flatnonzero(np.isfinite(np.diagonal(mean)))
     among = mean[np.ix_(nonempty, nonempty)]
@@ -222,12 +278,15 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
     return pairs
 
 
-# ---- models ----------------------------------------------------------------------------------------------------------
+# ---- models --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class EvclusModel:
-    """Reference objects with masses; an object gets the masses whose conflicts match its dissimilarities best."""
+    """Reference objects with masses.
+
+    An object gets the masses whose conflicts match its dissimilarities best.
+    """
 
     family: FocalSets
     references: References
@@ -238,7 +297,10 @@ class EvclusModel:
     dtype: np.dtype  # type of the masses for inputs without a floating-point type
 
     def masses(self, values: Any, apply: Apply) -> Array:
-        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f); tensors are not moved."""
+        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f).
+
+        Tensors are not moved.
+        """
         if sparse.issparse(values):
             return self.masses_of_sparse(values, np.arange(values.shape[0]))
         return self.project(values, apply)
@@ -250,30 +312,43 @@ class EvclusModel:
 
             -mean_j (delta_ij - (1 - pl_j))^2,
 
-        where delta_ij is the target conflict with reference object j, and pl_j is the plausibility that reference
-        object j is in the cluster. Object j contributes -2 pl_j delta_ij. The remaining terms are equal for all
-        clusters or do not depend on object i.
+        where delta_ij is the target conflict with reference object j, and pl_j is the plausibility
+        that reference object j is in the cluster. Object j contributes -2 pl_j delta_ij. The
+        remaining terms are equal for all clusters or do not depend on object i.
         """
         which, d = self._known_dissimilarities(values)
         compared = self.references.select(which)
-        delta, plausible = conflicts_at(d, self.d0), (self.reference_masses @ self.family.membership)[which]
-        counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
+        delta = conflicts_at(d, self.d0)
+        plausible = (self.reference_masses @ self.family.membership)[which]
+        if self.counts is None:
+            counts = np.ones(len(d))
+        else:
+            counts = self.counts[which].astype(float)
         counts[compared.positions == itself] = 0
         counts /= counts.sum() or 1
         total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
         quantity = "minus the mean squared error of the conflicts if the object were certainly in the cluster"
-        return ClusterEvidence.from_costs(quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+        return ClusterEvidence.from_costs(
+            quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values
+        )
 
     def without(self, position: int) -> EvclusModel:
         """Return the model in which one training object has weight zero."""
-        counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
+        if self.counts is None:
+            counts = np.ones(len(self.references))
+        else:
+            counts = self.counts.copy()
         counts[self.references.positions == position] = 0
-        return self if not counts.any() else replace(self, counts=counts)
+        if not counts.any():
+            return self
+        return replace(self, counts=counts)
 
     def _known_dissimilarities(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of reference objects with known dissimilarity to one object, and the dissimilarities."""
         if not sparse.issparse(values):
-            return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
+            return np.arange(len(self.references)), self.references.dissimilarities(values)[
+                0
+            ].astype(float)
         place = self._reference_places()
         is_known = place[values.indices] >= 0
         return place[values.indices[is_known]], values.data[is_known].astype(float)
@@ -285,7 +360,10 @@ class EvclusModel:
         return place
 
     def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
-        """Return the masses of objects by comparison with the references; ``coincide`` copies those of equal ones."""
+        """Return the masses of objects by comparison with the references.
+
+        ``coincide`` copies those of equal ones.
+        """
         dtype = self.precision(values)
         references = self.references.astype(dtype)
         conflict = np.array(self.family.conflict)
@@ -293,50 +371,81 @@ class EvclusModel:
             from dempster.optimize.projection_torch import project_euclidean
 
             assert references.source is not None
-            points, device = references.source.objects, self.device_of(values)
+            points = references.source.objects
+            device = self.device_of(values)
             return project_euclidean(
-                values, points, self.reference_masses, conflict, decay(self.d0), device, weights=self.counts
+                values,
+                points,
+                self.reference_masses,
+                conflict,
+                decay(self.d0),
+                device,
+                weights=self.counts,
             )
-        terms = linear_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
+        terms = linear_terms(
+            values, references, self.d0, self.reference_masses, conflict, self.counts
+        )
         if not coincide:
-            all_terms, terms = terms, lambda start, stop: (all_terms(start, stop)[0], np.full(stop - start, -1))
+            all_terms, terms = (
+                terms,
+                lambda start, stop: (all_terms(start, stop)[0], np.full(stop - start, -1)),
+            )
         products = _needs_products(values, references)
-        with one_blas_thread() if products else nullcontext():  # Other threads already work on other blocks.
-            return project(terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
+        # Other threads already work on other blocks.
+        with one_blas_thread() if products else nullcontext():
+            return project(
+                terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts
+            )
 
     def precision(self, values: Any) -> np.dtype:
-        return precision_of(values) if isinstance(values, np.ndarray) or is_tensor(values) else self.dtype
+        if isinstance(values, np.ndarray) or is_tensor(values):
+            return precision_of(values)
+        return self.dtype
 
     def uses_torch(self, values: Any) -> bool:
         return self.device != "cpu" or is_tensor(values)
 
     def device_of(self, values: Any) -> Any:
-        return values.device if is_tensor(values) else self.device
+        if is_tensor(values):
+            return values.device
+        return self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
-        """Return the masses for a sparse matrix; row i equals object ``itself[i]`` if this entry is a stored zero."""
+        """Return the masses for a sparse matrix.
+
+        Row i equals object ``itself[i]`` if this entry is a stored zero.
+        """
         place = self._reference_places()
         conflict = np.array(self.family.conflict)
         out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
         for i in range(D.shape[0]):
-            columns, d = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
-            columns, d = columns[place[columns] >= 0], d[place[columns] >= 0]
+            columns = D.indices[D.indptr[i] : D.indptr[i + 1]]
+            d = D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
+            d = d[place[columns] >= 0]
+            columns = columns[place[columns] >= 0]
             if len(d) == 0:
-                raise InvalidInputError(f"row {i} of X contains no dissimilarity to any of landmark_indices_")
+                raise InvalidInputError(
+                    f"row {i} of X contains no dissimilarity to any of landmark_indices_"
+                )
             if np.any((columns == itself[i]) & (d == 0)):
                 out[i] = self.reference_masses[place[itself[i]]]
                 continue
-            image, delta = self.reference_masses[place[columns]] @ conflict, conflicts_at(d, self.d0)
+            image = self.reference_masses[place[columns]] @ conflict
+            delta = conflicts_at(d, self.d0)
             if self.counts is not None:
                 root = np.sqrt(self.counts[place[columns]])
-                image, delta = root[:, None] * image, root * delta
+                image = root[:, None] * image
+                delta = root * delta
             out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
         return out
 
 
 @dataclass(frozen=True)
 class DoubtModel:
-    """Reference objects with labels; an object gets masses from its affinities to the members of the clusters."""
+    """Reference objects with labels.
+
+    An object gets masses from its affinities to the members of the clusters.
+    """
 
     family: FocalSets  # empty set, single clusters and pairs of neighboring clusters
     fit: EvclusModel  # model with masses on single clusters, which determined the labels
@@ -372,10 +481,13 @@ class DoubtModel:
         return self.fit.d0
 
     def masses(self, values: Any, apply: Apply) -> Array:
-        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f); tensors are not moved.
+        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f).
 
-        An object that is equal to a reference object gets its masses. For a sparse matrix of dissimilarities, the
-        masses whose conflicts with the masses of the reference objects match the dissimilarities best are returned.
+        Tensors are not moved.
+
+        An object that is equal to a reference object gets its masses. For a sparse matrix of
+        dissimilarities, the masses whose conflicts with the masses of the reference objects match
+        the dissimilarities best are returned.
         """
         if sparse.issparse(values):
             return self._as_fit().masses(values, apply)
@@ -395,13 +507,18 @@ class DoubtModel:
                 (contour, near), nearest = affinity.by_distances(D), D.min(axis=1)
             else:
                 assert references.source is not None
-                contour, near, nearest = affinity.by_points(values[start:stop], references.source.objects)
-            out[start:stop] = masses_from_plausibilities(contour, self.family, self.surroundings.outlying(near))
+                contour, near, nearest = affinity.by_points(
+                    values[start:stop], references.source.objects
+                )
+            out[start:stop] = masses_from_plausibilities(
+                contour, self.family, self.surroundings.outlying(near)
+            )
             rows, twins = self._twins(nearest, D, references, values, start, exact=not products)
             out[start + rows] = self.reference_masses[twins]
 
         blocks = row_blocks(len(values), max(1, _MAX_DISSIMILARITIES // len(references)), most=None)
-        with one_blas_thread() if products else nullcontext():  # Other threads already work on other blocks.
+        # Other threads already work on other blocks.
+        with one_blas_thread() if products else nullcontext():
             apply(write, blocks)
         return out
 
@@ -412,27 +529,40 @@ class DoubtModel:
         """Return the evidence for each cluster, which is the logarithm of the affinity to its members."""
         if sparse.issparse(values):
             return self._as_fit().evidence(values, itself)
-        around, references = self.surroundings, self.references.astype(np.dtype(float))
+        around = self.surroundings
+        references = self.references.astype(np.dtype(float))
         D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
         own = np.flatnonzero(references.positions == itself)
-        w, unit = around.weights.copy(), float(around.weights.mean())
+        w = around.weights.copy()
+        unit = float(around.weights.mean())
         _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w))
-        energies = decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
+        energies = (
+            decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
+        )
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
-            w[own] = max(w[own[0]] - unit, 0)  # An object is not evidence for its own cluster, unless it is alone.
+            # An object is not evidence for its own cluster, unless it is alone.
+            w[own] = max(w[own[0]] - unit, 0)
         logs = np.full((len(w), self.family.n_clusters), -np.inf)
         sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
         with np.errstate(divide="ignore"):
-            logs[np.arange(len(w)), self.labels] = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+            logs[np.arange(len(w)), self.labels] = (
+                np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+            )
         quantity = "logarithm of the affinity to the members of the cluster"
         return ClusterEvidence.from_strengths(quantity, logs, energies, references, values)
 
     def without(self, position: int) -> DoubtModel:
-        """Return the model without one training object; an object that is alone in its cluster is not removed."""
-        weights, own = self.surroundings.weights.copy(), self.references.positions == position
+        """Return the model without one training object.
+
+        An object that is alone in its cluster is not removed.
+        """
+        weights = self.surroundings.weights.copy()
+        own = self.references.positions == position
         weights[own] = np.maximum(weights[own] - weights.mean(), 0)
         alone = not all(weights[self.labels == k].any() for k in self.labels[own])
-        return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
+        if alone:
+            return self
+        return replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _masses_from_device(self, values: Array, references: References) -> Array:
         from dempster.cluster._device import reference_masses
@@ -440,49 +570,79 @@ class DoubtModel:
 
         out = allocate_rows(values, len(self.family))
         assert references.source is not None
-        points, around = references.source.objects, self.surroundings
+        points = references.source.objects
+        around = self.surroundings
         affinity = around.affinity(self.labels, self.family.n_clusters)
-        alike = reference_masses(values, points, around, affinity, self.family, self.fit.device_of(values), out)
+        alike = reference_masses(
+            values, points, around, affinity, self.family, self.fit.device_of(values), out
+        )
         twin = references.equals(to_host(values[to_device_of(alike, values)]))
-        out[to_device_of(alike[twin >= 0], out)] = cast_like(self.reference_masses[twin[twin >= 0]], out)
+        out[to_device_of(alike[twin >= 0], out)] = cast_like(
+            self.reference_masses[twin[twin >= 0]], out
+        )
         return out
 
     def _twins(
-        self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool
+        self,
+        nearest: np.ndarray,
+        D: np.ndarray | None,
+        references: References,
+        values: Any,
+        start: int,
+        *,
+        exact: bool,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of a block that are equal to a reference object, and the indices of these reference objects.
 
-        Objects are equal if their features are equal. In a matrix of dissimilarities, they are equal if their
-        dissimilarity is zero up to rounding; if several reference objects are equal to a row, the one whose masses fit
-        best is selected. ``exact`` is True if the computed distance between equal objects is exactly zero.
+        Objects are equal if their features are equal. In a matrix of dissimilarities, they are
+        equal if their dissimilarity is zero up to rounding; if several reference objects are equal
+        to a row, the one whose masses fit best is selected. ``exact`` is True if the computed
+        distance between equal objects is exactly zero.
         """
         if references.source is None:
             assert D is not None
             rows = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
-            return rows, twins_at_zero(D[rows], self.d0, self.fit.reference_masses, self.fit.family.conflict)
-        # Features are compared only for rows whose smallest dissimilarity is zero up to rounding errors.
+            return rows, twins_at_zero(
+                D[rows], self.d0, self.fit.reference_masses, self.fit.family.conflict
+            )
+        # Features are compared only for rows whose smallest dissimilarity is zero up to rounding
+        # errors.
         block = values[start : start + len(nearest)]
-        close = np.flatnonzero(nearest <= (0.0 if exact else self._rounding_limit(references, block)))
+        close = np.flatnonzero(
+            nearest <= (0.0 if exact else self._rounding_limit(references, block))
+        )
         twin = references.equals(block[close])
         return close[twin >= 0], twin[twin >= 0]
 
     def _rounding_limit(self, references: References, block: Any) -> np.ndarray | float:
-        """Return the dissimilarity up to which rows may equal a reference; matrix products lose half of the digits."""
+        """Return the dissimilarity up to which rows may equal a reference.
+
+        Matrix products lose half of the digits.
+        """
         assert references.source is not None
         if not references.are_points(block):
             return 1e-6 * self.d0
         points = references.source.objects
-        norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))
+        norm = np.sqrt(
+            np.einsum("id,id->i", block, block, dtype=float)
+            + float(np.square(points, dtype=float).max())
+        )
         return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
 
 
-# ---- comparison with references --------------------------------------------------------------------------------------
+# ---- comparison with references ------------------------------------------------------------------
 
-_MAX_FEATURES_FOR_DIFFERENCES = 32  # With more features, matrix products are faster than differences.
+# With more features, matrix products are faster than differences.
+_MAX_FEATURES_FOR_DIFFERENCES = 32
 
 
 def linear_terms(
-    values: Any, references: References, d0: float, masses: np.ndarray, conflict: np.ndarray, counts: np.ndarray | None
+    values: Any,
+    references: References,
+    d0: float,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    counts: np.ndarray | None,
 ) -> Terms:
     """Return a function that computes the linear terms of the quadratic programs for a block of objects."""
     image = linear_image(masses, conflict, counts)
@@ -538,8 +698,9 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
 def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
     """Return, for each row, the index of a reference object at dissimilarity zero (up to rounding), or -1.
 
-    If there are several, the index of the reference object whose masses fit the row best is returned, because objects
-    at dissimilarity zero can be different if the dissimilarity is not a metric.
+    If there are several, the index of the reference object whose masses fit the row best is
+    returned, because objects at dissimilarity zero can be different if the dissimilarity is not a
+    metric.
     """
     zero = D / d0 <= rounding(D.dtype)
     twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
@@ -550,7 +711,9 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
     return twins
 
 
-def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray) -> None:
+def replace_masses(
+    masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray
+) -> None:
     """Replace the masses of rows in place by the normalized masses ``kept``, except where these are all zero."""
     total = kept.sum(axis=1)
     changed = rows[total > 0]
@@ -558,7 +721,7 @@ def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, colum
     masses[np.ix_(changed, columns)] = (kept / np.where(total > 0, total, 1)[:, None])[total > 0]
 
 
-# ---- assessment ------------------------------------------------------------------------------------------------------
+# ---- assessment ----------------------------------------------------------------------------------
 
 _MAX_SHEPARD_PAIRS = 20_000
 
@@ -582,14 +745,16 @@ class ShepardMixin:
         Parameters
         ----------
         n_pairs : int or None, default=5000
-            Maximum number of random pairs of training objects. None returns all stored pairs, at most 20,000.
+            Maximum number of random pairs of training objects. None returns all stored pairs, at
+            most 20,000.
         random_state : int, RandomState, Generator or None, default=0
             Seed of the random selection of pairs.
 
         Returns
         -------
         ShepardData
-            Named tuple of the arrays ``dissimilarity``, ``delta`` and ``conflict``, with one entry for each pair.
+            Named tuple of the arrays ``dissimilarity``, ``delta`` and ``conflict``, with one entry
+            for each pair.
         """
         check_is_fitted(self, "credal_partition_")
         check(n_pairs, "n_pairs", choice(None) | integer(1))
@@ -616,6 +781,12 @@ def assess(
     kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
     delta = conflicts_at(d, d0)
     squares = float(np.sum(weight * (kappa - delta) ** 2))
-    kept = slice(None) if len(i) <= _MAX_SHEPARD_PAIRS else rng.choice(len(i), _MAX_SHEPARD_PAIRS, replace=False)
+    kept = (
+        slice(None)
+        if len(i) <= _MAX_SHEPARD_PAIRS
+        else rng.choice(len(i), _MAX_SHEPARD_PAIRS, replace=False)
+    )
     shepard = ShepardData(np.asarray(d, float)[kept], np.asarray(delta, float)[kept], kappa[kept])
-    return Assessment(squares / float(np.sum(weight * delta**2)), squares / float(np.sum(weight)), shepard)
+    return Assessment(
+        squares / float(np.sum(weight * delta**2)), squares / float(np.sum(weight)), shepard
+    )

@@ -1,7 +1,8 @@
 """Optimization problem of EVCLUS, which matches the conflicts between pairs of objects to target conflicts.
 
-`AllPairs` and `SomePairs` minimize the stress from initial masses, with or without constraints (`Links`).
-`distinct_objects` finds equal objects, and `Scale` contains the candidate values of ``d0``.
+`AllPairs` and `SomePairs` minimize the stress from initial masses, with or without constraints
+(`Links`). `distinct_objects` finds equal objects, and `Scale` contains the candidate values of
+``d0``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from dempster.optimize.row_fit import (
 
 MAX_ALL_PAIRS_ROWS = 1000  # maximum number of objects for which all pairs are used by default
 
-# ---- constraints ----------------------------------------------------------------------------------------------------
+# ---- constraints ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,13 @@ class Links:
         if len(self) == 0:
             return Links.from_constraints(None, len(which))
         n = len(self.indptr) - 1
-        part = sparse.csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][:, which].tocsr()
+        part = sparse.csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][
+            :, which
+        ].tocsr()
         part.sort_indices()
-        return Links(part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data.astype(float))
+        return Links(
+            part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data.astype(float)
+        )
 
     @property
     def objects(self) -> np.ndarray:
@@ -81,8 +86,9 @@ class Links:
 def link_form(family: FocalSets) -> np.ndarray:
     """Return the matrix Z such that m_i' Z m_j = pl(different) + 1 - pl(same) for two objects with masses m_i and m_j.
 
-    pl(same) and pl(different) are the plausibilities that the objects are in the same cluster or in different clusters.
-    The value is 0 if they are certainly in the same cluster, and 2 if they are certainly in different clusters.
+    pl(same) and pl(different) are the plausibilities that the objects are in the same cluster or in
+    different clusters. The value is 0 if they are certainly in the same cluster, and 2 if they are
+    certainly in different clusters.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -90,7 +96,7 @@ def link_form(family: FocalSets) -> np.ndarray:
     return np.ascontiguousarray(1 + family.conflict - empty - same)
 
 
-# ---- problems -------------------------------------------------------------------------------------------------------
+# ---- problems ------------------------------------------------------------------------------------
 
 _ROWS_PER_BLOCK = 1024  # number of objects whose conflicts with all objects are computed at once
 
@@ -116,17 +122,35 @@ class ConflictProblem(ABC):
         links: Links,
         xi: float,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Minimize the objective in sweeps; return the masses, all objectives, and whether the sweeps converged."""
+        """Minimize the objective in sweeps.
+
+        Return the masses, all objectives, and whether the sweeps converged.
+        """
         masses = np.array(masses, dtype=float, order="C")
         conflict = np.array(family.conflict)
-        # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel multiplies it by total.
-        weight = self.total * xi / (2 * len(links)) if len(links) else 0.0
+        # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel
+        # multiplies it by total.
+        if len(links):
+            weight = self.total * xi / (2 * len(links))
+        else:
+            weight = 0.0
         n_cannot = int(np.sum(links.signs < 0)) // 2
         history, converged = descend_rows(
-            self.kernel, masses, *self.arrays, conflict, is_simple_family(conflict), order, max_iter, tol,
-            2 * weight * n_cannot, links.indptr, links.indices, weight * links.signs, link_form(family),
+            self.kernel,
+            masses,
+            *self.arrays,
+            conflict,
+            is_simple_family(conflict),
+            order,
+            max_iter,
+            tol,
+            2 * weight * n_cannot,
+            links.indptr,
+            links.indices,
+            weight * links.signs,
+            link_form(family),
             max_iter=max_iter,
-        )  # fmt: skip
+        )
         return masses, np.maximum(history, 0) / self.total, converged
 
 
@@ -137,7 +161,10 @@ class AllPairs(ConflictProblem):
 
     def __init__(self, delta: np.ndarray, weights: np.ndarray | None = None):
         self.delta = np.ascontiguousarray(delta, dtype=float)
-        self.weights = np.ones(len(delta)) if weights is None else np.asarray(weights, dtype=float)
+        if weights is None:
+            self.weights = np.ones(len(delta))
+        else:
+            self.weights = np.asarray(weights, dtype=float)
         self.arrays = self.delta, self.weights
         self.total = float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
 
@@ -153,7 +180,10 @@ class AllPairs(ConflictProblem):
 
 
 class SomePairs(ConflictProblem):
-    """Some pairs of n objects, with their weights; ``pairs`` contains the indices of the objects, shape (p, 2)."""
+    """Some pairs of n objects, with their weights.
+
+    ``pairs`` contains the indices of the objects, shape (p, 2).
+    """
 
     kernel = descend_some_pairs
 
@@ -163,23 +193,31 @@ class SomePairs(ConflictProblem):
         self.total = float(np.sum(weights * delta**2))
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
-        conflict, masses = np.array(family.conflict), np.ascontiguousarray(masses, dtype=float)
+        conflict = np.array(family.conflict)
+        masses = np.ascontiguousarray(masses, dtype=float)
         return float(pairs_value(masses, *self.arrays, conflict, is_simple_family(conflict)))
 
 
-# ---- objects --------------------------------------------------------------------------------------------------------
+# ---- objects -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class DistinctObjects:
-    """Distinct objects with positive weight among n objects; each of them represents a group of equal objects."""
+    """Distinct objects with positive weight among n objects.
 
-    order: np.ndarray  # (n,), indices of all objects, in an order that does not depend on the order of the rows of X
+    Each of them represents a group of equal objects.
+    """
+
+    # (n,), indices of all objects, in an order that does not depend on the order of the rows of X
+    order: np.ndarray
     rows: np.ndarray  # indices of the objects with positive weight, sorted like ``order``
     row_weights: np.ndarray | None  # (n,), weights of all objects; None if all weights are 1
-    positions: np.ndarray  # indices of the distinct objects (the first of each group), sorted like ``order``
-    weights: np.ndarray | None  # (n,), at ``positions`` total weights of the groups, at most 1; None if all are equal
-    first: np.ndarray  # (n,), for each object the index of the first equal object (itself if its weight is zero)
+    # indices of the distinct objects (the first of each group), sorted like ``order``
+    positions: np.ndarray
+    # (n,), at ``positions`` total weights of the groups, at most 1; None if all are equal
+    weights: np.ndarray | None
+    # (n,), for each object the index of the first equal object (itself if its weight is zero)
+    first: np.ndarray
 
 
 def distinct_objects(
@@ -189,11 +227,17 @@ def distinct_objects(
     n = len(sample.values)
     weights = sample.weights
     # Scaling by a power of two is exact and keeps sums of large weights finite.
-    own = np.ones(n) if weights is None else np.ldexp(weights, -np.frexp(weights.max())[1])
+    if weights is None:
+        own = np.ones(n)
+    else:
+        own = np.ldexp(weights, -np.frexp(weights.max())[1])
     order, repeated = _sort_objects(sample.values, own, device)
     if weights is None and not (merge and repeated.any()):
         return DistinctObjects(order, order, None, order, None, np.arange(n))
-    kind = np.cumsum(~repeated) if merge else np.arange(n)
+    if merge:
+        kind = np.cumsum(~repeated)
+    else:
+        kind = np.arange(n)
     counted = own[order] > 0
     rows = order[counted]
     starts = np.diff(kind[counted], prepend=-1) > 0
@@ -203,7 +247,12 @@ def distinct_objects(
     total = np.bincount(first, own, minlength=n)
     alike = np.ptp(total[positions]) == 0
     return DistinctObjects(
-        order, rows, None if weights is None else own, positions, None if alike else total / total.max(), first
+        order,
+        rows,
+        None if weights is None else own,
+        positions,
+        None if alike else total / total.max(),
+        first,
     )
 
 
@@ -212,27 +261,38 @@ def _sort_objects(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an order of the objects, and for each object in this order whether it is equal to the previous object.
 
-    Objects with features are sorted by their projections on a line, rows of a Gower table by their keys, and objects of
-    a matrix by their sums of dissimilarities. Objects of a sparse matrix keep their order.
+    Objects with features are sorted by their projections on a line, rows of a Gower table by their
+    keys, and objects of a matrix by their sums of dissimilarities. Objects of a sparse matrix keep
+    their order.
     """
     n = len(objects)
     repeated = np.zeros(n, dtype=bool)
     if isinstance(objects, SparseSource):
         return np.arange(n), repeated
     if isinstance(objects, MatrixSource):
-        sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
+        sums = [
+            objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)
+        ]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
-    if isinstance(objects, TensorSource) or (isinstance(objects, AttributeSource) and device != "cpu"):
+    if isinstance(objects, TensorSource) or (
+        isinstance(objects, AttributeSource) and device != "cpu"
+    ):
         from dempster.data.device import order_on_device, to_tensor
 
-        rows = objects.objects if isinstance(objects, TensorSource) else to_tensor(objects.objects, device)
+        if isinstance(objects, TensorSource):
+            rows = objects.objects
+        else:
+            rows = to_tensor(objects.objects, device)
         order, again = order_on_device(rows)
         return to_host(order), to_host(again)
     if isinstance(objects, AttributeSource):
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):
             rows = np.take(objects.objects, order[max(start - 1, 0) : stop], axis=0)
-            same = are_rows_equal(rows[1:], rows[:-1]) if objects.lacks_cells else (rows[1:] == rows[:-1]).all(axis=1)
+            if objects.lacks_cells:
+                same = are_rows_equal(rows[1:], rows[:-1])
+            else:
+                same = (rows[1:] == rows[:-1]).all(axis=1)
             repeated[max(start, 1) : stop] = same
         return order, repeated
     keys = objects.keys(objects.objects)
@@ -241,24 +301,31 @@ def _sort_objects(
     return order, repeated
 
 
-# ---- scales ---------------------------------------------------------------------------------------------------------
+# ---- scales --------------------------------------------------------------------------------------
 
-SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are candidates for d0
-_MIN_VARIANCE = 0.02  # share of the mean variance that is added to the variance of each cluster, which may be zero
+# quantiles of the dissimilarities that are candidates for d0
+SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)
+# share of the mean variance that is added to the variance of each cluster, which may be zero
+_MIN_VARIANCE = 0.02
 
 
 @dataclass(frozen=True)
 class ScaleTrial:
     """Candidate value of the parameter ``d0`` of `EVCLUS`."""
 
-    quantile: float  # quantile of the dissimilarities that is equal to d0; NaN if d0 is a number set by the user
+    # quantile of the dissimilarities that is equal to d0; NaN if d0 is a number set by the user
+    quantile: float
     d0: float
-    log_likelihood: float = np.nan  # log-likelihood per object of the clusters found with this d0; NaN before the fit
+    # log-likelihood per object of the clusters found with this d0; NaN before the fit
+    log_likelihood: float = np.nan
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Candidate values of ``d0``; the one whose clusters have the largest likelihood is selected."""
+    """Candidate values of ``d0``.
+
+    The one whose clusters have the largest likelihood is selected.
+    """
 
     trials: tuple[ScaleTrial, ...]
 
@@ -269,7 +336,10 @@ class Scale:
 
     @property
     def position(self) -> int:
-        """Index of the candidate with the largest likelihood; in case of ties, the median candidate."""
+        """Index of the candidate with the largest likelihood.
+
+        In case of ties, the median candidate.
+        """
         if len(self.trials) == 1:
             return 0
         ties = find_likeliest([trial.log_likelihood for trial in self.trials])
@@ -287,15 +357,22 @@ class Scale:
 
     def reasons(self) -> str:
         """Return a text with the selected d0, and the difference in log-likelihood for every other candidate."""
-        best, others = self.best, []
+        best = self.best
+        others = []
         for trial in self.trials:
-            # The difference is set to zero for equal likelihoods, because infinity minus infinity is NaN.
+            # The difference is set to zero for equal likelihoods, because infinity minus infinity
+            # is NaN.
             same = trial.log_likelihood == best.log_likelihood
-            difference = 0.0 if same else trial.log_likelihood - best.log_likelihood
+            if same:
+                difference = 0.0
+            else:
+                difference = trial.log_likelihood - best.log_likelihood
             if trial is not best:
                 others.append(f"{trial.quantile:g} ({difference:+.2f})")
         selected = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
-        return f"{selected}; log-likelihood at other quantiles: {', '.join(others)}" if others else selected
+        if others:
+            return f"{selected}; log-likelihood at other quantiles: {', '.join(others)}"
+        return selected
 
 
 class WeightedPairs(NamedTuple):
@@ -314,7 +391,10 @@ class WeightedPairs(NamedTuple):
 
 
 def likelihood_of_clusters(
-    dissimilarities: np.ndarray | WeightedPairs, labels: np.ndarray, dimension: float, weights: np.ndarray | None = None
+    dissimilarities: np.ndarray | WeightedPairs,
+    labels: np.ndarray,
+    dimension: float,
+    weights: np.ndarray | None = None,
 ) -> float:
     """Return the log-likelihood per object of a partition whose clusters are spherical Gaussians, up to a constant.
 
@@ -322,17 +402,25 @@ def likelihood_of_clusters(
 
         sum_k (n_k / n) (log(n_k / n) - (p / 2) log(w_k + 0.02 w)),
 
-    where n_k is the size of cluster k, w_k is half of the mean squared dissimilarity within cluster k, w is the mean of
-    w_k over the objects, and p is the dimension. ``dissimilarities`` is an array of shape (n, n) or `WeightedPairs`.
+    where n_k is the size of cluster k, w_k is half of the mean squared dissimilarity within cluster
+    k, w is the mean of w_k over the objects, and p is the dimension. ``dissimilarities`` is an
+    array of shape (n, n) or `WeightedPairs`.
     """
-    w = np.ones(len(labels)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(labels))
+    else:
+        w = weights
     clusters, at = np.unique(labels, return_inverse=True)
     total = np.bincount(at, w)
     if isinstance(dissimilarities, WeightedPairs):
-        within = _mean_within(dissimilarities, at, len(clusters)) * (1 - np.bincount(at, w**2) / total**2)
+        within = _mean_within(dissimilarities, at, len(clusters)) * (
+            1 - np.bincount(at, w**2) / total**2
+        )
     else:
         share = np.where(labels == clusters[:, None], w, 0.0)
-        within = np.einsum("ki,ki->k", share @ np.square(dissimilarities, dtype=float), share) / (2 * total**2)
+        within = np.einsum("ki,ki->k", share @ np.square(dissimilarities, dtype=float), share) / (
+            2 * total**2
+        )
     part = total / total.sum()
     mean = float(part @ within)
     if not mean > 0:  # All objects of each cluster are equal.
@@ -343,8 +431,11 @@ def likelihood_of_clusters(
 def _mean_within(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Return half of the mean squared dissimilarity within each cluster, or over all clusters if there are no pairs."""
     together = labels[pairs.i] == labels[pairs.j]
-    where, weight = labels[pairs.i[together]], pairs.weight[together]
-    squares = np.bincount(where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters)
+    where = labels[pairs.i[together]]
+    weight = pairs.weight[together]
+    squares = np.bincount(
+        where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters
+    )
     counts = np.bincount(where, weight, minlength=n_clusters)
     overall = squares.sum() / max(counts.sum(), np.finfo(float).tiny)
     return np.where(counts > 0, squares / np.where(counts > 0, counts, 1), overall) / 2

@@ -19,7 +19,10 @@ from dempster.optimize.blocks import Apply
 
 
 def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
-    """Return a torch network with ReLU layers of the given sizes; initial weights are drawn like in `FeedForward`."""
+    """Return a torch network with ReLU layers of the given sizes.
+
+    Initial weights are drawn like in `FeedForward`.
+    """
     generator = torch.Generator().manual_seed(seed)
     layers: list[nn.Module] = []
     for a, b in pairwise(sizes):
@@ -33,11 +36,17 @@ def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
 
 
 def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets) -> nn.Module:
-    """Return a copy of a module of the user; raise an error if it does not return one score per focal set."""
-    body, f = copy.deepcopy(module), len(family)
+    """Return a copy of a module of the user.
+
+    Raise an error if it does not return one score per focal set.
+    """
+    body = copy.deepcopy(module)
+    f = len(family)
     with torch.no_grad():
         body.eval()
-        output = tuple(body(torch.zeros((2, *shape), dtype=select_dtype(module, is_full_batch=False))).shape)
+        output = tuple(
+            body(torch.zeros((2, *shape), dtype=select_dtype(module, is_full_batch=False))).shape
+        )
     if output != (2, f):
         raise InvalidParameterError(
             "network",
@@ -51,14 +60,17 @@ def select_dtype(module: nn.Module | None, *, is_full_batch: bool) -> torch.dtyp
     """Return the precision of a module or, without a module, double for full batches and single for mini-batches."""
     if module is not None:
         return next((p.dtype for p in module.parameters()), torch.float32)
-    return torch.float64 if is_full_batch else torch.float32
+    if is_full_batch:
+        return torch.float64
+    return torch.float32
 
 
 class DeviceArrays:
     """Functions that create the arrays for a training as torch tensors of one precision on one device."""
 
     def __init__(self, dtype: torch.dtype, device: str):
-        self.dtype, self.device = dtype, device
+        self.dtype = dtype
+        self.device = device
 
     def array(self, values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=self.dtype, device=self.device)
@@ -69,7 +81,8 @@ class DeviceArrays:
     def conflicts_among(self, points: np.ndarray, gamma: float) -> Tensor:
         """Compute the result of `dempster.dissimilarity.transform.conflicts_among` on the device."""
         values = torch.as_tensor(points).to(self.device)
-        scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5  # Centering avoids cancellation in the products.
+        # Centering avoids cancellation in the products.
+        scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5
         half = 0.5 * scaled.square().sum(dim=1)
         exponent = torch.addmm(-half[:, None] - half[None, :], scaled, scaled.T)
         return exponent.clamp_(max=0).expm1_().neg_().fill_diagonal_(0).to(self.dtype)
@@ -85,31 +98,46 @@ class DeviceArrays:
 class TorchNetwork(nn.Module):
     """Torch module with a `MassLayer` as output layer.
 
-    Without ``matrix``, ``body`` returns one score for each of f focal sets. With a matrix of shape (g + 1, f), it
-    returns g values, which the matrix maps to the scores; the last row of the matrix contains the biases.
+    Without ``matrix``, ``body`` returns one score for each of f focal sets. With a matrix of shape
+    (g + 1, f), it returns g values, which the matrix maps to the scores; the last row of the matrix
+    contains the biases.
     """
 
     def __init__(self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None):
         super().__init__()
-        self.body, self.layer = body, layer
+        self.body = body
+        self.layer = layer
         dtype = next((p.dtype for p in body.parameters()), torch.float64)
         start = torch.tensor(layer.first_coefficients, dtype=dtype)
-        self.coefficients = nn.Parameter(start) if layer.detector else None
-        self.matrix = None if matrix is None else nn.Parameter(torch.tensor(matrix, dtype=dtype))
+        if layer.detector:
+            self.coefficients = nn.Parameter(start)
+        else:
+            self.coefficients = None
+        if matrix is None:
+            self.matrix = None
+        else:
+            self.matrix = nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
     def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
-        """Return the masses for n inputs x, shape (n, f); h contains the decision values of the outlier detector."""
+        """Return the masses for n inputs x, shape (n, f).
+
+        H contains the decision values of the outlier detector.
+        """
         return self.layer.forward(self.scores(x), h, self.coefficients)[0]
 
     def scores(self, x: Tensor) -> Tensor:
         """Return the scores of the f focal sets for n inputs, shape (n, f)."""
         outputs = self.body(x)
-        return outputs if self.matrix is None else torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
+        if self.matrix is None:
+            return outputs
+        return torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
 
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
         """Return a network whose scores are the scores of this network times a matrix, which becomes a parameter."""
         unbiased = np.vstack([matrix, np.zeros(matrix.shape[1])])
-        wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(next(self.parameters()).device)
+        wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(
+            next(self.parameters()).device
+        )
         if wider.coefficients is not None:
             with torch.no_grad():
                 wider.coefficients.copy_(torch.as_tensor(coefficients))
@@ -130,7 +158,10 @@ class TorchNetwork(nn.Module):
 
     @property
     def shares(self) -> Tensor:
-        """One divided by the number of trained weights in the layer of each weight; zero without penalty."""
+        """One divided by the number of trained weights in the layer of each weight.
+
+        Zero without penalty.
+        """
         shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
         for layer in self.body.modules():
             own = [p for p in layer.parameters(recurse=False) if p.requires_grad]
@@ -138,7 +169,9 @@ class TorchNetwork(nn.Module):
                 shares[id(parameter)] += 1 / sum(p.numel() for p in own)
         return nn.utils.parameters_to_vector(shares.values())
 
-    def forward_backward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def forward_backward(
+        self, x: Tensor, h: Tensor | None = None
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """Return masses, and a function that maps a gradient with respect to masses to one with respect to weights."""
         scores = self.scores(x)
         with torch.no_grad():
@@ -152,7 +185,10 @@ class TorchNetwork(nn.Module):
         return value, self._gradient(scores, of_scores, None)
 
     def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
-        """Return the masses; tensors stay on their device. ``apply`` is not used, because torch has its own threads."""
+        """Return the masses; tensors stay on their device.
+
+        ``apply`` is not used, because torch has its own threads.
+        """
         parameter = next(self.parameters())
 
         def send(values: Array) -> Tensor:
@@ -161,7 +197,9 @@ class TorchNetwork(nn.Module):
         self.eval()
         with torch.no_grad():
             masses = self(send(inputs), None if decision is None else send(decision))
-        return masses.to(inputs.device) if is_tensor(inputs) else to_host(masses)
+        if is_tensor(inputs):
+            return masses.to(inputs.device)
+        return to_host(masses)
 
     def get_state(self) -> dict[str, np.ndarray]:
         return {name: to_host(value).copy() for name, value in self.state_dict().items()}
@@ -169,7 +207,9 @@ class TorchNetwork(nn.Module):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.load_state_dict({name: torch.as_tensor(value) for name, value in state.items()})
 
-    def _gradient(self, scores: Tensor, of_scores: Tensor, of_coefficients: Tensor | None) -> Tensor:
+    def _gradient(
+        self, scores: Tensor, of_scores: Tensor, of_coefficients: Tensor | None
+    ) -> Tensor:
         self.zero_grad(set_to_none=True)
         if scores.requires_grad:  # False if all parameters of the body are frozen.
             scores.backward(of_scores)

@@ -1,8 +1,9 @@
 """Monotone transformations of dissimilarities other than the exponential one.
 
-EVCLUS computes the target conflict of two objects by the exponential transformation 1 - exp(-gamma d^2). The classes of
-this module convert the dissimilarities d first, so that the exponential transformation of the result is the required
-target conflict. Dissimilarities of zero remain zero, because objects at dissimilarity zero get equal masses.
+EVCLUS computes the target conflict of two objects by the exponential transformation 1 - exp(-gamma
+d^2). The classes of this module convert the dissimilarities d first, so that the exponential
+transformation of the result is the required target conflict. Dissimilarities of zero remain zero,
+because objects at dissimilarity zero get equal masses.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy as np
 
 from dempster.dissimilarity.transform import LARGE_CONFLICT
 
-_MIN_CONFLICT, _MAX_CONFLICT = 1e-6, 1 - 1e-9  # limits of the target conflict, so that the conversion can be inverted
+# limits of the target conflict, so that the conversion can be inverted
+_MIN_CONFLICT = 1e-6
+_MAX_CONFLICT = 1 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,9 @@ class LinearTransform:
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
         delta = np.clip((d - self.offset) / self.slope, _MIN_CONFLICT, _MAX_CONFLICT)
-        return np.where(d > 0, np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)), 0.0).astype(d.dtype)
+        return np.where(d > 0, np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)), 0.0).astype(
+            d.dtype
+        )
 
     def fit(self, d: np.ndarray, conflicts: np.ndarray) -> tuple[LinearTransform, float]:
         """Return the best approximation slope * conflict + offset of d, and the sum of squares for this object."""
@@ -40,7 +45,8 @@ class LinearTransform:
 class RankTransform:
     """Conversion to ranks among the dissimilarities of the training objects, divided by the number of pairs.
 
-    Equal dissimilarities have their mean rank. A new value between two values has a rank between their ranks.
+    Equal dissimilarities have their mean rank. A new value between two values has a rank between
+    their ranks.
     """
 
     values: np.ndarray  # (u,), distinct dissimilarities in increasing order
@@ -52,5 +58,7 @@ class RankTransform:
         return cls(values, np.concatenate([[0], np.cumsum(counts)]) / counts.sum())
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
-        below, up_to = (self.counts[np.searchsorted(self.values, d, side)] for side in ("left", "right"))
+        below, up_to = (
+            self.counts[np.searchsorted(self.values, d, side)] for side in ("left", "right")
+        )
         return np.where(d > 0, (below + up_to) / 2, 0.0).astype(d.dtype)

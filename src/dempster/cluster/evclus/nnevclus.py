@@ -1,8 +1,8 @@
 """NN-EVCLUS: evidential clustering by a neural network that maps features to masses.
 
-`NetworkMethod` standardizes the rows (`Preparation`), pretrains a network on initial masses, and trains it on pairs of
-rows (`_network.NetworkObjective`). With ``focal_sets="auto"``, it finally trains the network on masses that include
-pairs of neighboring clusters (`compute_doubt_targets`).
+`NetworkMethod` standardizes the rows (`Preparation`), pretrains a network on initial masses, and
+trains it on pairs of rows (`_network.NetworkObjective`). With ``focal_sets="auto"``, it finally
+trains the network on masses that include pairs of neighboring clusters (`compute_doubt_targets`).
 """
 
 from __future__ import annotations
@@ -100,27 +100,29 @@ class Training:
     Parameters
     ----------
     solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch", "rmsprop"}, default="auto"
-        Optimization algorithm. "lbfgs" is L-BFGS on all pairs. "adaptive-steps" is gradient descent on all pairs with
-        one step size per weight, which the papers use. "mini-batch" is Adam on the pairs inside random batches, with a
-        learning rate that decreases to zero. "rmsprop" is RMSprop on random batches with a constant learning rate,
-        which is 0.001 in the paper. "auto" selects L-BFGS up to 1,000 rows, and "mini-batch" for more rows.
+        Optimization algorithm. "lbfgs" is L-BFGS on all pairs. "adaptive-steps" is gradient descent
+        on all pairs with one step size per weight, which the papers use. "mini-batch" is Adam on
+        the pairs inside random batches, with a learning rate that decreases to zero. "rmsprop" is
+        RMSprop on random batches with a constant learning rate, which is 0.001 in the paper. "auto"
+        selects L-BFGS up to 1,000 rows, and "mini-batch" for more rows.
     batch_size : int, default=512
         Number of rows in a mini-batch.
     learning_rate : float > 0, default=0.005
         Initial learning rate of the mini-batch solver, or learning rate of RMSprop.
     early_stopping : bool, default=False
-        Stop when the error on validation pairs does not decrease. A tenth of all pairs is held out of the training as
-        validation pairs. (Even without early stopping, the mini-batch solver keeps the weights of the epoch with the
-        smallest error on validation pairs.)
+        Stop when the error on validation pairs does not decrease. A tenth of all pairs is held out
+        of the training as validation pairs. (Even without early stopping, the mini-batch solver
+        keeps the weights of the epoch with the smallest error on validation pairs.)
     patience : int, default=20
-        Number of rounds without a decrease of the validation error before early stopping. A round is ten iterations of
-        L-BFGS, one adaptive step, or one epoch.
+        Number of rounds without a decrease of the validation error before early stopping. A round
+        is ten iterations of L-BFGS, one adaptive step, or one epoch.
 
     Examples
     --------
     >>> from dempster.cluster import Training
     >>> Training(solver="mini-batch", batch_size=128)
-    Training(solver='mini-batch', batch_size=128, learning_rate=0.005, early_stopping=False, patience=20)
+    Training(solver='mini-batch', batch_size=128, learning_rate=0.005, early_stopping=False,
+    patience=20)
     """
 
     solver: str = "auto"
@@ -137,8 +139,13 @@ MAX_LAYER_UNITS = 1_000_000
 
 
 def _are_layer_sizes(network: Any) -> bool:
-    is_sequence = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
-    sizes = network if is_sequence else [network]
+    is_sequence = isinstance(network, list | tuple) or (
+        isinstance(network, np.ndarray) and network.ndim == 1
+    )
+    if is_sequence:
+        sizes = network
+    else:
+        sizes = [network]
     return all(rule.is_integer(size) and 1 <= int(size) <= MAX_LAYER_UNITS for size in sizes)
 
 
@@ -147,9 +154,10 @@ def _is_module(network: Any) -> bool:
     return callable(network) and hasattr(network, "state_dict")
 
 
-# ---- inputs of the network ------------------------------------------------------------------------------------------
+# ---- inputs of the network -----------------------------------------------------------------------
 
-_MAX_DETECTOR_ROWS = 10_000  # maximum number of rows for the fit of a detector and for one call of decision_function
+# maximum number of rows for the fit of a detector and for one call of decision_function
+_MAX_DETECTOR_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -186,12 +194,17 @@ class Preparation:
     ) -> Preparation:
         """Fit the standardization and the detector to training rows.
 
-        ``detector`` is None, "one-class-svm" or an object with a method ``decision_function``. If X is a sample of the
-        training rows, ``moments`` contains the mean and the standard deviation of all training rows.
+        ``detector`` is None, "one-class-svm" or an object with a method ``decision_function``. If X
+        is a sample of the training rows, ``moments`` contains the mean and the standard deviation
+        of all training rows.
         """
         if moments is None:
-            # For few rows, sums are computed in a fixed order, because full-batch training amplifies rounding errors.
-            values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= MAX_ALL_PAIRS_ROWS else X
+            # For few rows, sums are computed in a fixed order, because full-batch training
+            # amplifies rounding errors.
+            if len(X) <= MAX_ALL_PAIRS_ROWS:
+                values = X[order_along_line(X.reshape(len(X), -1))]
+            else:
+                values = X
             # Rounding errors can make the standard deviation of a constant feature nonzero.
             varies = values.max(axis=0) > values.min(axis=0)
             moments = row_mean(values), np.where(varies, values.std(axis=0, dtype=float), 0)
@@ -207,7 +220,10 @@ class Preparation:
 
 
 def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
-    """Fit an outlier detector; return a fitted one, or an object that is not an estimator, unchanged."""
+    """Fit an outlier detector.
+
+    Return a fitted one, or an object that is not an estimator, unchanged.
+    """
     if isinstance(detector, str):
         from sklearn.svm import OneClassSVM
 
@@ -225,22 +241,29 @@ def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -
     return detector.fit(inputs)
 
 
-# ---- pretraining, batches and doubt ---------------------------------------------------------------------------------
+# ---- pretraining, batches and doubt --------------------------------------------------------------
 
-_LBFGS_ITERATIONS, _LBFGS_TOLERANCE, _MAX_LBFGS_ROWS = 150, 1e-6, 3000
-_ADAM_STEPS, _ADAM_RATE = 1000, 5e-3
+_LBFGS_ITERATIONS = 150
+_LBFGS_TOLERANCE = 1e-6
+_MAX_LBFGS_ROWS = 3000
+_ADAM_STEPS = 1000
+_ADAM_RATE = 5e-3
 
 
-def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
+def fit_masses(
+    network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator
+) -> None:
     """Train the network to return the given masses, by L-BFGS on all rows, or on a sample if there are many.
 
     The rows are used in a fixed order, because the iterations amplify rounding errors.
     """
-    n, arrays = len(masses), inputs.arrays
+    n = len(masses)
+    arrays = inputs.arrays
     rows = order_along_line(inputs.values.reshape(n, -1))
     if n > _MAX_LBFGS_ROWS:
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
-    x, targets = arrays.array(inputs.values[rows]), arrays.array(masses[rows])
+    x = arrays.array(inputs.values[rows])
+    targets = arrays.array(masses[rows])
 
     start = to_host(network.weights)
     evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
@@ -249,19 +272,28 @@ def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng:
 
 
 def fit_masses_in_batches(
-    network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
+    network: Network,
+    inputs: NetworkInputs,
+    masses: np.ndarray,
+    batch_size: int,
+    rng: np.random.Generator,
 ) -> None:
     """Train a torch network, which may be large or depend on the batch, to return the given masses by Adam."""
-    n, arrays = len(masses), inputs.arrays
+    n = len(masses)
+    arrays = inputs.arrays
     adam = Adam(network, arrays)
-    order, at = rng.permutation(n), 0
+    order = rng.permutation(n)
+    at = 0
     network.train()
     for step in range(_ADAM_STEPS):
         if at + batch_size > n:
-            order, at = rng.permutation(n), 0
+            order = rng.permutation(n)
+            at = 0
         rows = order[at : at + batch_size]
         at += batch_size
-        _, gradient = network.cross_entropy(arrays.array(inputs.values[rows]), arrays.array(masses[rows]))
+        _, gradient = network.cross_entropy(
+            arrays.array(inputs.values[rows]), arrays.array(masses[rows])
+        )
         adam.step(gradient, cosine_rate(_ADAM_RATE, step, _ADAM_STEPS))
     network.eval()
 
@@ -270,10 +302,16 @@ _MAX_CACHED_CELLS = 1 << 24
 
 
 class StreamedBatches:
-    """Mini-batches from rows that are given in blocks; one pass over the blocks reads the rows of several epochs."""
+    """Mini-batches from rows that are given in blocks.
+
+    One pass over the blocks reads the rows of several epochs.
+    """
 
     def __init__(self, blocks: BlockRows, preparation: Preparation, batch_size: int, epochs: int):
-        self.blocks, self.preparation, self.batch_size, self.epochs = blocks, preparation, batch_size, epochs
+        self.blocks = blocks
+        self.preparation = preparation
+        self.batch_size = batch_size
+        self.epochs = epochs
         self._cache: dict[int, list[np.ndarray]] = {}
         self._seed: int | None = None
 
@@ -287,7 +325,8 @@ class StreamedBatches:
 
     def _read_epochs(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
         """Return the batches of epoch ``first`` and of the following epochs, up to `_MAX_CACHED_CELLS` values."""
-        n, width = len(self.blocks), self.blocks.values.shape[1]
+        n = len(self.blocks)
+        width = self.blocks.values.shape[1]
         batches: dict[int, list[np.ndarray]] = {}
         cells = 0
         for epoch in range(first, self.epochs):
@@ -296,17 +335,24 @@ class StreamedBatches:
             if batches and cells > _MAX_CACHED_CELLS:
                 break
             batches[epoch] = indices
-        needed = np.unique(np.concatenate([rows for indices in batches.values() for rows in indices]))
-        values = self.blocks.take(needed, f"the objects of epochs {first + 1} to {first + len(batches)}")
+        needed = np.unique(
+            np.concatenate([rows for indices in batches.values() for rows in indices])
+        )
+        values = self.blocks.take(
+            needed, f"the objects of epochs {first + 1} to {first + len(batches)}"
+        )
         return {
-            epoch: [values[np.searchsorted(needed, rows)] for rows in indices] for epoch, indices in batches.items()
+            epoch: [values[np.searchsorted(needed, rows)] for rows in indices]
+            for epoch, indices in batches.items()
         }
 
 
 _MIN_REFERENCES_PER_CLUSTER = 30
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
-_FENCE = 2.0  # number of interquartile ranges from the first quartile of the decision values to the fence
-_MIN_RANGE = 0.1  # lower bound of the interquartile range of the decision values, whose standard deviation is 1
+# number of interquartile ranges from the first quartile of the decision values to the fence
+_FENCE = 2.0
+# lower bound of the interquartile range of the decision values, whose standard deviation is 1
+_MIN_RANGE = 0.1
 _STEEPNESS = 17.0  # Half an interquartile range below the fence, the mass on the empty set is 0.9.
 
 
@@ -321,11 +367,14 @@ def compute_doubt_targets(
 ) -> tuple[FocalSets, np.ndarray, np.ndarray]:
     """Compute masses that include pairs of neighboring clusters, by the method of EVCLUS, from the labels of all rows.
 
-    Return the family of the empty set, single clusters and pairs of neighboring clusters, the indices of at most
-    ``max_rows`` rows, and the masses of these rows. If ``outliers`` is True, isolated rows get mass on the empty set.
+    Return the family of the empty set, single clusters and pairs of neighboring clusters, the
+    indices of at most ``max_rows`` rows, and the masses of these rows. If ``outliers`` is True,
+    isolated rows get mass on the empty set.
     """
     n = len(source)
-    references = choose_landmarks(n, max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters), rng)
+    references = choose_landmarks(
+        n, max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters), rng
+    )
     D = np.asarray(source.block(references, references), dtype=float)
     D = (D + D.T) / 2
     reference_labels = labels[references]
@@ -336,7 +385,9 @@ def compute_doubt_targets(
     own_reference = np.full(n, -1)
     own_reference[references] = np.arange(len(references))
     masses = np.empty((len(rows), len(family)))
-    for start, stop in row_blocks(len(rows), max(1, _MAX_DISSIMILARITIES // len(references)), most=None):
+    for start, stop in row_blocks(
+        len(rows), max(1, _MAX_DISSIMILARITIES // len(references)), most=None
+    ):
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), dtype=float)
         contour, near = affinity.by_distances(distances, own_reference[block])
@@ -349,12 +400,15 @@ def compute_doubt_targets(
 def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
     """Return the matrix that maps scores of the focal sets in ``first`` to scores of the focal sets in ``family``.
 
-    The score of a pair is the mean of the scores of its two clusters, so that a row with almost equal scores for both
-    clusters can get mass on the pair.
+    The score of a pair is the mean of the scores of its two clusters, so that a row with almost
+    equal scores for both clusters can get mass on the pair.
     """
     matrix = np.zeros((len(first), len(family)))
     for column, members in enumerate(family.membership):
-        sources = first.singleton_index[members] if members.any() else first.find(members[None])
+        if members.any():
+            sources = first.singleton_index[members]
+        else:
+            sources = first.find(members[None])
         matrix[sources, column] = 1 / len(sources)
     return matrix
 
@@ -388,15 +442,19 @@ class NetworkModel:
         for start in range(0, len(values), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             inputs = self.preparation.standardize(values[rows])
-            out[rows] = self.network.predict_masses(inputs, self.preparation.decision_values(inputs), apply)
+            out[rows] = self.network.predict_masses(
+                inputs, self.preparation.decision_values(inputs), apply
+            )
         out /= out.sum(axis=1, keepdims=True)
         return out
 
 
 _ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
-_MAX_DOUBT_ROWS, _MAX_DOUBT_ROWS_OF_TORCH = 2000, 20_000
+_MAX_DOUBT_ROWS = 2000
+_MAX_DOUBT_ROWS_OF_TORCH = 20_000
 _QUANTILE_FOR_FEW = 0.62  # quantile of the dissimilarities used as d0 for three or four clusters
-_SCALE_PAIRS, _ASSESSMENT_PAIRS = 100_000, 200_000
+_SCALE_PAIRS = 100_000
+_ASSESSMENT_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -405,7 +463,8 @@ class InitialMasses:
 
     family: FocalSets
     d0: float
-    masses: np.ndarray | None  # masses on which the network is pretrained; None if there is no pretraining
+    # masses on which the network is pretrained; None if there is no pretraining
+    masses: np.ndarray | None
     origin: str  # description of the initialization, for the fingerprint of a checkpoint
     is_user_init: bool = False  # whether ``init`` is a partition
 
@@ -436,50 +495,84 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         device: str,
         apply: Apply,
     ):
-        self.params, self.values, self.targets, self.first = params, sample.values, targets, first
-        self.rng, self.device, self.apply = rng, device, apply
-        self.family, self.d0 = first.family, first.d0
+        self.params = params
+        self.values = sample.values
+        self.targets = targets
+        self.first = first
+        self.rng = rng
+        self.device = device
+        self.apply = apply
+        self.family = first.family
+        self.d0 = first.d0
         if params.outlier_detector is not None and self.family.empty_index is None:
-            raise InvalidInputError("outlier_detector requires focal_sets that contain the empty set")
+            raise InvalidInputError(
+                "outlier_detector requires focal_sets that contain the empty set"
+            )
         self.training = training = params.training or Training()
-        self.blocks = None if sample.blocks is None or sample.blocks.are_in_memory else sample.blocks
+        if sample.blocks is None or sample.blocks.are_in_memory:
+            self.blocks = None
+        else:
+            self.blocks = sample.blocks
         self.is_full_batch = training.solver in ("lbfgs", "adaptive-steps") or (
-            training.solver == "auto" and len(self.values) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
+            training.solver == "auto"
+            and len(self.values) <= MAX_ALL_PAIRS_ROWS
+            and self.blocks is None
         )
         moments = None
         if self.blocks is not None:
             if self.is_full_batch:
                 must = f"have the solver 'mini-batch' or 'auto' for {len(self.blocks):,} rows in blocks"
-                raise InvalidParameterError("training", must=f"{must}, got {format_value(training.solver)}")
+                raise InvalidParameterError(
+                    "training", must=f"{must}, got {format_value(training.solver)}"
+                )
             sums = self.blocks.moments
             moments = sums.mean, np.sqrt(sums.scatter / sums.weight)
         self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
         inputs = self.preparation.standardize(self.values)
-        # Networks of the user and all computations on a device use torch; everything else uses NumPy.
-        self.module = params.network if _is_module(params.network) else None
+        # Networks of the user and all computations on a device use torch; everything else uses
+        # NumPy.
+        if _is_module(params.network):
+            self.module = params.network
+        else:
+            self.module = None
         self.uses_torch = self.module is not None or device != "cpu"
         # Full batches use double precision, which L-BFGS needs.
         arrays: Arrays = HostArrays(np.dtype(np.float64 if self.is_full_batch else np.float32))
         if self.uses_torch:
             from dempster.cluster.evclus._torch_network import DeviceArrays, select_dtype
 
-            arrays = DeviceArrays(select_dtype(self.module, is_full_batch=self.is_full_batch), device)
+            arrays = DeviceArrays(
+                select_dtype(self.module, is_full_batch=self.is_full_batch), device
+            )
         self.inputs = NetworkInputs(inputs, self.preparation.decision_values(inputs), arrays)
-        self.penalties = Penalties(LINK_FACTORS[params.convention] * params.xi, params.nu, params.regularization)
-        self.objective = NetworkObjective(targets, self.family, self.d0, self.inputs, self.penalties)
+        self.penalties = Penalties(
+            LINK_FACTORS[params.convention] * params.xi, params.nu, params.regularization
+        )
+        self.objective = NetworkObjective(
+            targets, self.family, self.d0, self.inputs, self.penalties
+        )
         self.seeds = rng.integers(0, 2**31, params.n_init)
         self.held_out = targets.draw_validation_pairs(rng)
         self.pairs = None  # all pairs
         if self.is_full_batch and (params.n_partners is not None or training.early_stopping):
-            held_out = self.held_out if training.early_stopping else None
+            if training.early_stopping:
+                held_out = self.held_out
+            else:
+                held_out = None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
-        self._assessed: tuple[FocalSets, np.ndarray] | None = None  # family and masses before pairs were added
-        mark = "" if params.checkpoint is None else fingerprint(self._settings(), self._arrays())
+        # family and masses before pairs were added
+        self._assessed: tuple[FocalSets, np.ndarray] | None = None
+        if params.checkpoint is None:
+            mark = ""
+        else:
+            mark = fingerprint(self._settings(), self._arrays())
         self.checkpoint = Checkpoint(params.checkpoint, mark)
 
     def _settings(self) -> dict[str, str]:
         """Return the parameters of the fit as text, for the fingerprint of a checkpoint."""
-        params, metric, seed = self.params, self.targets.source.metric, self.params.random_state
+        seed = self.params.random_state
+        metric = self.targets.source.metric
+        params = self.params
         names = ("network", "convention", "n_partners", "n_init", "max_iter", "tol")
         return {name: repr(getattr(params, name)) for name in names} | {
             "training": repr(self.training),
@@ -488,13 +581,20 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             "seed": repr(int(seed) if isinstance(seed, Integral) else None),
             "first": self.first.origin,
             "sets": repr(list(self.family)),
-            "metric": metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__),
+            "metric": metric
+            if isinstance(metric, str)
+            else getattr(metric, "__qualname__", type(metric).__name__),
         }
 
     def _arrays(self) -> Iterator[np.ndarray]:
         """Yield the data of the fit as arrays, for the fingerprint of a checkpoint."""
-        source, constraints = self.targets.source, self.targets.constraints
-        yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
+        source = self.targets.source
+        constraints = self.targets.constraints
+        yield from (
+            self.values,
+            self.targets.labels,
+            source.objects if source.matrix is None else source.matrix,
+        )
         if constraints is not None:
             yield from (constraints.must_link, constraints.cannot_link)
         if self.inputs.decision is not None:
@@ -504,9 +604,13 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if self.module is not None:
             yield from self._new_network(0).get_state().values()
         if self.blocks is not None:
-            yield from (np.array(len(self.blocks)), self.blocks.moments.mean, self.blocks.moments.scatter)
+            yield from (
+                np.array(len(self.blocks)),
+                self.blocks.moments.mean,
+                self.blocks.moments.scatter,
+            )
 
-    # ---- starts and runs ------------------------------------------------------------------------------------------
+    # ---- starts and runs -------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
         return [(number, int(seed)) for number, seed in enumerate(self.seeds)]
@@ -527,9 +631,15 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         self.checkpoint.close(number, progress)
         kept = progress.kept_rounds
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
-            raise InvalidInputError("the loss of the network is NaN or infinite; scale X or use another random_state")
+            raise InvalidInputError(
+                "the loss of the network is NaN or infinite; scale X or use another random_state"
+            )
         network.restore(progress.best)
-        return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
+        return Run(
+            TrainedNetwork(self.family, network, progress),
+            progress.history[:kept],
+            progress.converged,
+        )
 
     def select_run(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
         """Select the run with the smallest validation error or, without validation pairs, the smallest loss."""
@@ -538,36 +648,58 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
         """Train a network that has outputs for pairs of neighboring clusters instead of the frame.
 
-        The target masses include these pairs, except for rows with labels or constraints, whose targets are the masses
-        of the first training.
+        The target masses include these pairs, except for rows with labels or constraints, whose
+        targets are the masses of the first training.
         """
-        trained, seed = run.model, int(self.seeds[0])
+        trained = run.model
+        seed = int(self.seeds[0])
         fitted_masses = self.result(run).masses
         self._assessed = self.family, fitted_masses
         rng = np.random.default_rng([seed, 1])
         labels = fitted_masses[:, self.family.singleton_index].argmax(axis=1)
-        max_rows = _MAX_DOUBT_ROWS_OF_TORCH if self.uses_torch else _MAX_DOUBT_ROWS
+        if self.uses_torch:
+            max_rows = _MAX_DOUBT_ROWS_OF_TORCH
+        else:
+            max_rows = _MAX_DOUBT_ROWS
         has_detector = self.inputs.decision is not None
         family, rows, masses = compute_doubt_targets(
-            self.targets.source, labels, self.family.n_clusters, max_rows, rng, outliers=not has_detector
+            self.targets.source,
+            labels,
+            self.family.n_clusters,
+            max_rows,
+            rng,
+            outliers=not has_detector,
         )
-        is_supervised, constraints = self.targets.labels >= 0, self.targets.constraints
+        is_supervised = self.targets.labels >= 0
+        constraints = self.targets.constraints
         if constraints is not None and self.penalties.xi > 0:
-            is_supervised[np.concatenate([constraints.must_link, constraints.cannot_link]).ravel()] = True
-        positions, columns = np.flatnonzero(is_supervised[rows]), family.find(self.family.membership)
+            is_supervised[
+                np.concatenate([constraints.must_link, constraints.cannot_link]).ravel()
+            ] = True
+        positions = np.flatnonzero(is_supervised[rows])
+        columns = family.find(self.family.membership)
         kept = fitted_masses[np.ix_(rows[positions], columns >= 0)]
         replace_masses(masses, positions, kept, columns[columns >= 0])
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
         coefficients = fence_coefficients(layer, self.inputs.decision)
         network = trained.network.widen(score_matrix(self.family, family), layer, coefficients)
-        self._pretrain(network, replace(self.inputs, values=self.inputs.values[rows]), masses, seed, rng)
+        self._pretrain(
+            network, replace(self.inputs, values=self.inputs.values[rows]), masses, seed, rng
+        )
         return Run(replace(trained, family=family, network=network), run.history, run.converged)
 
     def _new_network(self, seed: int) -> Network:
-        network, f, arrays = self.params.network, len(self.family), self.inputs.arrays
-        layer = MassLayer(self.family.empty_index, self.inputs.decision is not None, self.params.convention)
+        network = self.params.network
+        f = len(self.family)
+        arrays = self.inputs.arrays
+        layer = MassLayer(
+            self.family.empty_index, self.inputs.decision is not None, self.params.convention
+        )
         if self.module is None:
-            hidden = [max(20, 3 * f)] if isinstance(network, str) else [int(size) for size in np.atleast_1d(network)]
+            if isinstance(network, str):
+                hidden = [max(20, 3 * f)]
+            else:
+                hidden = [int(size) for size in np.atleast_1d(network)]
             sizes = [int(np.prod(self.values.shape[1:])), *hidden, f]
         if isinstance(arrays, HostArrays):
             return FeedForward(sizes, layer, arrays.dtype, np.random.default_rng(seed))
@@ -580,11 +712,18 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return networks.TorchNetwork(body.to(arrays.dtype), layer).to(arrays.device)
 
     def _pretrain(
-        self, network: Network, inputs: NetworkInputs, masses: np.ndarray, seed: int, rng: np.random.Generator
+        self,
+        network: Network,
+        inputs: NetworkInputs,
+        masses: np.ndarray,
+        seed: int,
+        rng: np.random.Generator,
     ) -> None:
         with inputs.arrays.session(seed):
             if self.uses_torch:
-                fit_masses_in_batches(network, inputs, masses, min(self.training.batch_size, len(masses)), rng)
+                fit_masses_in_batches(
+                    network, inputs, masses, min(self.training.batch_size, len(masses)), rng
+                )
             else:
                 fit_masses(network, inputs, masses, rng)
 
@@ -595,14 +734,20 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if len(labelled) == 0:
             return masses
         plausible = masses[labelled] @ self.family.membership
-        score = np.stack([plausible[labels[labelled] == k].sum(axis=0) for k in range(self.family.n_clusters)])
+        score = np.stack(
+            [plausible[labels[labelled] == k].sum(axis=0) for k in range(self.family.n_clusters)]
+        )
         _, cluster_of_label = linear_sum_assignment(-score)
         renumbered = FocalSets(self.family.membership[:, cluster_of_label])
         columns = renumbered.find(self.family.membership)
-        return masses[:, columns] if (columns >= 0).all() else masses
+        if (columns >= 0).all():
+            return masses[:, columns]
+        return masses
 
     def _train(self, progress: TrainingProgress, seed: int) -> None:
-        training, objective, network = self.training, self.objective, progress.network
+        training = self.training
+        objective = self.objective
+        network = progress.network
         validation_error = None
         if training.early_stopping or not self.is_full_batch:
             validation_error = objective.validation_error(network, self.held_out)
@@ -614,17 +759,25 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                     self.checkpoint.save(state)
                     advance(f"loss {state.history[-1]:.6g}")
 
-                patience = training.patience if training.early_stopping else None
+                if training.early_stopping:
+                    patience = training.patience
+                else:
+                    patience = None
                 train(progress, rounds, validation_error, patience=patience, save=save)
 
     def _start_solver(self, progress: TrainingProgress, seed: int) -> tuple[Iterator[Round], int]:
         """Return an iterator that runs the rounds of the solver, and the maximum number of rounds."""
-        training, objective, network = self.training, self.objective, progress.network
+        training = self.training
+        objective = self.objective
+        network = progress.network
         max_iter = self.params.max_iter
         if self.is_full_batch:
             loss = objective.full_batch_loss(network, self.pairs)
             is_lbfgs = training.solver != "adaptive-steps"
-            solver = lbfgs_rounds if is_lbfgs else adaptive_step_rounds
+            if is_lbfgs:
+                solver = lbfgs_rounds
+            else:
+                solver = adaptive_step_rounds
             rounds = solver(progress, loss, max_iter=max_iter, tol=self.params.tol)
             return rounds, -(-max_iter // LBFGS_STEPS_PER_ROUND) if is_lbfgs else max_iter
         epochs = max(1, max_iter // _ITERATIONS_PER_EPOCH)
@@ -635,12 +788,17 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         def batches(epoch: int) -> Iterator[ValueAndGradient]:
             if streamed is not None:
                 return objective.streamed_losses(network, streamed.iterate_epoch(seed, epoch))
-            return objective.mini_batch_losses(network, training.batch_size, np.random.default_rng([seed, epoch]))
+            return objective.mini_batch_losses(
+                network, training.batch_size, np.random.default_rng([seed, epoch])
+            )
 
-        rate, rmsprop = training.learning_rate, training.solver == "rmsprop"
-        return mini_batch_rounds(progress, batches, epochs=epochs, learning_rate=rate, rmsprop=rmsprop), epochs
+        rate = training.learning_rate
+        rmsprop = training.solver == "rmsprop"
+        return mini_batch_rounds(
+            progress, batches, epochs=epochs, learning_rate=rate, rmsprop=rmsprop
+        ), epochs
 
-    # ---- results --------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def result(self, run: Run[TrainedNetwork]) -> FitResult:
         trained = run.model
@@ -669,90 +827,101 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     where kappa_ij is the degree of conflict between the masses of rows i and j,
     :math:`\delta_{ij} = 1 - \exp(-\gamma d_{ij}^2)` is computed from their dissimilarity d_ij, pl_i contains the
-    plausibilities of the clusters, and y_i is the one-hot encoding of the label (nu = 0 without labels). The penalties
-    are for violated constraints and for large weights.
+    plausibilities of the clusters, and y_i is the one-hot encoding of the label (nu = 0 without
+    labels). The penalties are for violated constraints and for large weights.
 
-    By default, the network is first trained with masses on single clusters. Then masses on pairs of neighboring
-    clusters and on the empty set are computed by the method of `EVCLUS`, and the network is trained on these masses.
-    The masses of new rows are outputs of the network. With an ``outlier_detector``, the mass on the empty set increases
-    outside the region of the data.
+    By default, the network is first trained with masses on single clusters. Then masses on pairs of
+    neighboring clusters and on the empty set are computed by the method of `EVCLUS`, and the
+    network is trained on these masses. The masses of new rows are outputs of the network. With an
+    ``outlier_detector``, the mass on the empty set increases outside the region of the data.
 
-    Networks given by layer sizes use NumPy. Torch modules, and devices other than the CPU, require torch
-    (``pip install dempster[nn]``).
+    Networks given by layer sizes use NumPy. Torch modules, and devices other than the CPU, require
+    torch (``pip install dempster[nn]``).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see
+        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and
+        the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" first trains the network with masses on single clusters. Then
-        masses on pairs of neighboring clusters (with no third cluster between them) and on the empty set are computed
-        from the distances to the members of the clusters, and the network is trained on these masses. Rows with labels
-        or constraints keep the masses of the first training. "simple", "pairs" and "full" train the whole family.
-        "selected" uses single clusters and the pairs of mutually nearest clusters of the initial partition.
+        Sets of clusters that may carry mass. "auto" first trains the network with masses on single
+        clusters. Then masses on pairs of neighboring clusters (with no third cluster between them)
+        and on the empty set are computed from the distances to the members of the clusters, and the
+        network is trained on these masses. Rows with labels or constraints keep the masses of the
+        first training. "simple", "pairs" and "full" train the whole family. "selected" uses single
+        clusters and the pairs of mutually nearest clusters of the initial partition.
     metric : str, callable, or transformer, default="euclidean"
-        Metric between the rows of X. It is a metric of scikit-learn, or a transformer (such as `dempster.metric.PCCA`)
-        that is fitted to ``constraints`` or ``y``. With a transformer, d is the Euclidean distance between transformed
-        rows.
+        Metric between the rows of X. It is a metric of scikit-learn, or a transformer (such as
+        `dempster.metric.PCCA`) that is fitted to ``constraints`` or ``y``. With a transformer, d is
+        the Euclidean distance between transformed rows.
     d0 : float, optional
         Dissimilarity at which two rows are almost certainly in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        Quantile of the dissimilarities that is used as ``d0`` if ``d0`` is None. With ``focal_sets="auto"`` and
-        ``init="evclus"``, "auto" uses the d0 that `EVCLUS` selects. Otherwise, "auto" is 0.62 for three or four
-        clusters, because networks smooth the borders between clusters, and the value of the papers for other numbers.
+        Quantile of the dissimilarities that is used as ``d0`` if ``d0`` is None. With
+        ``focal_sets="auto"`` and ``init="evclus"``, "auto" uses the d0 that `EVCLUS` selects.
+        Otherwise, "auto" is 0.62 for three or four clusters, because networks smooth the borders
+        between clusters, and the value of the papers for other numbers.
     xi : float >= 0, default=0.5
         Weight of the constraints.
     nu : float in [0, 1], default=0.5
-        Weight of the labels. The published program divides the term by the number of clusters c, so its nu corresponds
-        to nu / (nu + c (1 - nu)) here.
+        Weight of the labels. The published program divides the term by the number of clusters c, so
+        its nu corresponds to nu / (nu + c (1 - nu)) here.
     regularization : float >= 0, default=0
         Weight of the penalty on squared network weights.
     convention : {"program", "paper"}, default="program"
-        Meaning of ``xi`` and of the outlier unit. With "paper", ``xi`` is divided by twice the number of constraints;
-        with "program", the constraints have four times this weight, as in `EVCLUS`. The conventions also differ in the
-        mass on the empty set for a decision value; "program" gives little mass inside the region of the data. The
-        function nnevclus of the R package evclust has the outlier unit of "program", but the constraints have the
-        weight of "paper"; divide its ``xi`` by 4 and use "program".
+        Meaning of ``xi`` and of the outlier unit. With "paper", ``xi`` is divided by twice the
+        number of constraints; with "program", the constraints have four times this weight, as in
+        `EVCLUS`. The conventions also differ in the mass on the empty set for a decision value;
+        "program" gives little mass inside the region of the data. The function nnevclus of the R
+        package evclust has the outlier unit of "program", but the constraints have the weight of
+        "paper"; divide its ``xi`` by 4 and use "program".
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
-        Sizes of the ReLU hidden layers. "auto" is one layer with 3 units per focal set (at least 20). A torch module
-        must have one output (before the softmax) per focal set, and X may have any shape (n_samples, ...), such as
-        images. With ``focal_sets="auto"``, the outputs of the module are scores of the empty set, the clusters and the
-        frame; the scores of pairs are linear functions of these outputs.
+        Sizes of the ReLU hidden layers. "auto" is one layer with 3 units per focal set (at least
+        20). A torch module must have one output (before the softmax) per focal set, and X may have
+        any shape (n_samples, ...), such as images. With ``focal_sets="auto"``, the outputs of the
+        module are scores of the empty set, the clusters and the frame; the scores of pairs are
+        linear functions of these outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
-        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardized features. An unfitted
-        estimator of scikit-learn is fitted to the standardized features. Fitted estimators and other objects are used
-        without a fit, on the same features. With ``focal_sets="auto"``, half of the mass is on the empty set at the
-        lower fence of a box plot of the decision values (two interquartile ranges below the first quartile). Otherwise,
-        the training determines the mass on the empty set.
+        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardized
+        features. An unfitted estimator of scikit-learn is fitted to the standardized features.
+        Fitted estimators and other objects are used without a fit, on the same features. With
+        ``focal_sets="auto"``, half of the mass is on the empty set at the lower fence of a box plot
+        of the decision values (two interquartile ranges below the first quartile). Otherwise, the
+        training determines the mass on the empty set.
     n_partners : int, optional
-        Number of random partners of each row for the full-batch solvers. By default, all pairs are used.
+        Number of random partners of each row for the full-batch solvers. By default, all pairs are
+        used.
     training : Training, optional
         Parameters of the solver. None means ``Training()``.
     init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition, default="evclus"
-        "evclus" pretrains the network on the masses of a fitted `EVCLUS`, and a `CredalPartition` on its masses.
-        "belief-peaks" or a `BeliefPeaks` uses the density peaks as labeled rows, with weight ``nu`` (the "-bp" variant
-        of the paper). "random" uses no pretraining.
+        "evclus" pretrains the network on the masses of a fitted `EVCLUS`, and a `CredalPartition`
+        on its masses. "belief-peaks" or a `BeliefPeaks` uses the density peaks as labeled rows,
+        with weight ``nu`` (the "-bp" variant of the paper). "random" uses no pretraining.
     n_init : int, default=1
-        Number of trainings with different initial weights. The result with the smallest loss (or validation error) is
-        kept.
+        Number of trainings with different initial weights. The result with the smallest loss (or
+        validation error) is kept.
     max_iter : int, default=1000
-        Maximum number of iterations of the full-batch solvers; the mini-batch solver runs ``max_iter / 10`` epochs.
+        Maximum number of iterations of the full-batch solvers; the mini-batch solver runs
+        ``max_iter / 10`` epochs.
     tol : float, default=1e-4
-        The full-batch solvers stop if the relative gain of the loss is at most ``tol``, in ten iterations of L-BFGS or
-        in the running mean of the adaptive steps.
+        The full-batch solvers stop if the relative gain of the loss is at most ``tol``, in ten
+        iterations of L-BFGS or in the running mean of the adaptive steps.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
+        clusters of the other.
     checkpoint : path, optional
-        File that is replaced after every round. An interrupted fit resumes from this file and gives the same result. A
-        file written for different data, parameters or initial weights of a torch module raises an error.
+        File that is replaced after every round. An interrupted fit resumes from this file and gives
+        the same result. A file written for different data, parameters or initial weights of a torch
+        module raises an error.
     device : str, default="cpu"
-        Device of the network. The data stay in main memory and are copied to the device batch by batch.
+        Device of the network. The data stay in main memory and are copied to the device batch by
+        batch.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
-        Torch networks use the threads of torch.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        sets another number. Torch networks use the threads of torch.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -762,8 +931,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     network_ : FeedForward or torch.nn.Module
-        Network that maps standardized rows to masses. If it is a FeedForward, its method ``matrices`` returns the
-        weights and biases of each layer.
+        Network that maps standardized rows to masses. If it is a FeedForward, its method
+        ``matrices`` returns the weights and biases of each layer.
     evclus_ : EVCLUS or None
         Fitted `EVCLUS` on whose masses the network was pretrained, with ``init="evclus"``.
     outlier_detector_ : object or None
@@ -771,30 +940,34 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     d0_ : float
         Value of ``d0`` that was used.
     stress_, loss_ : float
-        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 (stress) or by the number of pairs
-        (loss). For more than 1,000 rows, they are estimated from 200,000 random pairs. With ``focal_sets="auto"``, they
-        describe the masses on single clusters, before masses on pairs of clusters are added.
+        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 (stress) or by the
+        number of pairs (loss). For more than 1,000 rows, they are estimated from 200,000 random
+        pairs. With ``focal_sets="auto"``, they describe the masses on single clusters, before
+        masses on pairs of clusters are added.
     focal_sets_ : FocalSets
     objective_ : float
         Final loss including all penalties.
     history_ : ndarray
-        Objective after every round (ten iterations of L-BFGS, one adaptive step, or one epoch). For an epoch, it is the
-        mean over the batches. With validation pairs, the last entry belongs to the round with the smallest validation
-        error, whose weights are kept.
+        Objective after every round (ten iterations of L-BFGS, one adaptive step, or one epoch). For
+        an epoch, it is the mean over the batches. With validation pairs, the last entry belongs to
+        the round with the smallest validation error, whose weights are kept.
     validation_history_ : ndarray
         Error on the validation pairs after the same rounds; empty without validation pairs.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether the loss was stable, early stopping ended the training, or all epochs were completed.
+        Whether the loss was stable, early stopping ended the training, or all epochs were
+        completed.
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the rows in the random sample on which the network was initialized, if X is given in blocks.
+        Indices of the rows in the random sample on which the network was initialized, if X is given
+        in blocks.
 
     References
     ----------
-    T. Denoeux (2021). NN-EVCLUS: Neural network-based evidential clustering. Information Sciences 572.
+    T. Denoeux (2021). NN-EVCLUS: Neural network-based evidential clustering. Information Sciences
+    572.
 
     Examples
     --------
@@ -810,7 +983,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         **COMMON_RULES,
         "metric": rule.Rule(
             "the name of a metric, a callable or a transformer",
-            lambda v: isinstance(v, str) or callable(v) or (hasattr(v, "transform") and hasattr(v, "get_params")),
+            lambda v: (
+                isinstance(v, str)
+                or callable(v)
+                or (hasattr(v, "transform") and hasattr(v, "get_params"))
+            ),
         ),
         "d0": rule.choice(None) | rule.real(0, open_low=True),
         "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
@@ -863,7 +1040,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        super().__init__(
+            n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
+        )
         self.metric = metric
         self.d0 = d0
         self.d0_quantile = d0_quantile
@@ -893,13 +1072,15 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a torch module
-            Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X is given in
-            blocks (``docs/blocks.md``), the network is initialized on a sample of 20,000 rows, the mini-batches are
-            drawn from all rows, and the masses are computed lazily. A torch tensor (``docs/scale.md``) is copied to
-            main memory for the training; the results are tensors on its device.
+            Data of type float32 keep their precision, and the results keep the index of a
+            DataFrame. If X is given in blocks (``docs/blocks.md``), the network is initialized on a
+            sample of 20,000 rows, the mini-batches are drawn from all rows, and the masses are
+            computed lazily. A torch tensor (``docs/scale.md``) is copied to main memory for the
+            training; the results are tensors on its device.
         y : array-like of shape (n_samples,), optional
-            Clusters 0..n_clusters-1 of the labeled rows, and -1 for unlabeled rows. If y contains no -1 and values
-            outside 0..n_clusters-1, it is ignored with a warning, because pipelines pass the target to every step.
+            Clusters 0..n_clusters-1 of the labeled rows, and -1 for unlabeled rows. If y contains
+            no -1 and values outside 0..n_clusters-1, it is ignored with a warning, because
+            pipelines pass the target to every step.
         constraints : Constraints, optional
             Pairs of rows that are known to be in the same cluster or in different clusters.
         dissimilarities : array-like of shape (n_samples, n_samples), optional
@@ -914,9 +1095,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def score(self, X: TableLike, y: None = None) -> float:
         """Return minus the mean of (conflict - delta)^2 over pairs of rows of X, such as rows held out of the fit.
 
-        The targets delta are computed with ``metric`` and ``d0_``. The pairs are all pairs up to 1,000 rows, and
-        200,000 random pairs for more rows. With this score, `sklearn.model_selection.GridSearchCV` can select
-        ``regularization`` or ``network``. Use a fixed ``d0``, so that all fits are compared with the same targets.
+        The targets delta are computed with ``metric`` and ``d0_``. The pairs are all pairs up to
+        1,000 rows, and 200,000 random pairs for more rows. With this score,
+        `sklearn.model_selection.GridSearchCV` can select ``regularization`` or ``network``. Use a
+        fixed ``d0``, so that all fits are compared with the same targets.
 
         Parameters
         ----------
@@ -930,12 +1112,16 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         check_is_fitted(self, "focal_sets_")
         if hasattr(self.metric, "transform"):
-            raise InvalidParameterError("metric", "the name of a metric or a function for score", self.metric)
+            raise InvalidParameterError(
+                "metric", "the name of a metric or a function for score", self.metric
+            )
         rows = to_host(self._read(X, reset=False))
         masses = to_host(self.predict_mass(X).masses)
         source = AttributeSource(rows.reshape(len(rows), -1), self.metric)
         rng = np.random.default_rng(0)
-        i, j, d = NetworkTargets(source, np.full(len(rows), -1), None).draw_pairs(_ASSESSMENT_PAIRS, rng)
+        i, j, d = NetworkTargets(source, np.full(len(rows), -1), None).draw_pairs(
+            _ASSESSMENT_PAIRS, rng
+        )
         pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
         return -assess(masses, self.focal_sets_, pairs, self.d0_, rng).loss
 
@@ -959,14 +1145,21 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return values
 
     def _accepts_tensors(self) -> bool:
-        return super()._accepts_tensors() and self.outlier_detector is None  # Detectors run on the CPU.
+        # Detectors run on the CPU.
+        return super()._accepts_tensors() and self.outlier_detector is None
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         values = self._validate_attributes(X, reset=reset, allow_nd=_is_module(self.network))
-        return to_host(values) if reset else values  # Training batches are drawn from memory.
+        # Training batches are drawn from memory.
+        if reset:
+            return to_host(values)
+        return values
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """Return the families of focal sets; for "auto", the first family includes the frame and the empty set."""
+        """Return the families of focal sets.
+
+        For "auto", the first family includes the frame and the empty set.
+        """
         if self.focal_sets != "auto":
             return super()._resolve_families(n_clusters)
         return Families(FocalSets.simple(n_clusters), neighbors=True)
@@ -974,22 +1167,35 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
     ) -> tuple[Method[Any, Any], Run[Any]]:
-        """Run the trainings with the focal sets of the initial masses; the progress bar counts rounds, not starts."""
+        """Run the trainings with the focal sets of the initial masses.
+
+        The progress bar counts rounds, not starts.
+        """
         method = self._make_method(sample, request)
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
-        return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
+        return method, quiet.run(
+            method, Families(method.family, neighbors=self.focal_sets == "auto")
+        )
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> NetworkMethod:
         device = self.device
         if sample.device is not None:
             # For few rows, the CPU is faster, and the result is the same as for a NumPy array.
             is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not _is_module(self.network)
-            device = "cpu" if sample.device.type == "cpu" or is_small else str(sample.device)
+            if sample.device.type == "cpu" or is_small:
+                device = "cpu"
+            else:
+                device = str(sample.device)
         if _is_module(self.network) or device != "cpu":
             import_torch(device, "a network of your own" if _is_module(self.network) else None)
         rng = as_generator(self.random_state)
         targets = build_targets(
-            sample.values, self.metric, request.n_clusters, request.labels, request.constraints, request.dissimilarities
+            sample.values,
+            self.metric,
+            request.n_clusters,
+            request.labels,
+            request.constraints,
+            request.dissimilarities,
         )
         targets, first = self._initialize(targets, request.n_clusters, rng, device)
         return NetworkMethod(self, sample, targets, first, rng, device, request.apply)
@@ -998,27 +1204,48 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, InitialMasses]:
         """Return the targets, in which belief peaks become labeled rows, and the initial masses."""
-        quantile = _QUANTILE_FOR_FEW if c in (3, 4) else default_quantile(c)
+        if c in (3, 4):
+            quantile = _QUANTILE_FOR_FEW
+        else:
+            quantile = default_quantile(c)
         if not isinstance(self.d0_quantile, str):
             quantile = float(self.d0_quantile)
-        init = self.init if isinstance(self.init, str) else type(self.init).__name__
+        if isinstance(self.init, str):
+            init = self.init
+        else:
+            init = type(self.init).__name__
         origin = f"{init}, d0={self.d0}, quantile={quantile}"
         self._evclus = None
         if init == "evclus":
             selects_scale = self.focal_sets == "auto" and self.d0_quantile == "auto"
             seed = int(rng.integers(2**31))
-            self._evclus = model = self._fit_evclus(targets, c, None if selects_scale else quantile, seed, device)
-            return targets, InitialMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
+            self._evclus = model = self._fit_evclus(
+                targets, c, None if selects_scale else quantile, seed, device
+            )
+            return targets, InitialMasses(
+                model.focal_sets_, model.d0_, model.credal_partition_.masses, origin
+            )
         families = self._resolve_families(c)
-        family, masses = families.first, None
+        family = families.first
+        masses = None
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
-            family = family if families.select is None else families.select(self.init, None)
-            partition = project_partition(self.init, family) if families.neighbors else self.init.to_family(family)
+            if families.select is not None:
+                family = families.select(self.init, None)
+            partition = (
+                project_partition(self.init, family)
+                if families.neighbors
+                else self.init.to_family(family)
+            )
             masses = partition.to_numpy().masses
         elif families.select is not None:
-            raise InvalidInputError("focal_sets='selected' requires init='evclus' or a CredalPartition as init")
-        d0 = scale_at(targets.draw_pairs(_SCALE_PAIRS, rng)[2], quantile) if self.d0 is None else float(self.d0)
+            raise InvalidInputError(
+                "focal_sets='selected' requires init='evclus' or a CredalPartition as init"
+            )
+        if self.d0 is None:
+            d0 = scale_at(targets.draw_pairs(_SCALE_PAIRS, rng)[2], quantile)
+        else:
+            d0 = float(self.d0)
         peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
         if peaks is not None:
             labels = targets.labels.copy()
@@ -1026,9 +1253,16 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             targets = replace(targets, labels=labels)
         return targets, InitialMasses(family, d0, masses, origin, is_user_init=masses is not None)
 
-    def _fit_evclus(self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str) -> EVCLUS:
+    def _fit_evclus(
+        self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str
+    ) -> EVCLUS:
         source = targets.source
-        metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
+        if source.matrix is None:
+            metric = source.metric
+            table = source.objects
+        else:
+            metric = "precomputed"
+            table = source.matrix
         return EVCLUS(
             c,
             focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
@@ -1042,8 +1276,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         ).fit(table, constraints=targets.constraints)
 
     def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
-        scale = None if self._evclus is None else self._evclus.scale_
-        return {} if scale is None else {"d0": scale.reasons()}
+        if self._evclus is None:
+            scale = None
+        else:
+            scale = self._evclus.scale_
+        if scale is None:
+            return {}
+        return {"d0": scale.reasons()}
 
     def _fitted_attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         assessment = method.assess(self.credal_partition_.masses)

@@ -53,13 +53,24 @@ def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
     from dempster.dissimilarity import DissimilarityPCA
     from dempster.plot import CredalPartitionDisplay
 
-    D = result.prepared.X[0] if isinstance(result.prepared.X, list) else result.prepared.X
+    if isinstance(result.prepared.X, list):
+        D = result.prepared.X[0]
+    else:
+        D = result.prepared.X
     if sparse.issparse(D):
-        raise UserError("--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot")
-    points = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0).fit_transform(np.asarray(D))
+        raise UserError(
+            "--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot"
+        )
+    points = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0).fit_transform(
+        np.asarray(D)
+    )
     options = {"legend": "outside", "title": title}
     draw_picture(
-        lambda ax: CredalPartitionDisplay.from_partition(result.partition, points, ax=ax, **options), path, (8, 5.2)
+        lambda ax: CredalPartitionDisplay.from_partition(
+            result.partition, points, ax=ax, **options
+        ),
+        path,
+        (8, 5.2),
     )
 
 
@@ -71,7 +82,9 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
     if len(shape) != 2:
         raise UserError(f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot")
     partition = result.partition
-    colors = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])[partition.labels]
+    colors = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])[
+        partition.labels
+    ]
     certainty = partition.singleton_belief.max(axis=1)[:, None]
 
     def draw(ax: Any) -> None:
@@ -81,7 +94,9 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
     draw_picture(draw, path, (6, 6 * shape[0] / shape[1]))
 
 
-def draw_picture(draw: Callable[[Any], Any], path: Path, size: tuple[float, float] = (7, 4.5)) -> None:
+def draw_picture(
+    draw: Callable[[Any], Any], path: Path, size: tuple[float, float] = (7, 4.5)
+) -> None:
     """Call ``draw(ax)`` on new axes and save the figure in the format of the file's extension."""
     from matplotlib.figure import Figure  # pyplot would open windows.
     from matplotlib.text import Text
@@ -89,8 +104,10 @@ def draw_picture(draw: Callable[[Any], Any], path: Path, size: tuple[float, floa
     figure = Figure(figsize=size, layout="constrained")
     draw(figure.add_subplot())
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # A dollar sign in the name of a file or column must not start a formula.
-    # The figure is first written to memory, because Matplotlib raises different errors if the disk is full.
+        # A dollar sign in the name of a file or column must not start a formula.
+        text.set_parse_math(False)
+    # The figure is first written to memory, because Matplotlib raises different errors if the disk
+    # is full.
     content = BytesIO()
     figure.savefig(content, dpi=150, format=path.suffix.lower().removeprefix("."))
     path.write_bytes(content.getvalue())

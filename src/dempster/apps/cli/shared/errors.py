@@ -1,9 +1,10 @@
 """Print every error as one line on stderr and exit with a code for its cause.
 
-Exit codes are 0 for success, 1 for invalid data or files, 2 for a wrong command line, 70 for a defect of dempster, 130
-for an interrupt, 143 for termination by another program, and 129 for a closed terminal. The type of the exception
-determines the code. An input error raised by the library gives code 1, or code 2 if it concerns an option on the
-command line. The traceback is printed only if the environment variable DEMPSTER_DEBUG is set.
+Exit codes are 0 for success, 1 for invalid data or files, 2 for a wrong command line, 70 for a
+defect of dempster, 130 for an interrupt, 143 for termination by another program, and 129 for a
+closed terminal. The type of the exception determines the code. An input error raised by the library
+gives code 1, or code 2 if it concerns an option on the command line. The traceback is printed only
+if the environment variable DEMPSTER_DEBUG is set.
 """
 
 from __future__ import annotations
@@ -28,12 +29,20 @@ from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
 
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
-EXIT_DATA, EXIT_USE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 70, 130
+EXIT_DATA = 1
+EXIT_USE = 2
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128  # The number of the signal is added.
 MAX_LINE_CHARACTERS = 2000
 
 # Arguments of the library that have different names on the command line.
-_ALIASES = {"n_clusters": "clusters", "index_col": "index", "random_state": "seed", "kind": "dissimilarities"}
+_ALIASES = {
+    "n_clusters": "clusters",
+    "index_col": "index",
+    "random_state": "seed",
+    "kind": "dissimilarities",
+}
 
 
 class UserError(Exception):
@@ -65,7 +74,10 @@ def _terminate(number: int, _: Any) -> NoReturn:
 
 
 class Program(click.Group):
-    """Group of commands; each is a function in the module of the same name, which is imported when it is called."""
+    """Group of commands.
+
+    Each is a function in the module of the same name, which is imported when it is called.
+    """
 
     def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
         super().__init__(*args, **options)
@@ -93,7 +105,9 @@ class Program(click.Group):
             near = difflib.get_close_matches(args[0], self.lazy, 1)
             if not near:
                 raise
-            raise click.UsageError(f"no such command '{args[0]}': did you mean {near[0]}?", ctx) from error
+            raise click.UsageError(
+                f"no such command '{args[0]}': did you mean {near[0]}?", ctx
+            ) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -147,12 +161,14 @@ class Command(click.Command):
             raise UserError(str(error)) from error
 
 
-def translate_error(error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]) -> UserError:
+def translate_error(
+    error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]
+) -> UserError:
     """Rewrite an input error of the library in terms of the options of a command.
 
-    The result is `WrongUse` if ``error.name`` is FILE or an option on the command line, otherwise `UserError`. In the
-    message, the name of the argument and suggested settings are replaced by options (``missing='drop'`` becomes
-    ``--missing drop``).
+    The result is `WrongUse` if ``error.name`` is FILE or an option on the command line, otherwise
+    `UserError`. In the message, the name of the argument and suggested settings are replaced by
+    options (``missing='drop'`` becomes ``--missing drop``).
     """
     options = {
         (parameter.name or "").removeprefix("set_"): parameter
@@ -160,11 +176,15 @@ def translate_error(error: InvalidInputError, ctx: click.Context, parameters: li
         if isinstance(parameter, click.Option) or parameter.name == "files"
     }
     options |= {alias: options[name] for alias, name in _ALIASES.items() if name in options}
-    text, name = str(error), getattr(error, "name", "")
+    text = str(error)
+    name = getattr(error, "name", "")
     at_fault = options.get(name)
     is_wrong_use = False
     if at_fault is not None:
-        settings = [one.partition("=")[0].strip().replace("-", "_") for one in ctx.params.get("settings", ())]
+        settings = [
+            one.partition("=")[0].strip().replace("-", "_")
+            for one in ctx.params.get("settings", ())
+        ]
         source = ctx.get_parameter_source(at_fault.name or "")
         is_wrong_use = name in settings or source is ParameterSource.COMMANDLINE
         rest = text.removeprefix(name)
@@ -182,14 +202,19 @@ def translate_error(error: InvalidInputError, ctx: click.Context, parameters: li
 def _option_name(parameter: click.Parameter) -> str:
     if not isinstance(parameter, click.Option):
         return "FILE"
-    return "-c" if parameter.name == "clusters" else next(name for name in parameter.opts if name.startswith("--"))
+    if parameter.name == "clusters":
+        return "-c"
+    return next(name for name in parameter.opts if name.startswith("--"))
 
 
 def _type_setting(parameter: click.Parameter, value: Any) -> str:
     """Return a setting in the form typed on the command line, such as ``--missing drop`` or ``--no-header``."""
     if isinstance(parameter, click.Option) and parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
-    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        text = ",".join(map(str, value))
+    else:
+        text = str(value)
     return f"{_option_name(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
 
 
@@ -201,19 +226,24 @@ def describe_exception(error: BaseException) -> tuple[int, str]:
         case Terminated():
             return int(error.code or 0), "terminated"
         case click.ClickException():
-            code, text = EXIT_USE, error.format_message().rstrip(".")
+            code = EXIT_USE
+            text = error.format_message().rstrip(".")
             text = text[:1].lower() + text[1:]
             context = getattr(error, "ctx", None)
             if context is not None:
                 text += f" (see '{context.command_path} --help')"
         case UserError():
-            code, text = error.code, str(error)
+            code = error.code
+            text = str(error)
         case InvalidInputError() | MissingExtraError():
-            code, text = EXIT_DATA, str(error)
+            code = EXIT_DATA
+            text = str(error)
         case MemoryError():
-            code, text = EXIT_DATA, str(error) or "not enough memory"
+            code = EXIT_DATA
+            text = str(error) or "not enough memory"
         case OSError():
-            code, text = EXIT_DATA, _describe_system_error(error)
+            code = EXIT_DATA
+            text = _describe_system_error(error)
         case _:
             text = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
             code = EXIT_INTERNAL
@@ -225,7 +255,9 @@ def _describe_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
-    return f"cannot write the output: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
+    if error.errno in (errno.ENOSPC, errno.EFBIG):
+        return f"cannot write the output: {reason}"
+    return reason
 
 
 @contextmanager
@@ -240,7 +272,8 @@ def print_warnings() -> Iterator[None]:
             click.echo(f"dempster: warning: {printable(line)}", err=True)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Other categories, such as DeprecationWarning, are for programmers.
+        # Other categories, such as DeprecationWarning, are for programmers.
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield

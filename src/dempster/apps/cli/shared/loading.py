@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedResult:
-    """Partition or model from a file; a classifier has no partition, and a file with only a partition has no model."""
+    """Partition or model from a file.
+
+    A classifier has no partition, and a file with only a partition has no model.
+    """
 
     path: Path
     saved_partition: CredalPartition | None
@@ -27,7 +30,9 @@ class SavedResult:
     def partition(self) -> CredalPartition:
         """The partition; an error is raised if the file contains a classifier."""
         if self.saved_partition is None:
-            raise UserError(f"{self.path} contains a classifier, but must contain a partition or a clustering model")
+            raise UserError(
+                f"{self.path} contains a classifier, but must contain a partition or a clustering model"
+            )
         return self.saved_partition
 
     @property
@@ -42,7 +47,9 @@ class SavedResult:
     @property
     def recipe(self) -> str:
         """The recipe of the model as TOML; an empty text if there is none."""
-        return "" if self.saved_model is None else self.saved_model.recipe
+        if self.saved_model is None:
+            return ""
+        return self.saved_model.recipe
 
 
 def load_result(path: Path) -> SavedResult:
@@ -61,24 +68,41 @@ def load_result(path: Path) -> SavedResult:
         return SavedResult(path, content, None)
     if isinstance(content, ConformalClustering):
         content = TableModel(content.clusterer_, conformal=content)
-    model = content if isinstance(content, TableModel) else TableModel(content)
+    if isinstance(content, TableModel):
+        model = content
+    else:
+        model = TableModel(content)
     if not hasattr(model.estimator, "predict_mass"):
-        raise UserError(f"{path} contains {type(content).__name__}, but must contain a partition or a model")
+        raise UserError(
+            f"{path} contains {type(content).__name__}, but must contain a partition or a model"
+        )
     return SavedResult(path, getattr(model.estimator, "credal_partition_", None), model)
 
 
 def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
-    """Read a table; the index column, the sheet and na_values are those of the recipe (TOML text) by default."""
+    """Read a table.
+
+    The index column, the sheet and na_values are those of the recipe (TOML text) by default.
+    """
     from dempster.apps.cli.shared.options import split_names
     from dempster.apps.recipe import Recipe
     from dempster.io import read_table
 
     settings = {name: options[name] for name in ("header", "delimiter", "decimal", "sheet")}
-    settings |= {"index_col": options["index"], "na_values": split_names(options["na_values"], "na-values") or None}
-    defaults = Recipe.from_toml(recipe).reading_options() if recipe else {}
+    settings |= {
+        "index_col": options["index"],
+        "na_values": split_names(options["na_values"], "na-values") or None,
+    }
+    if recipe:
+        defaults = Recipe.from_toml(recipe).reading_options()
+    else:
+        defaults = {}
     for name in ("index_col", "sheet", "na_values"):
-        settings[name] = defaults.get(name) if settings[name] is None else settings[name]
-    return read_table(path, **{name: value for name, value in settings.items() if value is not None})
+        if settings[name] is None:
+            settings[name] = defaults.get(name)
+    return read_table(
+        path, **{name: value for name, value in settings.items() if value is not None}
+    )
 
 
 def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
@@ -87,7 +111,9 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
 
     if partition.index is None:
         if len(table) != len(partition):
-            raise UserError(f"{path} has {len(table):,} rows, but the partition has {len(partition):,} objects")
+            raise UserError(
+                f"{path} has {len(table):,} rows, but the partition has {len(partition):,} objects"
+            )
         return table
     names = list(partition.index)
     if list(table.index) == names:
@@ -101,7 +127,9 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
             "--index"
         )
     if not table.index.is_unique or len(set(names)) < len(names):
-        raise UserError(f"{path}: names of rows must be unique to match the objects of the partition")
+        raise UserError(
+            f"{path}: names of rows must be unique to match the objects of the partition"
+        )
     return table.loc[names]
 
 
@@ -112,17 +140,28 @@ def find_object(partition: CredalPartition, name: str) -> int:
         if names.count(name) == 1:
             return names.index(name)
         if name in names:
-            raise UserError(f"--object: {names.count(name)} objects are named '{name}'; names must be unique")
-        raise UserError(f"--object: there is no object '{name}'; the first are {', '.join(names[:5])}")
+            raise UserError(
+                f"--object: {names.count(name)} objects are named '{name}'; names must be unique"
+            )
+        raise UserError(
+            f"--object: there is no object '{name}'; the first are {', '.join(names[:5])}"
+        )
     if name.isdecimal() and int(name) < len(partition):
         return int(name)
-    raise UserError(f"--object: there is no object '{name}'; objects are numbered from 0 to {len(partition) - 1:,}")
+    raise UserError(
+        f"--object: there is no object '{name}'; objects are numbered from 0 to {len(partition) - 1:,}"
+    )
 
 
 def list_input_files(recipe: Recipe) -> list[Path]:
     """Return the paths of all files that a recipe reads."""
     from dempster.apps.recipe.labels import is_file_name
 
-    labels = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]
-    pairs = [] if recipe.constraints is None else [recipe.constraints]
+    labels = [
+        name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)
+    ]
+    if recipe.constraints is None:
+        pairs = []
+    else:
+        pairs = [recipe.constraints]
     return [Path(name) for name in (*recipe.files, *labels, *pairs)]

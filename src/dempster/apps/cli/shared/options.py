@@ -31,17 +31,23 @@ if TYPE_CHECKING:
 
 
 # Parameters of methods for which the program has an option with a different name.
-_RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
+_RESERVED = {
+    "n_clusters": "-c",
+    "random_state": "--seed",
+    "missing": "--missing",
+    "verbose": "--quiet",
+}
 _FIELDS = (
     *("header", "delimiter", "decimal", "sheet", "index", "scale", "missing"),
     *("method", "clusters", "seed", "constraints", "labels", "truth", "confidence"),
 )
 _LISTS = ("columns", "exclude", "categories", "na_values")
-_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
+# one name in a list separated by commas
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
 _DEFAULT_METHODS = {"cluster": "credal", "classify": "eknn"}
 MAX_SEED = 2**31 - 1
 
-# ---- options --------------------------------------------------------------------------------------------------------
+# ---- options -------------------------------------------------------------------------------------
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -81,17 +87,35 @@ def confidence_option(help: str) -> Decorator:
 
 # Options --json and --quiet, which the command receives as a `Screen` in the argument ``screen``.
 screen_options = _combine(
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
+    click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors."),
     _with_screen,
 )
 
 reading_options = _combine(
-    click.option("--index", type=ColumnNames(), metavar="COLUMN", help="Column with the names of the rows."),
-    click.option("--header/--no-header", default=None, help="Whether a text file has a header line. [default: detect]"),
-    click.option("--delimiter", metavar="CHARACTER", help="Column separator of a text file. [default: detect]"),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: detect]"),
-    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first visible sheet]"),
+    click.option(
+        "--index", type=ColumnNames(), metavar="COLUMN", help="Column with the names of the rows."
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether a text file has a header line. [default: detect]",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="Column separator of a text file. [default: detect]",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Decimal mark of a text file. [default: detect]",
+    ),
+    click.option(
+        "--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first visible sheet]"
+    ),
     click.option(
         "--na-values",
         multiple=True,
@@ -101,19 +125,34 @@ reading_options = _combine(
 )
 
 column_options = _combine(
-    click.option("--columns", multiple=True, type=ColumnNames(), help="Columns to use. [default: all numeric columns]"),
+    click.option(
+        "--columns",
+        multiple=True,
+        type=ColumnNames(),
+        help="Columns to use. [default: all numeric columns]",
+    ),
     click.option("--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."),
 )
 
 scale_option = click.option("--scale/--no-scale", default=True, help="Standardize the columns.")
-seed_option = click.option("--seed", type=WholeNumber(0, MAX_SEED), default=0, help="Seed of the random numbers.")
+seed_option = click.option(
+    "--seed", type=WholeNumber(0, MAX_SEED), default=0, help="Seed of the random numbers."
+)
 settings_option = click.option(
-    "-p", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the method, such as delta=5."
+    "-p",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a parameter of the method, such as delta=5.",
 )
 truth_option = click.option(
-    "--truth", metavar="COLUMN|PATH", help="True classes to compare the result with; not used for clustering."
+    "--truth",
+    metavar="COLUMN|PATH",
+    help="True classes to compare the result with; not used for clustering.",
 )
-save_model_option = click.option("--save-model", type=PATH, help="Save the model for dempster predict: .dempster.")
+save_model_option = click.option(
+    "--save-model", type=PATH, help="Save the model for dempster predict: .dempster."
+)
 
 recipe_options = _combine(
     click.argument("files", nargs=-1, type=FileName(), metavar="FILE..."),
@@ -138,7 +177,9 @@ recipe_options = _combine(
         type=ColumnNames(),
         help='Columns of text to use as categories; "all" selects every column of text.',
     ),
-    click.option("--dissimilarities", is_flag=True, help="FILE contains a square matrix of dissimilarities."),
+    click.option(
+        "--dissimilarities", is_flag=True, help="FILE contains a square matrix of dissimilarities."
+    ),
     reading_options,
     click.option(
         "--missing",
@@ -149,17 +190,23 @@ recipe_options = _combine(
     scale_option,
     seed_option,
     click.option(
-        "--constraints", type=FileName(), help="File of pairs of rows in the same or in different clusters: a,b,same."
+        "--constraints",
+        type=FileName(),
+        help="File of pairs of rows in the same or in different clusters: a,b,same.",
     ),
-    click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, used for clustering."),
+    click.option(
+        "--labels", metavar="COLUMN|PATH", help="Known labels of some rows, used for clustering."
+    ),
     truth_option,
     settings_option,
-    click.option("--config", type=PATH, help="Read the options from a TOML file; other options override it."),
+    click.option(
+        "--config", type=PATH, help="Read the options from a TOML file; other options override it."
+    ),
     click.option("--save-config", type=PATH, help="Write the options to a TOML file."),
 )
 
 
-# ---- commands whose options come from a method ----------------------------------------------------------------------
+# ---- commands whose options come from a method ---------------------------------------------------
 
 
 class RecipeCommand(Command):
@@ -184,31 +231,53 @@ class RecipeCommand(Command):
 
     def _find_method(self, args: Sequence[str]) -> str:
         """Return the name of the method on the command line or in the configuration file, before options are parsed."""
-        method, config = None, None
+        method = None
+        config = None
         for position, word in enumerate(args):
             name, equals, value = word.partition("=")
             if name in ("--method", "--config"):
-                value = value if equals else next(iter(args[position + 1 : position + 2]), "")
-                method, config = (value, config) if name == "--method" else (method, value)
+                if not equals:
+                    value = next(iter(args[position + 1 : position + 2]), "")
+                if name == "--method":
+                    method = value
+                    config = config
+                else:
+                    method = method
+                    config = value
         if method is None and config:
             try:
                 method = _read_config(Path(config)).get("method")
             except (OSError, UserError):
                 method = None  # The command will read the file again and raise the error.
-        method = method.lower() if isinstance(method, str) else ""
+        if isinstance(method, str):
+            method = method.lower()
+        else:
+            method = ""
         if method not in registry.method_names(self.package):
-            is_constrained = self.name == "ask" or any(word.startswith(("--constraints", "--labels")) for word in args)
+            is_constrained = self.name == "ask" or any(
+                word.startswith(("--constraints", "--labels")) for word in args
+            )
             default = registry.default_method(constrained=is_constrained)
-            method = default if self.package == "cluster" else _DEFAULT_METHODS[self.package]
+            if self.package == "cluster":
+                method = default
+            else:
+                method = _DEFAULT_METHODS[self.package]
         return method
 
     def _info(self, ctx: click.Context) -> registry.MethodInfo:
-        return registry.find_method(ctx.meta.get("method", _DEFAULT_METHODS[self.package]), self.package)
+        return registry.find_method(
+            ctx.meta.get("method", _DEFAULT_METHODS[self.package]), self.package
+        )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         names = {name for parameter in self.params for name in parameter.opts}
-        options = [_method_option(one) for one in self._info(ctx).parameters if one.name not in _RESERVED]
-        return [*super().get_params(ctx), *(option for option in options if option.opts[0] not in names)]
+        options = [
+            _method_option(one) for one in self._info(ctx).parameters if one.name not in _RESERVED
+        ]
+        return [
+            *super().get_params(ctx),
+            *(option for option in options if option.opts[0] not in names),
+        ]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of the command, the options of the method and the list of methods."""
@@ -216,9 +285,14 @@ class RecipeCommand(Command):
         records: list[tuple[str, str]] = []
         method_records: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if isinstance(parameter, click.Option):
+                record = parameter.get_help_record(ctx)
+            else:
+                record = None
             if record is not None:
-                (method_records if (parameter.name or "").startswith("set_") else records).append(record)
+                (method_records if (parameter.name or "").startswith("set_") else records).append(
+                    record
+                )
         with formatter.section("Options"):
             formatter.write_dl(records)
         with formatter.section(f"Parameters of --method {info.name}"):
@@ -227,12 +301,20 @@ class RecipeCommand(Command):
             formatter.write_dl(method_records)
         with formatter.section("Methods (--method NAME --help shows the parameters)"):
             names = registry.method_names(self.package)
-            formatter.write_dl([(name, registry.find_method(name, self.package).summary) for name in names])
+            formatter.write_dl(
+                [(name, registry.find_method(name, self.package).summary) for name in names]
+            )
 
 
 def _method_option(one: registry.Parameter) -> click.Option:
-    kind = "" if one.choices or one.is_flag else f"{one.kind}. "
-    default = str(one.default).lower() if isinstance(one.default, bool) or one.default is None else one.default
+    if one.choices or one.is_flag:
+        kind = ""
+    else:
+        kind = f"{one.kind}. "
+    if isinstance(one.default, bool) or one.default is None:
+        default = str(one.default).lower()
+    else:
+        default = one.default
     number = {"int": "N", "float": "X"}.get(one.type.split(" ")[0].rstrip(","), "VALUE")
     return click.Option(
         [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
@@ -254,16 +336,21 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise UserError(f"--config {path}: {error}") from error
 
 
-# ---- from options to a recipe ---------------------------------------------------------------------------------------
+# ---- from options to a recipe --------------------------------------------------------------------
 
 
 def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Split values of an option, such as ``a,b`` or ``"c,d",e``, into names; quoted names may contain commas."""
+    """Split values of an option, such as ``a,b`` or ``"c,d",e``, into names.
+
+    Quoted names may contain commas.
+    """
     parts = [part for value in values for part in _NAME.finditer(value)]
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     names = [name for name in names if name]
     if values and not names:
-        raise WrongUse(f"--{option} must name at least one {'value' if option == 'na-values' else 'column'}")
+        raise WrongUse(
+            f"--{option} must name at least one {'value' if option == 'na-values' else 'column'}"
+        )
     return names
 
 
@@ -281,18 +368,25 @@ def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict
         if key in _RESERVED:
             raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
         if key not in names:
-            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {', '.join(names)}")
+            raise WrongUse(
+                f"-p {key}: method {method} has no such parameter; it has {', '.join(names)}"
+            )
         parameters[key] = registry.parse_value(value.strip())
     for name, value in options.items():
         if name.startswith("set_") and value is not None:
             key = name.removeprefix("set_")
             if key in parameters:
                 raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
-            parameters[key] = None if value is NONE else value
+            if value is NONE:
+                parameters[key] = None
+            else:
+                parameters[key] = value
     return {key: parameters[key] for key in names if key in parameters}
 
 
-def build_recipe(ctx: click.Context, options: dict[str, Any], *, constrained: bool = False) -> Recipe:
+def build_recipe(
+    ctx: click.Context, options: dict[str, Any], *, constrained: bool = False
+) -> Recipe:
     """Return the recipe in the file of --config, updated with the options on the command line."""
     from dempster.apps.recipe import Recipe
 
@@ -309,13 +403,22 @@ def build_recipe(ctx: click.Context, options: dict[str, Any], *, constrained: bo
     if options["files"]:
         values["files"] = list(options["files"])
     elif not values.get("files"):
-        raise WrongUse("FILE is missing; give a table, or a --config file with a table (dempster demo needs neither)")
+        raise WrongUse(
+            "FILE is missing; give a table, or a --config file with a table (dempster demo needs neither)"
+        )
     values |= {name: options[name] for name in _FIELDS if name in options and is_given(name)}
-    values |= {name: split_names(options[name], name.replace("_", "-")) for name in _LISTS if is_given(name)}
+    values |= {
+        name: split_names(options[name], name.replace("_", "-"))
+        for name in _LISTS
+        if is_given(name)
+    }
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))
     method = values.setdefault("method", registry.default_method(constrained=constrained))
-    previous = values.get("parameters", {}) if not is_given("method") else {}
+    if not is_given("method"):
+        previous = values.get("parameters", {})
+    else:
+        previous = {}
     values["parameters"] = {**previous, **parse_parameters(options, "cluster", method)}
     return Recipe.from_dict(values)

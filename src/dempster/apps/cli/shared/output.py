@@ -48,10 +48,14 @@ _OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
 
 
 class Screen:
-    """Print results to stdout, and notes and progress to stderr; with ``--json`` print only a JSON document."""
+    """Print results to stdout, and notes and progress to stderr.
+
+    With ``--json`` print only a JSON document.
+    """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False):
-        self.is_silent, self.as_json = quiet or as_json, as_json
+        self.is_silent = quiet or as_json
+        self.as_json = as_json
         self.notes: list[str] = []
         self._status: Any = None
 
@@ -87,7 +91,9 @@ class Screen:
         else:
             click.echo(line, err=True)
 
-    def finish(self, command: str, files: Mapping[str, Path] | Sequence[Path], **content: Any) -> None:
+    def finish(
+        self, command: str, files: Mapping[str, Path] | Sequence[Path], **content: Any
+    ) -> None:
         """Print the names of the written files and, with ``--json``, the JSON document."""
         paths = list(files.values()) if isinstance(files, Mapping) else files
         if paths:
@@ -104,7 +110,10 @@ class Screen:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
-        """Show the progress of a long task on a terminal; yield a listener for `dempster.apps.recipe.Recipe.run`."""
+        """Show the progress of a long task on a terminal.
+
+        Yield a listener for `dempster.apps.recipe.Recipe.run`.
+        """
         if self.is_silent or not sys.stderr.isatty():
             yield lambda *_: None
             return
@@ -120,8 +129,13 @@ class Screen:
             status.start()
 
         def update(name: str, done: int, total: int | None, unit: str, state: str) -> None:
-            of = "" if total is None else f" of {total:,}"
-            status.update(Text(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}"))
+            if total is None:
+                of = ""
+            else:
+                of = f" of {total:,}"
+            status.update(
+                Text(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}")
+            )
 
         timer = threading.Timer(PROGRESS_DELAY, start)
         timer.daemon = True
@@ -153,7 +167,8 @@ def format_headline(estimator: Any, data: str, *, seconds: float, objects: str =
 def partition_document(partition: Any) -> dict[str, Any]:
     """Return a summary of a partition as a dictionary for the JSON document."""
     summary = partition.summary()
-    frame = getattr(partition, "frame", range(len(summary.names)))  # A lazy partition has no cluster names.
+    # A lazy partition has no cluster names.
+    frame = getattr(partition, "frame", range(len(summary.names)))
     return {
         "n_objects": summary.n_objects,
         "n_clusters": len(summary.names),
@@ -163,7 +178,10 @@ def partition_document(partition: Any) -> dict[str, Any]:
                 frame, summary.certain, summary.possible, summary.typical, strict=True
             )
         ],
-        "ambiguous": [{"between": [frame[k] for k in which], "objects": count} for which, count in summary.ambiguous],
+        "ambiguous": [
+            {"between": [frame[k] for k in which], "objects": count}
+            for which, count in summary.ambiguous
+        ],
         "n_outliers": summary.n_outliers or len(summary.outliers),
         "outliers": list(summary.outliers)[:MAX_NAMED_OUTLIERS],
         "nonspecificity": summary.nonspecificity,
@@ -171,7 +189,7 @@ def partition_document(partition: Any) -> dict[str, Any]:
     }
 
 
-# ---- files ----------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 class Outputs(dict[str, Path]):
@@ -187,9 +205,16 @@ class Outputs(dict[str, Path]):
         self._inputs |= {os.path.realpath(path) for path in inputs if path is not None}
 
     def add(
-        self, name: str, path: Path | None, extensions: Sequence[str] = _PARTITION_EXTENSIONS, option: str = "--output"
+        self,
+        name: str,
+        path: Path | None,
+        extensions: Sequence[str] = _PARTITION_EXTENSIONS,
+        option: str = "--output",
     ) -> None:
-        """Add an output file unless ``path`` is None; raise an error if the file cannot be written later."""
+        """Add an output file unless ``path`` is None.
+
+        Raise an error if the file cannot be written later.
+        """
         if path is None:
             return
         check_extension(option, path, extensions)
@@ -201,11 +226,15 @@ class Outputs(dict[str, Path]):
         if not real.parent.is_dir():
             raise UserError(f"cannot write {path}: there is no folder {path.parent}")
         if not os.access(real.parent, os.W_OK):
-            raise UserError(f"cannot write {path}: the folder {path.parent} is not writable; use another --output")
+            raise UserError(
+                f"cannot write {path}: the folder {path.parent} is not writable; use another --output"
+            )
         if real.is_dir():
             raise UserError(f"cannot write {path}: it is a folder")
         if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
-            raise UserError(f"{option}: .parquet files need pyarrow (pip install 'dempster[parquet]')")
+            raise UserError(
+                f"{option}: .parquet files need pyarrow (pip install 'dempster[parquet]')"
+            )
         self[name] = path
 
     def add_options(self, options: Mapping[str, Any]) -> None:
@@ -214,8 +243,13 @@ class Outputs(dict[str, Path]):
             name = option.removeprefix("--").replace("-", "_")
             self.add(name.removeprefix("save_"), options.get(name), extensions, option)
 
-    def write(self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None) -> None:
-        """Write all files or none; a writer gets a temporary path, and ``also`` is called before files are renamed."""
+    def write(
+        self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None
+    ) -> None:
+        """Write all files or none.
+
+        A writer gets a temporary path, and ``also`` is called before files are renamed.
+        """
         from dempster.io.atomic import atomic_writes
 
         try:
@@ -226,19 +260,30 @@ class Outputs(dict[str, Path]):
                     also()
         except OSError as error:
             names = ", ".join(map(str, self.values()))
-            raise UserError(f"cannot write {names}: {error.strerror or error}; no file was changed") from error
+            raise UserError(
+                f"cannot write {names}: {error.strerror or error}; no file was changed"
+            ) from error
 
 
 def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
     """Raise an error unless a file has one of the extensions."""
     if path.suffix.lower() not in extensions:
-        expected = f"one of {', '.join(extensions)}" if len(extensions) > 2 else extensions[0]
+        if len(extensions) > 2:
+            expected = f"one of {', '.join(extensions)}"
+        else:
+            expected = extensions[0]
         raise WrongUse(f"{option}: the extension must be {expected}, got {path.suffix or 'none'}")
 
 
 def default_path(file: Path, ending: str) -> Path:
-    """Return the default path of a result, such as ``data.partition.csv``; refuse files that dempster did not write."""
-    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+    """Return the default path of a result, such as ``data.partition.csv``.
+
+    Refuse files that dempster did not write.
+    """
+    if file.suffix.lower() == ".gz":
+        stem = Path(file.stem).stem
+    else:
+        stem = file.stem
     if not stem.strip("."):
         raise UserError(f"{file} is a folder, but must be a file")
     path = file.with_name(stem + ending)
@@ -261,7 +306,9 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
     from dempster.io.partitions import encode_cell
 
     def encode(cell: Any) -> Any:
-        return encode_cell(cell) if isinstance(cell, str) else cell
+        if isinstance(cell, str):
+            return encode_cell(cell)
+        return cell
 
     encoded = table.rename(columns=encode, index=encode)
     for position, dtype in enumerate(encoded.dtypes):

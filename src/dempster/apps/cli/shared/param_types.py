@@ -15,7 +15,10 @@ NONE = object()  # value of an option set to "none"; None means that the option 
 
 
 class FileName(click.Path):
-    """Nonempty path; an empty path (from an unset shell variable) is rejected, as it would mean the current folder."""
+    """Nonempty path.
+
+    An empty path (from an unset shell variable) is rejected, as it would mean the current folder.
+    """
 
     def __init__(self, path_type: type | None = None):
         super().__init__(readable=False, path_type=path_type)
@@ -35,10 +38,13 @@ class WholeNumber(click.ParamType):
     name = "n"  # shown in capitals in the help
 
     def __init__(self, low: int, high: int | None = None):
-        self.low, self.high = low, high
+        self.low = low
+        self.high = high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        bounds = f" of at least {self.low}" + ("" if self.high is None else f" and at most {self.high}")
+        bounds = f" of at least {self.low}" + (
+            "" if self.high is None else f" and at most {self.high}"
+        )
         try:
             number = int(value)
         except ValueError:
@@ -52,7 +58,9 @@ class NumberOrAuto(WholeNumber):
     """Integer or "auto"."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return "auto" if value == "auto" else super().convert(value, param, ctx)
+        if value == "auto":
+            return "auto"
+        return super().convert(value, param, ctx)
 
 
 class ParameterValue(click.ParamType):
@@ -67,9 +75,13 @@ class ParameterValue(click.ParamType):
         if not isinstance(value, str):
             return value
         parsed = registry.parse_value(value)
-        return NONE if parsed is None else parsed
+        if parsed is None:
+            return NONE
+        return parsed
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
@@ -88,29 +100,47 @@ class MethodName(click.ParamType):
             self.fail(f"must be one of {', '.join(names)}, got '{value}'", param, ctx)
         return name
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        names = [name for name in registry.method_names(self.package) if name.startswith(incomplete)]
-        return [CompletionItem(name, help=registry.find_method(name, self.package).summary) for name in names]
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        names = [
+            name for name in registry.method_names(self.package) if name.startswith(incomplete)
+        ]
+        return [
+            CompletionItem(name, help=registry.find_method(name, self.package).summary)
+            for name in names
+        ]
 
 
 class ColumnNames(click.ParamType):
-    """Names of columns separated by commas; the shell completes them from the columns of the input file."""
+    """Names of columns separated by commas.
+
+    The shell completes them from the columns of the input file.
+    """
 
     name = "a,b,..."
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         from dempster.io.dialect import sniff
         from dempster.io.tables import read_quietly
 
         argument = ctx.params.get("files") or ctx.params.get("file") or ()
         # click does not parse the arguments after an option that has no value yet.
-        files = [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
+        if isinstance(argument, str | Path):
+            files = [argument]
+        else:
+            files = [*argument, *ctx.args]
         names: list[str] = []
         try:
             file = Path(files[0])
             if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
                 dialect = sniff(file)
-                names = dialect.first_line if dialect.has_header else []
+                if dialect.has_header:
+                    names = dialect.first_line
+                else:
+                    names = []
             else:
                 names = list(read_quietly(file).columns)
         except (IndexError, OSError, ValueError, ImportError):
