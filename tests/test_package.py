@@ -52,7 +52,6 @@ LAYERS = [
 # Imports from a higher layer, inside functions, with their reasons.
 UPWARD = {
     ("partition", "plot"): "CredalPartition.plot",
-    ("partition", "apps"): "CredalPartition.explore",
     ("cluster", "plot"): "NumberOfClusters.plot",
     ("model_selection", "plot"): "results plot themselves",
     ("explain", "plot"): "results plot themselves",

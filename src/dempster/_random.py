@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster import _validation as rule
+import dempster._validation as rule
 from dempster._errors import InvalidParameterError
 
 _MAX_SEED = np.iinfo(np.int32).max

@@ -1,6 +1,7 @@
 """The widget for notebooks: its values in Python, and its page in a browser."""
 
 import base64
+import importlib
 import json
 import sys
 
@@ -20,7 +21,7 @@ pytest.importorskip(
     "anywidget", reason="the widget needs anywidget: pip install 'dempster[notebook]'"
 )
 
-from dempster.apps.notebook import PartitionExplorer, explorer
+from dempster.apps.notebook import explore, explorer
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 rng = np.random.default_rng(0)
@@ -48,7 +49,7 @@ def read_map(widget):
 
 
 def test_map_has_objects_axes_and_largest_masses():
-    head, arrays = read_map(PARTITION.explore(X))
+    head, arrays = read_map(explore(PARTITION, X))
     np.testing.assert_array_equal(arrays["rows"], np.arange(N))
     np.testing.assert_array_equal(arrays["best"], PARTITION.best_set)
     assert head["names"] == X.index.tolist()
@@ -67,7 +68,7 @@ def test_map_has_objects_axes_and_largest_masses():
 
 
 def test_selection_accepts_arrays_of_positions():
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     seen = []
     widget.observe(lambda change: seen.append(change["new"]), "selection")
     widget.selection = np.array([5, 2, 5])
@@ -82,7 +83,7 @@ def test_selection_accepts_arrays_of_positions():
 
 
 def test_focus_explains_an_object():
-    widget = PartitionExplorer(MODEL, X)
+    widget = explore(MODEL, X)
     for i in np.append(PARTITION.ambiguous[:2], 0):
         widget.focus = i
         assert widget.explanation == explain_object(MODEL, X, X.index[i]).to_text()
@@ -93,13 +94,13 @@ def test_focus_explains_an_object():
             InvalidParameterError, match="focus must be a position from 0 to 59, or None"
         ):
             widget.focus = wrong
-    partition = PARTITION.explore(X)
+    partition = explore(PARTITION, X)
     partition.focus = 3
     assert partition.explanation == explain_object(PARTITION, X, "plant 3").to_text()
 
 
 def test_rows_of_another_order_are_matched_by_name():
-    other = PARTITION.explore(X[::-1])
+    other = explore(PARTITION, X[::-1])
     head, _ = read_map(other)
     assert head["names"] == X.index.tolist()
     other.focus = 3
@@ -108,24 +109,26 @@ def test_rows_of_another_order_are_matched_by_name():
 
 def test_pipelines_dissimilarities_labels_and_no_table():
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
-    widget = PartitionExplorer(pipeline, X)
+    widget = explore(pipeline, X)
     widget.focus = 4
     assert widget.explanation.startswith("Object plant 4 is")
     D = np.linalg.norm(VALUES[:, None] - VALUES, axis=2)
-    widget = PartitionExplorer(EVCLUS(3, metric="precomputed", random_state=0).fit(D), D)
+    widget = explore(EVCLUS(3, metric="precomputed", random_state=0).fit(D), D)
     assert read_map(widget)[0]["axes"][0]["name"] == "MDS 1"
     widget.focus = 4
     assert "near" in widget.explanation
     assert (
-        read_map(PARTITION[:].explore(D, metric="precomputed", attributes=X))[0]["axes"][-1]["name"]
+        read_map(explore(PARTITION[:], D, metric="precomputed", attributes=X))[0]["axes"][-1][
+            "name"
+        ]
         == "width"
     )
-    assert read_map(PartitionExplorer(MODEL.labels_, X))[0]["clusters"] == [
+    assert read_map(explore(MODEL.labels_, X))[0]["clusters"] == [
         "cluster 0",
         "cluster 1",
         "cluster 2",
     ]
-    widget = PARTITION.explore(names=["a", "b", "c"])
+    widget = explore(PARTITION, names=["a", "b", "c"])
     assert read_map(widget)[0]["clusters"] == ["a", "b", "c"]
     widget.focus = 0
     assert widget.explanation == ""
@@ -135,11 +138,11 @@ def test_invalid_arguments_raise():
     with pytest.raises(
         InvalidParameterError, match="^X must have a row for each of the 60 objects"
     ):
-        PARTITION.explore(X.iloc[:5])
+        explore(PARTITION, X.iloc[:5])
     with pytest.raises(InvalidParameterError, match="^X must be the dissimilarities"):
-        PARTITION.explore(metric="precomputed")
+        explore(PARTITION, metric="precomputed")
     with pytest.raises(InvalidInputError, match="the map needs objects that differ"):
-        CredalPartition([[0.0, 1.0]] * 3, FocalSets.simple(1, omega=False)).explore()
+        explore(CredalPartition([[0.0, 1.0]] * 3, FocalSets.simple(1, omega=False)))
 
 
 def test_missing_package_names_the_extra(monkeypatch):
@@ -149,12 +152,12 @@ def test_missing_package_names_the_extra(monkeypatch):
     with pytest.raises(
         MissingExtraError, match=r"needs anywidget: pip install 'dempster\[notebook\]'"
     ):
-        PARTITION.explore(X)
+        importlib.import_module("dempster.apps.notebook")
 
 
 def test_more_objects_than_the_map_shows(monkeypatch):
     monkeypatch.setattr(explorer, "MAX_POINTS", 20)
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     head, arrays = read_map(widget)
     assert len(arrays["rows"]) == head["n"] == 20
     np.testing.assert_array_equal(arrays["best"], PARTITION.best_set[arrays["rows"]])
@@ -270,7 +273,7 @@ def drag(page, corners):
 
 
 def test_lasso_and_rectangle_select_objects(open_widget):
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     page = open_widget(widget)
     x = X["length"]
     y = X["width"]
@@ -291,7 +294,7 @@ def test_lasso_and_rectangle_select_objects(open_widget):
 
 
 def test_legend_selects_sets(open_widget):
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     page = open_widget(widget)
     entries = page.locator(".legend button")
     counts = np.bincount(PARTITION.best_set, minlength=len(PARTITION.focal_sets))
@@ -308,7 +311,7 @@ def test_legend_selects_sets(open_widget):
 
 
 def test_tooltip_and_explanation(open_widget):
-    widget = PartitionExplorer(MODEL, X)
+    widget = explore(MODEL, X)
     page = open_widget(widget)
     page.mouse.move(*pixels(page, *X.iloc[20]))
     lines = page.locator(".tip").inner_text().splitlines()
@@ -326,7 +329,7 @@ def test_tooltip_and_explanation(open_widget):
 
 
 def test_values_of_python_are_shown(open_widget):
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     widget.selection = [0, 1, 2]
     widget.focus = 5
     page = open_widget(widget)
@@ -339,7 +342,7 @@ def test_values_of_python_are_shown(open_widget):
 
 
 def test_axes_change(open_widget):
-    widget = PARTITION.explore(X)
+    widget = explore(PARTITION, X)
     page = open_widget(widget)
     page.select_option("select >> nth=1", label="length")
     drag(
@@ -355,7 +358,7 @@ def test_axes_change(open_widget):
 
 
 def test_hostile_names_are_text(open_widget):
-    widget = PARTITION.explore(X, names=[HOSTILE, "b", "c"])
+    widget = explore(PARTITION, X, names=[HOSTILE, "b", "c"])
     page = open_widget(widget)
     page.mouse.move(*pixels(page, *X.loc[HOSTILE]))
     page.mouse.click(*pixels(page, *X.loc[HOSTILE]))
@@ -367,7 +370,7 @@ def test_hostile_names_are_text(open_widget):
 
 
 def test_theme_follows_the_text_of_the_notebook(open_widget):
-    page = open_widget(PARTITION.explore(X), color="#eee")
+    page = open_widget(explore(PARTITION, X), color="#eee")
     root = page.locator(".dempster-explorer")
     assert root.get_attribute("data-theme") == "dark"
     # Dark text, and the text of Abyss, Solarized Light and Solarized Dark in VS Code.
@@ -388,7 +391,7 @@ def test_many_objects(open_widget):
     n = 25_000
     labels = rng.integers(0, 3, n)
     partition = CredalPartition.from_hard(labels)
-    widget = partition.explore(np.eye(3)[labels, :2] + 0.1 * rng.normal(size=(n, 2)))
+    widget = explore(partition, np.eye(3)[labels, :2] + 0.1 * rng.normal(size=(n, 2)))
     page = open_widget(widget)
     page.locator(".legend button").nth(0).click()
     page.wait_for_timeout(300)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster import _validation as rule
+import dempster._validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster import _validation as rule
+import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import quote_names
 from dempster.io.atomic import as_file, wrap_read_errors

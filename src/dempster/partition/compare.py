@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster import _validation as validation
+import dempster._validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_integer_seed
 from dempster.partition.credal_partition import (

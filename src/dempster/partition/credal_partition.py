@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dempster import _validation as validation
+import dempster._validation as validation
 from dempster._arrays import (
     Array,
     copy_array,
@@ -514,25 +514,6 @@ class CredalPartition(MassFunctions):
         from dempster.plot.credal_partition import CredalPartitionDisplay
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
-
-    def explore(self, X: Any = None, **options) -> Any:
-        """Return an interactive map for notebooks (see `dempster.apps.notebook.PartitionExplorer`).
-
-        Parameters
-        ----------
-        X : array-like or table of n rows, optional
-            Attributes of the objects, or dissimilarities if ``metric="precomputed"``.
-        **options
-            Further arguments of the widget: ``attributes``, ``names`` and ``metric``.
-
-        Returns
-        -------
-        PartitionExplorer
-            A widget whose attribute ``selection`` contains the positions of the selected objects.
-        """
-        from dempster.apps.notebook import PartitionExplorer  # This package needs anywidget.
-
-        return PartitionExplorer(self, X, **options)
 
     def __repr__(self) -> str:
         text = super().__repr__()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _validation as rule
+import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
 from dempster._validation import as_labels, as_list, as_reals, format_value

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from sklearn.utils import check_array
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError
 from dempster._text import format_cluster
 from dempster._validation import (
@@ -25,7 +26,6 @@ from dempster._validation import (
 from dempster.dissimilarity.partial import impute_missing
 from dempster.partition.compare import PartitionMap, embed_partitions
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY, INK
 
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError
 from dempster._text import (
     format_answer,
@@ -21,7 +22,6 @@ from dempster._text import (
 )
 from dempster._validation import check, kind
 from dempster.explain import CautiousTree, ObjectExplanation, Profile, explain_object, profile
-from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MAX_SECTORS, split_markers
 from dempster.plot.palette import GREY, INK
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     Rule,
@@ -22,7 +23,6 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, Plane, project_to_plane
 from dempster.plot.palette import INK
 

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_array
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError
 from dempster._text import printable
 from dempster._validation import as_reals, check, real, validating
-from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import GREY, INK
 

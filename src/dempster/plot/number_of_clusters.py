@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_boolean, as_reals, check, choice, flag, real
-from dempster.plot import _canvas as canvas
 from dempster.plot.masses import draw_objects
 from dempster.plot.palette import GREY, INK, PALETTE
 

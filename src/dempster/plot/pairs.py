@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import shorten
@@ -18,7 +19,6 @@ from dempster._validation import as_reals, check, choice, format_value, integer,
 from dempster.constraints import Constraints
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import RELATIONS
-from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, project_to_plane
 from dempster.plot.palette import INK, PALETTE
 

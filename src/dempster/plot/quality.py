@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster import explain
+import dempster.explain as explain
+import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable, shorten
 from dempster._validation import (
@@ -24,7 +25,6 @@ from dempster._validation import (
 )
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
-from dempster.plot import _canvas as canvas
 from dempster.plot._canvas import CurvesDisplay, finish_axes, name_estimators, validate_estimator
 from dempster.plot.palette import GREY, INK
 

@@ -1,5 +1,5 @@
-"""Interactive map of a partition in notebooks: JupyterLab, marimo and others that support anywidget."""
+"""Interactive map of a partition in JupyterLab, marimo and other notebooks with anywidget."""
 
-from dempster.apps.notebook.explorer import PartitionExplorer
+from dempster.apps.notebook.explorer import PartitionExplorer, explore
 
-__all__ = ["PartitionExplorer"]
+__all__ = ["PartitionExplorer", "explore"]

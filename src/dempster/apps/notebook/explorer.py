@@ -1,4 +1,4 @@
-"""Widget with the map of a partition, which sends the selected objects to Python and shows explanations."""
+"""Widget with the map of a partition, which sends the selection to Python and explains objects."""
 
 from __future__ import annotations
 
@@ -43,19 +43,21 @@ class _Positions(traitlets.List):
         return positions.tolist()
 
 
-class PartitionExplorer(anywidget.AnyWidget):
-    """Interactive map of a partition for JupyterLab, marimo and other notebooks that support anywidget.
-
-    The map shows certain objects as dots, ambiguous objects as dots of several colors, and outliers
-    as crosses. Select objects with a lasso, a rectangle or the legend; hold Ctrl to add them to the
-    selection. Click an object to explain it. The widget loads nothing from the internet.
+def explore(
+    subject: Any,
+    X: TableLike = None,
+    *,
+    attributes: TableLike = None,
+    names: Any = None,
+    metric: str | None = None,
+) -> PartitionExplorer:
+    """Show an interactive map of a partition in a notebook.
 
     Parameters
     ----------
-    subject : fitted clusterer or pipeline, CredalPartition, or labels
-        The result to show. `CredalPartition.explore` is the same for a partition. Explanations of a
-        clusterer use its model, and explanations of a partition use only the members of the
-        clusters.
+    subject : CredalPartition, labels, fitted clusterer or pipeline
+        The result to show. Explanations of a clusterer use its model, and explanations of a
+        partition use only the members of the clusters.
     X : array-like, table, or list or dictionary of tables, optional
         Training data of the subject, which are attributes or dissimilarities of the objects.
         Without X, the map shows the plausibilities of the clusters, and objects are not explained.
@@ -66,6 +68,38 @@ class PartitionExplorer(anywidget.AnyWidget):
         Names of all clusters, or a mapping from names in the partition to new names.
     metric : {"precomputed"} or None
         "precomputed" if ``subject`` is a partition or labels, and X contains dissimilarities.
+
+    Returns
+    -------
+    PartitionExplorer
+        A widget whose attribute ``selection`` contains the positions of the selected objects.
+
+    Examples
+    --------
+    >>> from dempster.apps.notebook import explore
+    >>> from dempster.cluster import ECM
+    >>> from dempster.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> model = ECM(3, random_state=0).fit(X)
+    >>> explorer = explore(model, X)  # the last expression of a cell is shown
+    >>> explorer.selection = model.credal_partition_.ambiguous
+    >>> len(X.iloc[explorer.selection])
+    22
+    """
+    return PartitionExplorer(subject, X, attributes=attributes, names=names, metric=metric)
+
+
+class PartitionExplorer(anywidget.AnyWidget):
+    """Interactive map of a partition for notebooks that support anywidget.
+
+    The map shows certain objects as dots, ambiguous objects as dots of several colors, and outliers
+    as crosses. Select objects with a lasso, a rectangle or the legend; hold Ctrl to add them to the
+    selection. Click an object to explain it. The widget loads nothing from the internet.
+
+    Parameters
+    ----------
+    subject, X, attributes, names, metric
+        Arguments of `explore`, which creates the widget.
 
     Attributes
     ----------
@@ -81,21 +115,9 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     Notes
     -----
-    At most 200,000 objects are shown, a random sample of more. The last three attributes are
+    Of more than 200,000 objects, the map shows a random sample. The last three attributes are
     traits: ``explorer.observe(function, "selection")`` calls a function whenever the selection
     changes.
-
-    Examples
-    --------
-    >>> from dempster.apps.notebook import PartitionExplorer
-    >>> from dempster.cluster import ECM
-    >>> from dempster.datasets import load_iris
-    >>> X = load_iris(as_frame=True).data
-    >>> model = ECM(3, random_state=0).fit(X)
-    >>> explorer = PartitionExplorer(model, X)  # the last expression of a cell is shown
-    >>> explorer.selection = model.credal_partition_.ambiguous
-    >>> len(X.iloc[explorer.selection])
-    22
     """
 
     _esm = join_modules(
