@@ -46,7 +46,7 @@ from dempster.cluster._search import (
     Search,
     resolve_families,
 )
-from dempster.cluster.number import NumberOfClusters, compare_numbers
+from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.data.blocks import Blocks, comes_in_blocks

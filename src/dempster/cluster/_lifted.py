@@ -20,7 +20,7 @@ from dempster.cluster import _starts
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import k_means_distances, outlier_distance
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.optimize.blocks import Apply
 
 

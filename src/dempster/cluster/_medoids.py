@@ -26,7 +26,7 @@ from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few_objects_error
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags

@@ -9,7 +9,7 @@ import numpy as np
 
 from dempster.belief import FocalSets
 from dempster.cluster._mass_step import masses_from_plausibilities
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.optimize.blocks import Apply, row_blocks
 
 _MAX_ROWS = 1 << 16  # number of rows whose masses are computed at once

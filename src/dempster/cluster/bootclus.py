@@ -35,7 +35,7 @@ from dempster.cluster._search import (
 )
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbor_family
-from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
+from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.categories import ABSENT, CategoryEncoder
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References
 from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture, em, latent_class

@@ -20,7 +20,7 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import check_distinct
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.categories import CategoryEncoder, find_distinct_rows
 from dempster.dissimilarity.sources import AttributeSource

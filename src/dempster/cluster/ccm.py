@@ -19,7 +19,7 @@ from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import default_beta, explain_auto_params
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations

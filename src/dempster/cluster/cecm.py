@@ -17,7 +17,7 @@ from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialCluster
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import links
 from dempster.data.rows import Rows

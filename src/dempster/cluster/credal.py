@@ -24,7 +24,11 @@ from dempster.cluster._pool import PooledModel
 from dempster.cluster._search import Sample
 from dempster.cluster.egmm import EGMM
 from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.number import NumberOfClusters, compare_numbers, draw_complete_rows
+from dempster.cluster.number_of_clusters import (
+    NumberOfClusters,
+    compare_numbers,
+    draw_complete_rows,
+)
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.paths import DensityTree
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource

@@ -30,7 +30,7 @@ from dempster.cluster._starts import (
     outlier_distance,
 )
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
+from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations

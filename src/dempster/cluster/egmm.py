@@ -35,7 +35,7 @@ from dempster.cluster._search import (
     resolve_families,
 )
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
+from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition

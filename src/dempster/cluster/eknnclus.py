@@ -20,7 +20,7 @@ from dempster._validation import as_labels, reorder_like
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._search import FitResult, Method, Sample
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import (
     ExactFinder,

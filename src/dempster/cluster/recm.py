@@ -34,7 +34,7 @@ from dempster.cluster._search import (
 )
 from dempster.cluster._starts import default_beta, find_isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.sources import DissimilaritySource, References, check_square, rounding
 from dempster.optimize.blocks import Apply, row_blocks

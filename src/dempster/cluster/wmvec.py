@@ -49,7 +49,7 @@ from dempster.cluster.belief_peaks import (
     fit_source_peaks,
     uses_belief_peaks,
 )
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
 from dempster.dissimilarity.input import DissimilarityInput, mark_tags

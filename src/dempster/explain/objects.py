@@ -20,7 +20,7 @@ from dempster._validation import (
     is_missing,
     reorder_like,
 )
-from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object, row_attributes
+from dempster.cluster.explanation import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
 from dempster.dissimilarity.views import Views

@@ -27,7 +27,7 @@ from dempster._validation import (
     verbosity,
 )
 from dempster.belief import FocalSets
-from dempster.cluster.number import NumberOfClusters, compare_numbers
+from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource
 from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads

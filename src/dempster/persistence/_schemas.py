@@ -355,7 +355,7 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster.credal import CredalClustering
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel
-    from dempster.cluster.number import NumberOfClusters
+    from dempster.cluster.number_of_clusters import NumberOfClusters
     from dempster.cluster.wmvec import (
         WMVEC,
         Coordinates,

@@ -19,7 +19,6 @@ from dempster.apps.recipe.model import Units
 from dempster.apps.report.cluster_profiles import find_pairs, profile_clusters
 from dempster.apps.report.coordinates import place_objects
 from dempster.apps.report.report_input import ReportInput, is_numeric, to_frame
-from dempster.cluster.number import NumberOfClusters
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import (
     CredalSilhouette,
@@ -35,6 +34,7 @@ from dempster.explain import (
 from dempster.explain.inputs import select_rows
 from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one, validate_classes
+from dempster.model_selection import NumberOfClusters
 from dempster.partition import CredalPartition
 
 MAX_LISTED_OBJECTS = 200

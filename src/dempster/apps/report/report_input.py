@@ -20,7 +20,7 @@ from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, default_feature_names
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
 from dempster.cluster import ConformalClustering
-from dempster.cluster.evidence import row_attributes
+from dempster.cluster.explanation import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
 from dempster.partition import CredalPartition

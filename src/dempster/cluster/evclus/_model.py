@@ -42,7 +42,7 @@ from dempster.belief import FocalSets
 from dempster.belief.focal_sets import gabriel_pairs
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
-from dempster.cluster.evidence import ClusterEvidence
+from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay
 from dempster.optimize import solve_simplex_qp
