@@ -13,12 +13,8 @@ from sklearn.model_selection import train_test_split
 
 from dempster import MassFunctions
 from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
-from dempster.datasets import (
-    DatasetNotAvailableError,
-    fetch_cifar10h,
-    fetch_credal_bird,
-    fetch_credal_dog,
-)
+from dempster.datasets import DatasetNotAvailableError
+from reproduce.human_label_data import fetch_cifar10h, fetch_credal_bird, fetch_credal_dog
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 

@@ -11,14 +11,17 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
+from reproduce import human_label_data
 
-import dempster.datasets as ed
 from dempster.classify import EKNNClassifier
-from dempster.datasets import soft_labels
+from dempster.datasets import DatasetNotAvailableError
 
 FETCHERS = {
-    name: (ed.fetch_credal_dog if "Dog" in name else ed.fetch_credal_bird, int(name.split("-")[1]))
-    for name in soft_labels._CREDAL
+    name: (
+        human_label_data.fetch_credal_dog if "Dog" in name else human_label_data.fetch_credal_bird,
+        int(name.split("-")[1]),
+    )
+    for name in human_label_data._CREDAL
 }
 
 
@@ -43,7 +46,7 @@ class Server:
 def server(monkeypatch):
     server = Server()
     monkeypatch.delenv("DEMPSTER_SHARED", raising=False)
-    monkeypatch.setattr(soft_labels, "urlopen", server)
+    monkeypatch.setattr(human_label_data, "urlopen", server)
     return server
 
 
@@ -56,7 +59,7 @@ def write_csv(matrix, fmt="%.18e"):
 @cache
 def credal_files(name):
     """Return files with the numbers of rows, columns and bytes of the published ones."""
-    record = soft_labels._CREDAL[name]
+    record = human_label_data._CREDAL[name]
     rng = np.random.default_rng(0)
     n = record.n_samples
     d = record.n_features
@@ -79,7 +82,7 @@ def credal_files(name):
 @pytest.mark.parametrize("name", FETCHERS)
 def test_credal_datasets(server, tmp_path, name):
     fetch, n_classes = FETCHERS[name]
-    record = soft_labels._CREDAL[name]
+    record = human_label_data._CREDAL[name]
     server.files = dict(credal_files(name))
     found = fetch(n_classes, data_home=tmp_path)
     assert found.data.shape == (record.n_samples, record.n_features)
@@ -96,14 +99,14 @@ def test_credal_datasets(server, tmp_path, name):
     server.files.clear()
     np.testing.assert_array_equal(fetch(n_classes, data_home=tmp_path).data, found.data)
     assert len(server.requests) == 3
-    assert all(soft_labels._CREDAL_COMMIT in url for url in server.requests)
+    assert all(human_label_data._CREDAL_COMMIT in url for url in server.requests)
 
 
 def test_columns_are_sets_of_classes(tmp_path):
     """Column i is the set of the classes k for which bit k of i is 1."""
     path = tmp_path / "y.csv"
     path.write_bytes(write_csv(np.eye(8)))
-    masses = soft_labels._read_masses(path, 8, 3)
+    masses = human_label_data._read_masses(path, 8, 3)
     assert list(masses.focal_sets) == [(), (0,), (1,), (0, 1), (2,), (0, 2), (1, 2), (0, 1, 2)]
     np.testing.assert_array_equal(masses.masses, np.eye(8))
 
@@ -114,7 +117,7 @@ def test_local_copy_with_other_line_ends(server, tmp_path, monkeypatch):
     for name, content in credal_files("Credal_Bird-2").items():
         (folder / name).write_bytes(content.replace(b"\n", b"\r\n"))
     monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
-    birds = ed.fetch_credal_bird(2, data_home=tmp_path / "cache")
+    birds = human_label_data.fetch_credal_bird(2, data_home=tmp_path / "cache")
     assert not server.requests
     assert EKNNClassifier(3).fit(birds.data, birds.masses).predict(birds.data).shape == (40,)
 
@@ -155,23 +158,23 @@ def test_broken_downloads_are_not_kept(server, tmp_path, case):
     name, content, message = broken_files()[case]
     server.files = credal_files("Credal_Bird-10") | {name: content}
     with pytest.raises(ValueError, match=rf"raw.githubusercontent.com/.*{name} .*{message}"):
-        ed.fetch_credal_bird(data_home=tmp_path)
+        human_label_data.fetch_credal_bird(data_home=tmp_path)
     kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
     assert name not in kept
     assert set(kept) < {"X.csv", "y.csv", "y_true.csv"}
     server.files = credal_files("Credal_Bird-10")  # A second attempt succeeds.
-    assert ed.fetch_credal_bird(data_home=tmp_path).data.shape == (200, 30)
+    assert human_label_data.fetch_credal_bird(data_home=tmp_path).data.shape == (200, 30)
 
 
 def test_broken_local_copy(server, tmp_path):
     server.files = credal_files("Credal_Bird-2")
-    ed.fetch_credal_bird(2, data_home=tmp_path)
+    human_label_data.fetch_credal_bird(2, data_home=tmp_path)
     (path,) = tmp_path.rglob("X.csv")
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(
         ValueError, match=r"Credal_Bird-2/data/X.csv must have 17,370 bytes, got 17,369"
     ):
-        ed.fetch_credal_bird(2, data_home=tmp_path)
+        human_label_data.fetch_credal_bird(2, data_home=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +183,9 @@ def test_broken_local_copy(server, tmp_path):
 def test_no_network(server, tmp_path, error):
     server.files = {"X.csv": error}
     with pytest.raises(
-        ed.DatasetNotAvailableError, match=f"there is no file .*X.csv, and the download .*{error}"
+        DatasetNotAvailableError, match=f"there is no file .*X.csv, and the download .*{error}"
     ):
-        ed.fetch_credal_dog(data_home=tmp_path)
+        human_label_data.fetch_credal_dog(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -192,15 +195,15 @@ def test_download_that_breaks_off(server, tmp_path):
             raise IncompleteRead(b"1.0;")
 
     server.files = {"X.csv": Response()}
-    with pytest.raises(ed.DatasetNotAvailableError, match="IncompleteRead"):
-        ed.fetch_credal_dog(data_home=tmp_path)
+    with pytest.raises(DatasetNotAvailableError, match="IncompleteRead"):
+        human_label_data.fetch_credal_dog(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("n_classes", [3, 0, "7", 7.0, True, None])
 def test_invalid_number_of_classes(n_classes):
     with pytest.raises(ValueError, match=r"n_classes must be 7 or 4 or 2, got"):
-        ed.fetch_credal_dog(n_classes)
+        human_label_data.fetch_credal_dog(n_classes)
 
 
 # ---- CIFAR-10H -----------------------------------------------------------------------------------
@@ -239,28 +242,32 @@ def images_archive(pixels=PIXELS, name="cifar-10-batches-bin/test_batch.bin"):
 @pytest.fixture
 def cifar(server, monkeypatch):
     """Return a function that serves two archives, with or without the matching sizes and digests."""
-    monkeypatch.setattr(soft_labels, "_CIFAR_SHAPE", (12, 27, 10))
+    monkeypatch.setattr(human_label_data, "_CIFAR_SHAPE", (12, 27, 10))
 
     def serve(answers, images, expected=True):
         server.files = {"cifar10h-raw.zip": answers, "cifar-10-binary.tar.gz": images}
         for name, content in (("_CIFAR_ANSWERS", answers), ("_CIFAR_IMAGES", images)):
             if expected:
                 known = {"n_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-                monkeypatch.setattr(soft_labels, name, replace(getattr(soft_labels, name), **known))
+                monkeypatch.setattr(
+                    human_label_data, name, replace(getattr(human_label_data, name), **known)
+                )
 
     return serve
 
 
 def test_cifar10h(cifar, server, tmp_path):
     cifar(answers_archive(), images_archive())
-    found = ed.fetch_cifar10h(data_home=tmp_path)
+    found = human_label_data.fetch_cifar10h(data_home=tmp_path)
     np.testing.assert_array_equal(found.data, PIXELS)
     np.testing.assert_array_equal(found.target, np.arange(12) % 10)
     np.testing.assert_array_equal(found.counts, COUNTS)
     np.testing.assert_allclose(found.masses.masses, COUNTS / COUNTS.sum(axis=1, keepdims=True))
     assert found.target_names[found.target[9]] == "truck"
     server.files.clear()
-    np.testing.assert_array_equal(ed.fetch_cifar10h(data_home=tmp_path).counts, COUNTS)
+    np.testing.assert_array_equal(
+        human_label_data.fetch_cifar10h(data_home=tmp_path).counts, COUNTS
+    )
 
 
 def test_digests_of_cifar10h(cifar, tmp_path):
@@ -273,10 +280,10 @@ def test_digests_of_cifar10h(cifar, tmp_path):
         ValueError,
         match=r"cifar10h-raw.zip must have the SHA-256 digest [0-9a-f]{64}, got [0-9a-f]{64}",
     ):
-        ed.fetch_cifar10h(data_home=tmp_path)
+        human_label_data.fetch_cifar10h(data_home=tmp_path)
     cifar(b"<html>Not found</html>", images_archive(), expected=False)
     with pytest.raises(ValueError, match=r"cifar10h-raw.zip must have [\d,]+ bytes, got 22"):
-        ed.fetch_cifar10h(data_home=tmp_path)
+        human_label_data.fetch_cifar10h(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -294,4 +301,4 @@ def test_digests_of_cifar10h(cifar, tmp_path):
 def test_other_contents_of_cifar10h(cifar, tmp_path, answers, images):
     cifar(answers, images)
     with pytest.raises(ValueError, match="is not a valid file of this dataset"):
-        ed.fetch_cifar10h(data_home=tmp_path)
+        human_label_data.fetch_cifar10h(data_home=tmp_path)

@@ -17,20 +17,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import urlopen
 
 import numpy as np
+from sklearn.datasets import get_data_home
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import is_integer
+from dempster.belief import FocalSets, MassFunctions
+from dempster.datasets import DatasetNotAvailableError
 from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import describe_shape
-from dempster.datasets.fetchers import FOLDER_VARIABLE, DataHome, DatasetNotAvailableError
+from dempster.datasets.fetchers import FOLDER_VARIABLE, DataHome
 from dempster.io.atomic import as_path, atomic_write
-
-if TYPE_CHECKING:
-    from dempster.belief import MassFunctions
 
 TIMEOUT_SECONDS = 60
 
@@ -50,8 +50,6 @@ class RemoteFile:
 
 def read_remote(file: RemoteFile, read: Callable[[Path], Any], data_home: DataHome) -> Any:
     """Return ``read(path)`` for a local copy of the file, or for a download that is kept if ``read`` succeeds."""
-    from sklearn.datasets import get_data_home
-
     cache = Path(get_data_home(None if data_home is None else as_path(data_home, "data_home")))
     shared = os.environ.get(FOLDER_VARIABLE)
     if shared:
@@ -152,10 +150,9 @@ def fetch_credal_dog(n_classes: int = 7, *, data_home: DataHome = None) -> Any:
 
     People chose one or more breeds for each picture and stated how certain they were. The label of
     a picture is a mass function on the breeds. There are 700 pictures with 43 attributes of 7
-    breeds, 400 with 47 of 4, or 200 with 42 of
-    2. The sizes of the files, the numbers of rows and columns and the sums of the masses are
-       checked. No digests are
-    published; the address contains the hash of a commit.
+    breeds, 400 with 47 of 4, or 200 with 42 of 2 breeds. The sizes of the files, the numbers of
+    rows and columns and the sums of the masses are checked. No digests are published; the address
+    contains the hash of a commit.
 
     Parameters
     ----------
@@ -183,7 +180,7 @@ def fetch_credal_dog(n_classes: int = 7, *, data_home: DataHome = None) -> Any:
     Examples
     --------
     >>> from dempster.classify import EKNNClassifier
-    >>> from dempster.datasets import fetch_credal_dog
+    >>> from reproduce.human_label_data import fetch_credal_dog
     >>> dogs = fetch_credal_dog(4)  # doctest: +SKIP
     >>> EKNNClassifier(7).fit(dogs.data, dogs.masses)  # doctest: +SKIP
     """
@@ -217,7 +214,7 @@ def fetch_credal_bird(n_classes: int = 10, *, data_home: DataHome = None) -> Any
 
     Examples
     --------
-    >>> from dempster.datasets import fetch_credal_bird
+    >>> from reproduce.human_label_data import fetch_credal_bird
     >>> fetch_credal_bird(2).data.shape  # doctest: +SKIP
     (40, 17)
     """
@@ -271,8 +268,6 @@ def _read_masses(path: Path, n_samples: int, n_classes: int) -> MassFunctions:
 
     Column i is the set of the classes k for which bit k of i is 1.
     """
-    from dempster.belief import FocalSets, MassFunctions
-
     masses = _read_matrix(path, (n_samples, 2**n_classes))
     used = np.flatnonzero(masses.any(axis=0))
     return MassFunctions(
@@ -346,12 +341,10 @@ def fetch_cifar10h(*, data_home: DataHome = None) -> Any:
 
     Examples
     --------
-    >>> from dempster.datasets import fetch_cifar10h
+    >>> from reproduce.human_label_data import fetch_cifar10h
     >>> fetch_cifar10h().counts.sum()  # doctest: +SKIP
     514200
     """
-    from dempster.belief import FocalSets, MassFunctions
-
     counts = read_remote(_CIFAR_ANSWERS, _read_answers, data_home)
     images = read_remote(_CIFAR_IMAGES, _read_images, data_home)
     return to_bunch(
