@@ -41,8 +41,7 @@ def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     References
     ----------
     M. P. Windham. Numerical classification of proximity data with assignment measures. Journal of
-    Classification 2,
-    1985. Adapted in M.-H. Masson, T. Denoeux, ECM, Pattern Recognition 41, 2008.
+    Classification 2, 1985. Adapted in M.-H. Masson, T. Denoeux, ECM, Pattern Recognition 41, 2008.
 
     Examples
     --------
@@ -55,7 +54,8 @@ def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
         None,
         description=(
             "Butterfly: 12 points in the plane, no labels, usually clustered into two.\n"
-            "Object 5 lies halfway between the wings, object 11 is an outlier. After Windham (1985)."
+            "Object 5 lies halfway between the wings, object 11 is an outlier. "
+            "After Windham (1985)."
         ),
         return_X_y=return_X_y,
         as_frame=as_frame,
@@ -91,7 +91,8 @@ def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
         X,
         y,
         description=(
-            "Example: 400 objects, 100 from each of four bivariate t distributions with five degrees of freedom,\n"
+            "Example: 400 objects, 100 from each of four bivariate t distributions with five "
+            "degrees of freedom,\n"
             "centered at (0, 0), (0, 4), (4, 0) and (4, 4). Simulated, a fixed draw."
         ),
         target_names=["south-west", "north-west", "south-east", "north-east"],
@@ -165,12 +166,10 @@ def to_bunch(
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     matrix: Any = data
     labels: Any = target
-    frame = names = None
+    frame = None
+    names = None
     if data is not None:
-        if feature_names is not None:
-            names = list(feature_names)
-        else:
-            names = [f"x{j + 1}" for j in range(data.shape[1])]
+        names = list(feature_names or [f"x{j + 1}" for j in range(data.shape[1])])
     if as_frame:
         import pandas as pd
 
@@ -180,7 +179,9 @@ def to_bunch(
             labels = pd.Series(target, name="target")
             frame = pd.concat([matrix, labels], axis=1)
     if return_X_y:
-        return (dissimilarities if data is None else matrix), labels
+        if data is None:
+            matrix = dissimilarities
+        return matrix, labels
     if dissimilarities is not None:
         extras["dissimilarities"] = dissimilarities
     return Bunch(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from pathlib import Path
@@ -23,7 +23,13 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
 from dempster._validation import check_flags
 from dempster.datasets.bundled import to_bunch
-from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, DatasetVersion, describe_shape
+from dempster.datasets.catalogue import (
+    CATALOGUE,
+    DatasetRecord,
+    DatasetVersion,
+    Shape,
+    describe_shape,
+)
 from dempster.io.atomic import as_path
 
 FOLDER_VARIABLE = "DEMPSTER_SHARED"
@@ -100,25 +106,32 @@ def fetch_dataset(
     record = CATALOGUE[name]
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
-        raise InvalidParameterError(
-            "version", f"one of {', '.join(map(repr, record.versions))} for {name!r}", version
-        )
+        permitted = ", ".join(map(repr, record.versions))
+        raise InvalidParameterError("version", f"one of {permitted} for {name!r}", version)
     if as_frame and record.dissimilarities:
         raise InvalidParameterError(
             "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
         )
-    raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
+    if data_home is not None:
+        data_home = as_path(data_home, "data_home")
+    raw = read_dataset(record, data_home)
     if version != "original":
         derived = record.preparations[version]
         raw = prepare(raw, derived, random_state)
         check_size(raw, derived.shape, name)
+    data = None
+    dissimilarities = None
+    if record.dissimilarities:
+        dissimilarities = raw.matrix
+    else:
+        data = raw.matrix
     return to_bunch(
-        None if record.dissimilarities else raw.matrix,
+        data,
         raw.target,
         description=_describe(record, version),
         target_names=raw.target_names,
         feature_names=raw.feature_names,
-        dissimilarities=raw.matrix if record.dissimilarities else None,
+        dissimilarities=dissimilarities,
         return_X_y=return_X_y,
         as_frame=as_frame,
         source=raw.source,
@@ -141,13 +154,11 @@ def _describe(record: DatasetRecord, version: str) -> str:
 # ---- sources and versions ------------------------------------------------------------------------
 
 
-def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None = None) -> RawData:
+def read_dataset(record: DatasetRecord, data_home: DataHome = None) -> RawData:
     """Read the original version of a dataset from a local copy or OpenML, and check its size."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder:
+    path = None
+    if folder := os.environ.get(FOLDER_VARIABLE):
         path = Path(folder) / "data" / record.file_name
-    else:
-        path = None
     if path is not None and path.is_file():
         raw = _read_local(record, path)
     elif record.openml_id is None:
@@ -158,37 +169,33 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
     return raw
 
 
-def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
-    """Raise an error if the numbers of objects, attributes or classes differ from the ``expected`` numbers."""
+def check_size(raw: RawData, expected: Shape, name: str) -> None:
+    """Raise an error if the numbers of objects, attributes or classes are not as expected."""
+    dataset = f"dataset {name!r} from {raw.source}"
     if raw.matrix.ndim != 2:
-        raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} axes"
-        )
+        raise InvalidInputError(f"{dataset} must be a matrix, got {raw.matrix.ndim} axes")
     n_rows, n_columns = raw.matrix.shape
-    if raw.target is not None and len(raw.target) != n_rows:
-        raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels"
-        )
-    if raw.target is None:
-        n_classes = 0
-    else:
+    n_classes = 0
+    if raw.target is not None:
         n_classes = len(np.unique(raw.target))
-    is_dissimilarity = expected[1] == 0 and n_rows == n_columns
-    shape = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
+        if len(raw.target) != n_rows:
+            raise InvalidInputError(f"{dataset} has {n_rows} objects and {len(raw.target)} labels")
+    if expected[1] == 0 and n_rows == n_columns:
+        n_columns = 0
+    shape = (n_rows, n_columns, n_classes)
     if shape != expected:
         raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} must have {describe_shape(expected)}, got {describe_shape(shape)}"
+            f"{dataset} must have {describe_shape(expected)}, got {describe_shape(shape)}"
         )
 
 
 def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData:
-    """Return a version of a dataset, derived from the original in the steps that `DatasetVersion` describes."""
+    """Derive a version from the original in the steps that `DatasetVersion` describes."""
     if version.classes is not None:
         raw = _regroup_classes(raw, version.classes)
     if version.max_missing is not None:
-        raw = _take_rows(
-            raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= version.max_missing)
-        )
+        n_missing = np.isnan(raw.matrix).sum(axis=1)
+        raw = _take_rows(raw, np.flatnonzero(n_missing <= version.max_missing))
         raw = _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
     if version.columns is not None:
         raw = _take_columns(raw, np.asarray(version.columns))
@@ -197,13 +204,11 @@ def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData
     return raw
 
 
-def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> RawData:
+def _regroup_classes(raw: RawData, groups: Mapping[str, Sequence[str]]) -> RawData:
     assert raw.target is not None
     assert raw.target_names is not None
     new_code = {
-        original: code
-        for code, (_, originals) in enumerate(groups.items())
-        for original in originals
+        original: code for code, originals in enumerate(groups.values()) for original in originals
     }
     codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
     regrouped = replace(raw, target=codes, target_names=list(groups))
@@ -230,10 +235,9 @@ def _take_rows(raw: RawData, rows: np.ndarray) -> RawData:
 
 
 def _take_columns(raw: RawData, columns: np.ndarray) -> RawData:
-    if raw.feature_names is None:
-        names = None
-    else:
-        names = [raw.feature_names[j] for j in columns]
+    names = raw.feature_names
+    if names is not None:
+        names = [names[j] for j in columns]
     return replace(raw, matrix=raw.matrix[:, columns], feature_names=names)
 
 
@@ -245,28 +249,31 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
         raise InvalidInputError(
             f"dataset {record.name!r}: {path} is not a readable .npz file ({error})"
         ) from error
-    if record.dissimilarities:
-        matrix = "D"
-    else:
-        matrix = "X"
+    matrix = "D" if record.dissimilarities else "X"
     if matrix not in data or (record.n_classes and "y" not in data):
         raise InvalidInputError(
             f"dataset {record.name!r}: {path} must contain arrays {matrix} and, with classes, y"
         )
-    names = data.get("names", record.class_names or [code + 1 for code in range(record.n_classes)])
+    target = None
+    target_names = None
+    feature_names = None
+    if record.n_classes:
+        target = data["y"].astype(int)
+        default = record.class_names or range(1, record.n_classes + 1)
+        target_names = [str(name) for name in data.get("names", default)]
+    if "columns" in data:
+        feature_names = [str(name) for name in data["columns"]]
     return RawData(
         matrix=data[matrix].astype(float),
-        target=data["y"].astype(int) if record.n_classes else None,
-        target_names=[str(name) for name in names] if record.n_classes else None,
-        feature_names=[str(name) for name in data["columns"]] if "columns" in data else None,
+        target=target,
+        target_names=target_names,
+        feature_names=feature_names,
         source=str(path),
         extras={key: data[key] for key in PER_OBJECT_EXTRAS if key in data},
     )
 
 
-def _read_openml(
-    record: DatasetRecord, path: Path | None, data_home: str | os.PathLike[str] | None
-) -> RawData:
+def _read_openml(record: DatasetRecord, path: Path | None, data_home: DataHome) -> RawData:
     from sklearn.datasets import fetch_openml
 
     data_id = record.openml_id
@@ -289,22 +296,23 @@ def _read_openml(
 
 
 def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list[str]]:
-    """Return the codes of the labels and the names of the classes, in the order of ``record.class_names``."""
+    """Return the codes of the labels and the names of the classes, in the order of the record."""
     cleaned = [_clean_label(label) for label in labels]
     classes = record.openml_labels or record.class_names
     if classes is None:
-        classes = tuple(sorted(set(cleaned), key=lambda label: (len(label), label)))
+        classes = sorted(set(cleaned), key=lambda label: (len(label), label))
     code = {label: k for k, label in enumerate(classes)}
     unknown = sorted(set(cleaned) - set(code))
     if unknown:
         raise InvalidInputError(
-            f"dataset {record.name!r} from OpenML (id {record.openml_id}) has unexpected classes {unknown}"
+            f"dataset {record.name!r} from OpenML (id {record.openml_id}) has unexpected classes "
+            f"{unknown}"
         )
     return np.array([code[label] for label in cleaned]), list(record.class_names or classes)
 
 
 def _clean_label(label: Any) -> str:
-    """Return a label as text, without the quotes in some ARFF files and without decimals for integers."""
+    """Return a label as text, without the quotes of ARFF files and the decimals of integers."""
     text = str(label).strip().strip("'\"")
     try:
         number = float(text)
@@ -322,10 +330,14 @@ def _not_available_message(
         where = f"the environment variable {FOLDER_VARIABLE} is not set"
     else:
         where = f"there is no file {path}"
-    remedy = f"set {FOLDER_VARIABLE} to a folder with the file data/{record.file_name} (source: {record.homepage})."
+    remedy = (
+        f"set {FOLDER_VARIABLE} to a folder with the file data/{record.file_name} "
+        f"(source: {record.homepage})."
+    )
     if error is None:
         return f"dataset {record.name!r} is available from a local copy only: {where}; {remedy}"
     return (
-        f"dataset {record.name!r} is not available: {where}, and OpenML (data_id {record.openml_id}) failed "
-        f"({type(error).__name__}: {error}). Try again with a network connection, or {remedy}"
+        f"dataset {record.name!r} is not available: {where}, and OpenML (data_id "
+        f"{record.openml_id}) failed ({type(error).__name__}: {error}). "
+        f"Try again with a network connection, or {remedy}"
     )

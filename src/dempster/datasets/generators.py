@@ -130,7 +130,7 @@ def bananas_from_draws(
     radius: float,
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points and the classes, computed from uniform and normal random numbers for each class."""
+    """Compute the points and the classes from the uniform and normal draws for each class."""
     angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
     arcs = [radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles]
     arcs[1] -= 0.75 * radius
@@ -244,8 +244,10 @@ def make_gaussian_mixture(
         X,
         y,
         description=(
-            f"Mixture {mixture} of T. Denoeux, Calibrated model-based evidential clustering using bootstrapping,\n"
-            f"Information Sciences 528, 2020: {n_samples} draws from three Gaussian components in the plane."
+            f"Mixture {mixture} of T. Denoeux, Calibrated model-based evidential clustering using "
+            "bootstrapping,\n"
+            f"Information Sciences 528, 2020: {n_samples} draws from three Gaussian components in "
+            "the plane."
         ),
         target_names=["component 1", "component 2", "component 3"],
         posterior=gaussian_posterior(X, weights, means, covariances),
@@ -258,7 +260,7 @@ def make_gaussian_mixture(
 def gaussian_posterior(
     X: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray
 ) -> np.ndarray:
-    """Return the posterior probabilities of the c components of a Gaussian mixture for n objects, shape (n, c)."""
+    """Return the posterior probabilities of the components for each object, shape (n, c)."""
     from scipy.special import softmax
 
     gap = X[:, None, :] - means
