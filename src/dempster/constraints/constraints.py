@@ -8,7 +8,7 @@ the same component.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,8 +26,8 @@ from dempster._validation import (
     is_integer,
     validating,
 )
+from dempster.constraints._expansion import expand_pairs, find_neighborhoods
 from dempster.optimize.row_fit import symmetric_pairs
-from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
 UNLABELLED = -1
@@ -49,39 +49,40 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
         isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")
     ):
         pairs = as_list(pairs, name, "pairs of object indices")
+    expected = "pairs of object indices of shape (p, 2)"
     if isinstance(pairs, Mapping):
-        raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
+        raise InvalidParameterError(name, expected, pairs)
     try:
         array = np.asarray(pairs)
     except Exception as error:  # The conversion may raise any exception.
-        raise InvalidParameterError(
-            name, "pairs of object indices of shape (p, 2)", pairs
-        ) from error
+        raise InvalidParameterError(name, expected, pairs) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidParameterError(
-            name, must=f"be pairs of object indices of shape (p, 2), got shape {array.shape}"
-        )
+        raise InvalidParameterError(name, must=f"be {expected}, got shape {array.shape}")
     if array.dtype == object and all(map(is_integer, array.flat)):
         # Only too large integers keep the type object.
         array = np.array([[int(i), int(j)] for i, j in array])
     if array.dtype.kind not in "iu":
-        raise InvalidParameterError(
-            name,
-            must=f"contain integers (object indices), got {format_value(pairs)} of type {array.dtype}",
-        )
-    bad = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
-    if bad.any():
-        i, j = array[bad][0]
-        raise InvalidParameterError(
-            name, must=f"contain indices from 0 to {_MAX_OBJECT}, got the pair ({i}, {j})"
-        )
+        got = f"{format_value(pairs)} of type {array.dtype}"
+        raise InvalidParameterError(name, must=f"contain integers (object indices), got {got}")
+    is_invalid = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
+    _check_pairs(array, is_invalid, name, f"contain indices from 0 to {_MAX_OBJECT}")
     return array.astype(np.int64)
 
 
+def _check_pairs(pairs: np.ndarray, is_invalid: Any, name: str, requirement: str) -> None:
+    """Raise an error that shows the first invalid pair."""
+    if is_invalid.any():
+        i, j = pairs[is_invalid][0]
+        raise InvalidParameterError(name, must=f"{requirement}, got the pair ({i}, {j})")
+
+
 def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
-    """Return the distinct pairs as a read-only array, in the order of first appearance, with sorted indices."""
+    """Return the distinct pairs, with sorted indices, in the order of first appearance.
+
+    The array is read-only.
+    """
     pairs = np.sort(pairs, axis=1)
     first = np.unique(pair_codes(pairs), return_index=True)[1]
     pairs = np.ascontiguousarray(pairs[np.sort(first)])
@@ -91,9 +92,7 @@ def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
 
 def pair_codes(pairs: np.ndarray, n: int = _MAX_OBJECT + 1) -> np.ndarray:
     """Return a unique number for each unordered pair of indices below n."""
-    if len(pairs):
-        return pairs.min(axis=1) * n + pairs.max(axis=1)
-    return np.empty(0, dtype=np.int64)
+    return pairs.min(axis=1) * n + pairs.max(axis=1)
 
 
 def count_pairs(n: int) -> int:
@@ -102,7 +101,7 @@ def count_pairs(n: int) -> int:
 
 
 def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
-    """Return the pairs, shape (p, 2), at the given positions in the list (0, 1), (0, 2), ..., (1, 2), (1, 3), ..."""
+    """Return the pairs, shape (p, 2), at positions in the list (0, 1), (0, 2), ..., (1, 2), ..."""
     positions = np.asarray(positions, dtype=np.int64)
 
     def start(i: np.ndarray) -> np.ndarray:  # Position of the pair (i, i + 1).
@@ -127,7 +126,7 @@ def validate_count(value: Any, name: str) -> int:
 
 
 def resolve_rows(rows: Any, n: int) -> np.ndarray:
-    """Return the nonnegative row indices that a slice, a Boolean mask or an array of indices selects."""
+    """Return the row indices that a slice, a Boolean mask or an array of indices selects."""
     # scikit-learn uses the index (rows, ...).
     if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
         rows = rows[0]
@@ -135,22 +134,17 @@ def resolve_rows(rows: Any, n: int) -> np.ndarray:
         return np.arange(n)[rows]
     with validating(rows, "rows"):
         indices = np.asarray(rows)
-    if indices.ndim != 1 or indices.dtype.kind not in ("biu" if indices.size else "biuf"):
+    if indices.shape == (0,) and indices.dtype == float:
+        indices = indices.astype(np.int64)  # an empty list
+    if indices.ndim != 1 or indices.dtype.kind not in "biu":
         raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of indices", rows)
-    if indices.dtype == bool:
-        if len(indices) != n:
-            raise IndexError(
-                f"rows must be a mask of {n} values, one per object, got {len(indices)}"
-            )
-        return np.flatnonzero(indices)
-    indices = indices.astype(np.int64)
-    if indices.size and not (-n <= indices.min() <= indices.max() < n):
+    try:
+        return np.arange(n)[indices]
+    except IndexError as error:
         raise IndexError(
-            f"rows must be indices below {n}, the number of objects, got {format_value(rows)}"
-        )
-    if n:
-        return indices % n
-    return indices
+            f"rows must be indices below {n}, the number of objects, or a mask of {n} values, "
+            f"got {format_value(rows)}"
+        ) from error
 
 
 # ---- closure and contradictions ------------------------------------------------------------------
@@ -188,7 +182,10 @@ class ContradictionError(InvalidInputError):
 
 
 class ContradictionWarning(UserWarning):
-    """Constraints contradict each other through a chain of must-links, so not all of them can be satisfied."""
+    """Warning that a chain of must-links contradicts a cannot-link.
+
+    The constraints cannot all be satisfied.
+    """
 
 
 class _Graph:
@@ -207,7 +204,7 @@ class _Graph:
         )
 
     def contradictions(self, which: np.ndarray) -> list[Contradiction]:
-        """Return the contradictions of the cannot-links with the indices ``which``, by breadth-first search."""
+        """Find the contradictions of the given cannot-links by breadth-first search."""
         adjacency = _adjacency(self.must_link, len(self.objects))
         pairs = self.cannot_link[which]
         found: dict[int, Contradiction] = {}
@@ -223,7 +220,7 @@ class _Graph:
 
 
 def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
-    """Return for each object the index of its connected component in the graph of the must-links, shape (n,)."""
+    """Return the connected component of each object in the graph of the must-links."""
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
 
 
@@ -239,13 +236,10 @@ def compute_closure(
     graph = _Graph(must_link, cannot_link)
     if graph.broken.any():
         broken = np.flatnonzero(graph.broken)
-        if len(broken) == 1:
-            more = ""
-        else:
-            more = f" ({len(broken)} contradictions in total; see contradictions())"
-        raise ContradictionError(
-            f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}"
-        )
+        message = f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}"
+        if len(broken) > 1:
+            message += f" ({len(broken)} contradictions in total; see contradictions())"
+        raise ContradictionError(message)
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
     sizes = np.bincount(graph.component).astype(object)  # Python integers do not overflow.
     pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
@@ -273,13 +267,13 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
 def _by_component(
     component: np.ndarray, n_components: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objects sorted by component, and the position of the first object and the size of each component."""
+    """Return the objects sorted by component, and the start and size of each component."""
     sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
 
 def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``repeat(arange(k), lengths)`` and the position of every element within its run of equal values."""
+    """Return ``repeat(arange(k), lengths)`` and the position of each element in its run."""
     run = np.repeat(np.arange(len(lengths)), lengths)
     return run, np.arange(len(run)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
@@ -295,7 +289,7 @@ def _pairs_within(component: np.ndarray) -> np.ndarray:
 def pairs_between(
     component: np.ndarray, components: np.ndarray, n_components: int = 0
 ) -> np.ndarray:
-    """Return the pairs of objects, shape (p, 2), between the two components in each row of ``components``."""
+    """Return the pairs of objects between the two components in each row of ``components``."""
     members, start, size = _by_component(component, n_components)
     left, right = components.T
     run, step = _runs(size[left] * size[right])
@@ -344,32 +338,6 @@ class Violations:
     is_must_link: np.ndarray
     violated: np.ndarray
     degree: np.ndarray
-
-    @classmethod
-    def from_pairs(
-        cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition
-    ) -> Violations:
-        """Compute the violations of must-links and cannot-links by a partition.
-
-        Parameters
-        ----------
-        must_link, cannot_link : integer arrays of shape (p, 2)
-            Pairs of object indices.
-        credal : CredalPartition
-            Partition of the objects.
-
-        Returns
-        -------
-        Violations
-        """
-        pairs = np.concatenate([must_link, cannot_link])
-        must = np.arange(len(pairs)) < len(must_link)
-        somewhere = np.asarray(credal.contour.max(axis=1) > 0)
-        i, j = pairs.T
-        together = (credal.labels[i] == credal.labels[j]) & somewhere[i] & somewhere[j]
-        same, different, unknown = credal.relational(pairs).masses[:, 1:].T
-        degree = np.clip(np.where(must, different, same) + unknown, 0, 1)
-        return cls(pairs, must, together != must, degree)
 
     @property
     def must_link(self) -> np.ndarray:
@@ -430,7 +398,7 @@ class Violations:
 
 
 class Constraints:
-    """Pairs of objects known to be in the same cluster (must-link) or in different clusters (cannot-link).
+    """Pairs of objects known to be in the same (must-link) or in different clusters (cannot-link).
 
     The object is immutable; every operation returns a new object. Pairs are unordered. Each pair is
     stored once, smaller index first, in the order of first appearance.
@@ -476,7 +444,8 @@ class Constraints:
     ([[0, 3], [3, 5], [0, 5]], [[1, 5], [0, 1], [1, 3]])
     >>> (constraints | Constraints(cannot_link=[(0, 5)])).contradictions()
     [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
-    >>> Constraints([(0, 3), (3, 5)], n_objects=6)[3:].must_link.tolist()  # the last three objects, renumbered
+    >>> selected = Constraints([(0, 3), (3, 5)], n_objects=6)[3:]
+    >>> selected.must_link.tolist()  # the last three objects, renumbered
     [[0, 2]]
     """
 
@@ -485,19 +454,14 @@ class Constraints:
     def __init__(self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None):
         must = validate_pairs(must_link, "must_link")
         cannot = validate_pairs(cannot_link, "cannot_link")
-        alone = cannot[:, 0] == cannot[:, 1]
-        if alone.any():
-            raise InvalidParameterError(
-                "cannot_link",
-                must=f"contain two different objects in each pair, got {_show_pair(cannot[alone][0])}",
-            )
+        is_invalid = cannot[:, 0] == cannot[:, 1]
+        requirement = "contain two different objects in each pair"
+        _check_pairs(cannot, is_invalid, "cannot_link", requirement)
         self._must_link = normalize_pairs(must[must[:, 0] != must[:, 1]])
         self._cannot_link = normalize_pairs(cannot)
-        if n_objects is None:
-            self._n_objects = None
-        else:
+        self._n_objects = None
+        if n_objects is not None:
             self._n_objects = validate_count(n_objects, "n_objects")
-        if self._n_objects is not None:
             self.check(self._n_objects)
 
     # ---- alternative constructors ----------------------------------------------------------------
@@ -564,7 +528,7 @@ class Constraints:
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
-        """Return a must-link for each pair of objects with equal labels, and a cannot-link for each other pair.
+        """Return a must-link for each pair with equal labels, and a cannot-link for the others.
 
         Parameters
         ----------
@@ -608,8 +572,8 @@ class Constraints:
     def shape(self) -> tuple[int]:
         """Shape (n_objects,), which scikit-learn uses to select the rows of a fold."""
         if self._n_objects is None:
-            message = "n_objects must be set to select rows: Constraints(must_link, cannot_link, n_objects=len(X))"
-            raise InvalidParameterError("n_objects", message=message)
+            advice = "Constraints(must_link, cannot_link, n_objects=len(X))"
+            raise InvalidParameterError("n_objects", must=f"be set to select rows: {advice}")
         return (self._n_objects,)
 
     def __getitem__(self, rows: Any) -> Constraints:
@@ -624,9 +588,8 @@ class Constraints:
         """
         n = self.shape[0]
         indices = resolve_rows(rows, n)
-        must, cannot = (
-            pairs_between(indices, pairs, n) for pairs in (self._must_link, self._cannot_link)
-        )
+        must = pairs_between(indices, self._must_link, n)
+        cannot = pairs_between(indices, self._cannot_link, n)
         return Constraints(must, cannot, n_objects=len(indices))
 
     __iter__ = None  # Indexing selects objects, so an iteration would not yield constraints.
@@ -635,11 +598,10 @@ class Constraints:
         return len(self._must_link) + len(self._cannot_link)
 
     def __repr__(self) -> str:
-        if self._n_objects is None:
-            objects = ""
-        else:
-            objects = f", {self._n_objects} objects"
-        return f"Constraints({len(self._must_link)} must-link, {len(self._cannot_link)} cannot-link{objects})"
+        text = f"{len(self._must_link)} must-link, {len(self._cannot_link)} cannot-link"
+        if self._n_objects is not None:
+            text += f", {self._n_objects} objects"
+        return f"Constraints({text})"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Constraints):
@@ -650,10 +612,9 @@ class Constraints:
         return hash(self._key())
 
     def _key(self) -> tuple[bytes, bytes, int | None]:
-        must, cannot = (
-            np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link)
-        )
-        return must, cannot, self._n_objects
+        must = np.sort(pair_codes(self._must_link))
+        cannot = np.sort(pair_codes(self._cannot_link))
+        return must.tobytes(), cannot.tobytes(), self._n_objects
 
     def __or__(self, other: object) -> Constraints:
         if not isinstance(other, Constraints):
@@ -661,13 +622,12 @@ class Constraints:
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
             raise InvalidParameterError(
-                "constraints",
-                must=f"have the same n_objects, got {format_value(self)} and {other!r}",
+                "constraints", must=f"have the same n_objects, got {self!r} and {other!r}"
             )
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),
-            n_objects=next(iter(sizes), None),
+            n_objects=max(sizes, default=None),
         )
 
     def __reduce__(self):
@@ -685,9 +645,9 @@ class Constraints:
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
         if self._n_objects is not None and self._n_objects != n:
+            advice = "use constraints[rows] to select the rows of X"
             raise InvalidParameterError(
-                "constraints",
-                must=f"have n_objects={n}, got {self._n_objects}; use constraints[rows] to select the rows of X",
+                "constraints", must=f"have n_objects={n}, got {self._n_objects}; {advice}"
             )
 
     # ---- closure and violations ------------------------------------------------------------------
@@ -708,12 +668,11 @@ class Constraints:
         ContradictionError
             If the constraints contradict each other; see `contradictions`.
         """
-        return Constraints(
-            *compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects
-        )
+        must, cannot = compute_closure(self._must_link, self._cannot_link)
+        return Constraints(must, cannot, n_objects=self._n_objects)
 
     def contradictions(self) -> list[Contradiction]:
-        """Return the cannot-links between objects that a chain of must-links connects, with the shortest chains.
+        """Return the cannot-links that a chain of must-links contradicts, with the shortest chains.
 
         Returns
         -------
@@ -744,7 +703,14 @@ class Constraints:
         """
         credal = as_credal_partition(partition)
         self.check(len(credal))
-        return Violations.from_pairs(self._must_link, self._cannot_link, credal)
+        pairs = np.concatenate([self._must_link, self._cannot_link])
+        is_must_link = np.arange(len(pairs)) < len(self._must_link)
+        somewhere = np.asarray(credal.contour.max(axis=1) > 0)
+        i, j = pairs.T
+        together = (credal.labels[i] == credal.labels[j]) & somewhere[i] & somewhere[j]
+        same, different, unknown = credal.relational(pairs).masses[:, 1:].T
+        degree = np.clip(np.where(is_must_link, different, same) + unknown, 0, 1)
+        return Violations(pairs, is_must_link, together != is_must_link, degree)
 
     # ---- neighbors -------------------------------------------------------------------------------
 
@@ -788,22 +754,20 @@ class Constraints:
         --------
         >>> from dempster.constraints import Constraints
         >>> X = [[0.0], [0.1], [0.3], [5.0], [5.2], [5.5]]
-        >>> Constraints(cannot_link=[(0, 3)]).expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
+        >>> given = Constraints(cannot_link=[(0, 3)])
+        >>> given.expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
         [[0, 3], [1, 3], [0, 4]]
         """
         k = validate_count(n_neighbors, "n_neighbors")
         objects = np.unique(np.concatenate([self._must_link, self._cannot_link]))
         near, n = find_neighborhoods(D, objects, k, metric, check=self.check)
-        return Constraints(*expand_pairs(self._must_link, self._cannot_link, near, k), n_objects=n)
+        must, cannot = expand_pairs(self._must_link, self._cannot_link, near, k)
+        return Constraints(must, cannot, n_objects=n)
 
 
 def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
-    beyond = (pairs >= n).any(axis=1)
-    if beyond.any():
-        raise InvalidParameterError(
-            name,
-            must=f"contain indices below {n}, the number of objects, got {_show_pair(pairs[beyond][0])}",
-        )
+    requirement = f"contain indices below {n}, the number of objects"
+    _check_pairs(pairs, (pairs >= n).any(axis=1), name, requirement)
 
 
 def _label_codes(y: Any) -> np.ndarray:
@@ -824,198 +788,11 @@ def _label_codes(y: Any) -> np.ndarray:
     return codes
 
 
-def _show_pair(pair: np.ndarray) -> str:
-    return f"the pair ({pair[0]}, {pair[1]})"
-
-
-# ---- neighbors of constrained objects ------------------------------------------------------------
-
-# Distances from each constrained object to itself and to its neighbors.
-Neighborhoods = dict[int, dict[int, float]]
-
-_TIE = 1e-9  # Distances with a smaller relative difference are tied.
-_ROWS_PER_BLOCK = 128  # Number of rows of a dissimilarity matrix.
-_QUERIES_PER_BLOCK = 4096
-
-
-def find_neighborhoods(
-    data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
-) -> tuple[Neighborhoods, int]:
-    """Return the k nearest neighbors of the objects with the given indices, and the total number of objects."""
-    from sklearn.utils import check_array
-
-    precomputed = isinstance(metric, str) and metric == "precomputed"
-    if precomputed:
-        # Only the required rows are converted and validated, because the matrix may be large or
-        # memory-mapped.
-        with validating(data, "D"):
-            D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
-        if D.shape[0] != D.shape[1]:
-            raise InvalidParameterError(
-                "D",
-                must=f"be a square dissimilarity matrix, got shape {D.shape}; set a metric for attributes, for example "
-                'metric="euclidean"',
-            )
-        check(len(D))
-        with validating(data, "D"):
-            return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
-    with validating(data, "D"):
-        # A callable metric might modify X.
-        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")
-    check(len(X))
-    try:
-        return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
-    except (TypeError, ValueError) as error:
-        message = f"metric={format_value(metric)} cannot be computed for D: {error}"
-        raise InvalidParameterError("metric", message=message) from error
-
-
-def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the index and the validated row of each given object.
-
-    Blocks are used because reading columns is slow.
-    """
-    for start in range(0, len(objects), _ROWS_PER_BLOCK):
-        block = objects[start : start + _ROWS_PER_BLOCK]
-        rows = D[block].astype(float)
-        columns = D[:, block].T.astype(float)
-        bad = ~np.isfinite(rows) | (rows < 0)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise InvalidParameterError(
-                "D",
-                must=f"contain finite nonnegative dissimilarities, got D[{block[i]}, {j}] = {rows[i, j]:g}",
-            )
-        gap = np.abs(rows - columns)
-        bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise InvalidParameterError(
-                "D",
-                must=f"be symmetric, got D[{block[i]}, {j}] = {rows[i, j]:g} and D[{j}, {block[i]}] = "
-                f"{columns[i, j]:g}",
-            )
-        yield from zip(block.tolist(), rows, strict=True)
-
-
-def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Return {j: distance from i to j} for j = i and its k nearest neighbors.
-
-    ``distances`` are from i to all rows.
-    """
-    others = distances.copy()
-    others[i] = np.inf
-    k = min(k, len(others) - 1)
-    if k == 0:
-        return {i: 0.0}
-    near = np.flatnonzero(others <= np.partition(others, k - 1)[k - 1])
-    return _select_nearest(i, near, others[near], k)
-
-
-def _select_nearest(
-    i: int, candidates: np.ndarray, distances: np.ndarray, k: int
-) -> dict[int, float]:
-    """Return {j: distance from i to j} for j = i and its k nearest candidates.
-
-    Among ties, take the lowest indices.
-    """
-    best = np.lexsort((candidates, distances))[:k]
-    return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
-
-
-def _find_neighborhoods_in_space(
-    X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable
-) -> Neighborhoods:
-    from sklearn.neighbors import NearestNeighbors
-
-    n = len(X)
-    if len(objects) == 0 or k == 0:
-        return {i: {i: 0.0} for i in objects.tolist()}
-    if isinstance(metric, str) and metric == "euclidean":
-        # scikit-learn's Euclidean distances are inaccurate far from the origin.
-        X = X - X.mean(axis=0)
-    n_requested = min(n, 2 * k + 2)  # More than k neighbors are needed to detect ties.
-    index = NearestNeighbors(n_neighbors=n_requested, metric=metric).fit(X)
-    out: Neighborhoods = {}
-    for start in range(0, len(objects), _QUERIES_PER_BLOCK):
-        rows = objects[start : start + _QUERIES_PER_BLOCK]
-        found = index.kneighbors(X[rows])
-        for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
-            if isinstance(metric, str) and metric == "euclidean":
-                # Ties are detected with exact distances.
-                distances = _euclidean(X[candidates], X[i])
-            others = candidates != i
-            near = _select_nearest(i, candidates[others], distances[others], k)
-            if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
-                near = _find_nearest(_distances_from(X, i, metric), i, k)
-            out[i] = near
-    return out
-
-
-def _distances_from(X: np.ndarray, i: int, metric: str | Callable) -> np.ndarray:
-    from sklearn.metrics import pairwise_distances
-
-    if isinstance(metric, str) and metric == "euclidean":
-        return _euclidean(X, X[i])
-    return pairwise_distances(X[i : i + 1], X, metric=metric)[0]
-
-
-def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
-    difference = X - x
-    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
-
-
-def expand_pairs(
-    must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the given and the added must-links, and the given and the added cannot-links.
-
-    See `Constraints.expand`.
-    """
-    kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
-    known = [set(pairs) for pairs in kinds]
-    clashes = known[0] & known[1]
-    for kind, given in enumerate([list(pairs) for pairs in kinds]):
-        for i, j in given:
-            added = 0
-            for _, pair in _candidates(near[i], near[j]):
-                if added == k:
-                    break
-                if pair in known[1 - kind]:
-                    clashes.add(pair)
-                elif pair not in known[kind]:
-                    known[kind].add(pair)
-                    kinds[kind].append(pair)
-                    added += 1
-    if clashes:
-        warnings.warn(
-            f"{len(clashes)} pair(s) of objects, for example {min(clashes)}, are must-links and cannot-links at once "
-            "(given or implied by neighbors); the constraints that were added first are kept",
-            stacklevel=3,
-        )
-    return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(
-        kinds[1], dtype=np.int64
-    ).reshape(-1, 2)
-
-
-def _candidates(
-    near_i: dict[int, float], near_j: dict[int, float]
-) -> list[tuple[float, tuple[int, int]]]:
-    """Return the candidates of `Constraints.expand` as (cost, pair), sorted by cost, then by index."""
-    only_j = [(s, d) for s, d in near_j.items() if s not in near_i]
-    return sorted(
-        (d_ir + d_js, (r, s) if r < s else (s, r))
-        for r, d_ir in near_i.items()
-        if r not in near_j
-        for s, d_js in only_j
-    )
-
-
 # ---- interface for methods -----------------------------------------------------------------------
 
 
 def links(constraints: Constraints, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the constraints between n objects as a symmetric sparse matrix ``indptr``, ``indices``, ``sign`` (CSR).
+    """Return constraints as a symmetric sparse matrix ``indptr``, ``indices``, ``sign`` (CSR).
 
     The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order.
     The sign is +1 for must-links and -1 for cannot-links.
@@ -1045,7 +822,8 @@ def validate_constraints(constraints: Any, n: int) -> Constraints:
         raise ContradictionError(f"constraints contradict each other: {direct[0]!r}")
     if contradictions:
         warnings.warn(
-            f"{len(contradictions)} cannot-links contradict the must-links, for example {contradictions[0]!r}",
+            f"{len(contradictions)} cannot-links contradict the must-links, for example "
+            f"{contradictions[0]!r}",
             ContradictionWarning,
             stacklevel=5,
         )

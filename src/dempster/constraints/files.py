@@ -1,4 +1,4 @@
-"""Input and output of tables of constraints, with two objects and "same" or "different" in each row."""
+"""Tables of constraints, with two objects and "same" or "different" in each row."""
 
 from __future__ import annotations
 
@@ -17,22 +17,11 @@ from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.io.partitions import decode_cell, encode_cell
 from dempster.io.tables import read_names, read_quietly
 
-SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
-DIFFERENT = {
-    "different",
-    "cannot",
-    "cannot-link",
-    "cannot_link",
-    "cl",
-    "no",
-    "n",
-    "0",
-    "0.0",
-    "-1",
-    "-1.0",
-    "false",
-}
-_TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "false"}
+_YES = {"yes", "y", "1", "1.0", "true"}
+_NO = {"no", "n", "0", "0.0", "-1", "-1.0", "false"}
+SAME = {"same", "must", "must-link", "must_link", "ml", "together"} | _YES
+DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl"} | _NO
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_constraints(
@@ -74,37 +63,36 @@ def read_constraints(
     ([[0, 1]], [[0, 2]])
     """
     file = as_path(path)
-    if index is None:
-        index = None
-    else:
+    if index is not None:
         index = as_list(index, "index", "the names of the objects")
-    if index is None:
-        n = n_objects
-    else:
-        n = len(index)
+        n_objects = len(index)
     if file.suffix.lower() == ".dempster":
         # This package must not import persistence, a higher layer, directly.
         constraints = import_module("dempster.persistence").load(file, kind=Constraints)
-        if n is not None:
-            constraints.check(n)
+        if n_objects is not None:
+            constraints.check(n_objects)
         return constraints
     table = read_quietly(as_file(file), header=_has_header(file, index))
     if table.shape[1] != 3:
         raise InvalidInputError(f"{file.name} must have three columns, got {table.shape[1]}")
-    words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
+    words = _read_answers(table)
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
         raise InvalidInputError(
             f"{file.name}: the third column must be 'same' or 'different', got {odd.iloc[0]!r}"
         )
     if index is None:
-        pairs = np.column_stack([_read_indices(table.iloc[:, j], file) for j in (0, 1)])
+        positions = [_read_indices(table.iloc[:, j], file) for j in (0, 1)]
     else:
-        pairs = np.column_stack(
-            [find_positions(names, index, file.name) for names in read_names(file, table, (0, 1))]
-        )
+        columns = read_names(file, table, (0, 1))
+        positions = [find_positions(names, index, file.name) for names in columns]
+    pairs = np.column_stack(positions)
     same = words.isin(SAME).to_numpy()
-    return Constraints(pairs[same], pairs[~same], n_objects=n)
+    return Constraints(pairs[same], pairs[~same], n_objects=n_objects)
+
+
+def _read_answers(table: Any) -> Any:
+    return table.iloc[:, 2].map(lambda word: str(word).strip().lower())
 
 
 def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
@@ -120,24 +108,16 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
         return None
     if table.shape[1] != 3 or not len(table):
         return None
-    words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
-    first = [names[0].strip() for names in read_names(file, table, (0, 1))]
-    if index is None:
-        known = set()
-    else:
-        known = set(map(str, index))
-    objects = [
-        name.isdigit() if index is None else bool({name, decode_cell(name)} & known)
-        for name in first
-    ]
+    words = _read_answers(table)
+    known = set(map(str, index or ()))
+    for names in read_names(file, table, (0, 1)):
+        name = names[0].strip()
+        if (index is None and name.isdigit()) or known & {name, decode_cell(name)}:
+            return False
     if words.iloc[0] not in SAME | DIFFERENT:
-        return not any(objects)
-    return (
-        not any(objects)
-        and words.iloc[0] not in _TICKS
-        and len(words) > 1
-        and bool(words[1:].isin(_TICKS).all())
-    )
+        return True
+    is_answer = words.isin(_YES | _NO)
+    return len(words) > 1 and bool(not is_answer.iloc[0] and is_answer[1:].all())
 
 
 def write_constraints(
@@ -161,28 +141,26 @@ def write_constraints(
     file = as_path(path)
     if not isinstance(constraints, Constraints):
         raise InvalidParameterError("constraints", "Constraints", constraints)
-    if file.suffix.lower() not in (".csv", ".tsv"):
+    suffix = file.suffix.lower()
+    if suffix not in _SEPARATORS:
         raise InvalidInputError(
             f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}"
         )
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-    if index is None:
-        names = pairs
-    else:
+    names = pairs
+    if index is not None:
         names = _look_up_names(index, pairs)
     answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
     table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
     with atomic_write(file) as temporary:
-        table.to_csv(temporary, index=False, sep="\t" if file.suffix.lower() == ".tsv" else ",")
+        table.to_csv(temporary, index=False, sep=_SEPARATORS[suffix])
 
 
 def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = as_list(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
-        raise InvalidParameterError(
-            "index",
-            must=f"contain a name for every object, got {len(listing):,} names and the index {pairs.max():,}",
-        )
+        got = f"{len(listing):,} names and the index {pairs.max():,}"
+        raise InvalidParameterError("index", must=f"contain a name for every object, got {got}")
     names = np.empty(len(listing), dtype=object)
     names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
     return names[pairs]

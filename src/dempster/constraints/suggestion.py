@@ -21,9 +21,10 @@ from dempster.partition.credal_partition import CredalPartition, as_credal_parti
 def suggest_pairs(
     partition: Any, n: int, *, constraints: Constraints | None = None, random_state: Any = None
 ) -> np.ndarray:
-    """Return the n most useful pairs of objects to ask an expert: "Are these two objects in the same cluster?".
+    """Return the n most useful pairs of objects to ask an expert about.
 
-    Each pair consists of an uncertain and a certain object (Antoine et al., 2012):
+    The question is "Are these two objects in the same cluster?". Each pair consists of an uncertain
+    and a certain object (Antoine et al., 2012):
 
     - The *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty
       sets A of clusters. Mass on the empty set is ignored, because an outlier contains little
@@ -72,9 +73,10 @@ def suggest_pairs(
     --------
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.constraints import Constraints, suggest_pairs
-    >>> certain, likely, ambiguous, other = [0, 1, 0, 0], [0, 0.8, 0, 0.2], [0, 0.2, 0.1, 0.7], [0, 0, 1, 0]
+    >>> certain, likely = [0, 1, 0, 0], [0, 0.8, 0, 0.2]
+    >>> ambiguous, other = [0, 0.2, 0.1, 0.7], [0, 0, 1, 0]
     >>> cp = CredalPartition([certain, likely, ambiguous, other], FocalSets.full(2))
-    >>> suggest_pairs(cp, 2)  # the ambiguous and the likely object, each with the most certain object
+    >>> suggest_pairs(cp, 2)  # the ambiguous and the likely object, with the most certain object
     array([[2, 0],
            [1, 0]])
     >>> suggest_pairs(cp, 1, constraints=Constraints(must_link=[(2, 0)]))
@@ -116,18 +118,15 @@ class _Groups:
         cls, credal: CredalPartition, constraints: Constraints, random_state: Any
     ) -> _Groups:
         n = len(credal)
-        if random_state is None:
-            turn = np.arange(n)
-        else:
+        turn = np.arange(n)
+        if random_state is not None:
             turn = as_generator(random_state).permutation(n)
-        nonspecificity = credal.masses.astype(float) @ np.log2(
-            np.maximum(credal.focal_sets.cardinality, 1)
-        )
+        sizes = np.maximum(credal.focal_sets.cardinality, 1)
+        nonspecificity = credal.masses.astype(float) @ np.log2(sizes)
         probabilities = credal.pignistic().astype(float)
-        logarithm = np.log2(
-            probabilities, out=np.zeros_like(probabilities), where=probabilities > 0
-        )
-        entropy = -(probabilities * logarithm).sum(axis=1)
+        zeros = np.zeros_like(probabilities)
+        logarithms = np.log2(probabilities, out=zeros, where=probabilities > 0)
+        entropy = -(probabilities * logarithms).sum(axis=1)
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
@@ -138,10 +137,7 @@ class _Groups:
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
-        if n:
-            label = credal.labels[member]
-        else:
-            label = np.empty(0, dtype=np.int64)
+        label = credal.labels[member]
         sure = own[member, label]
         possible = credal.contour[member, label]
         size = np.bincount(label, minlength=credal.n_clusters)
@@ -169,19 +165,17 @@ class _Groups:
                 break
             there = self.size[cluster] > depth
             other = self.ranked[self.start[cluster[there]] + depth]
-            pairs = self._remove_known(
-                np.concatenate([pairs, np.column_stack([group[there], other])])
-            )
+            added = np.column_stack([group[there], other])
+            pairs = self._remove_known(np.concatenate([pairs, added]))
         return self.member[pairs[:n_pairs]]
 
     def _sort_by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the group and the cluster of every question about the groups ``who``, the most useful first."""
+        """Return the groups and the clusters of the questions, the most useful first."""
         possible = np.tile(self.size > 0, (len(who), 1))
         for k in np.flatnonzero(self.size > 0):
             representative = np.full(len(who), self.ranked[self.start[k]])
-            possible[:, k] &= ~np.isin(
-                pair_codes(np.column_stack([who, representative]), len(self)), self.apart
-            )
+            codes = pair_codes(np.column_stack([who, representative]), len(self))
+            possible[:, k] &= ~np.isin(codes, self.apart)
         plausible = np.where(possible, self.plausible[who], 0)
         total = plausible.sum(axis=1, keepdims=True)
         plausible = np.divide(plausible, total, out=plausible, where=total > 0)
