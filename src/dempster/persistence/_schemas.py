@@ -351,19 +351,15 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.classify import ConformalClassifier
     from dempster.cluster import bootclus
     from dempster.cluster._pool import PooledModel
+    from dempster.cluster._view_input import View, ViewInput
+    from dempster.cluster._view_medoids import MedoidViewModel
+    from dempster.cluster._view_prototypes import Coordinates, ViewModel
     from dempster.cluster.conformal import ConformalClustering, ConformalNoveltyDetector
     from dempster.cluster.credal import CredalClustering
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
     from dempster.cluster.evclus._model import DoubtModel, EvclusModel
     from dempster.cluster.number_of_clusters import NumberOfClusters
-    from dempster.cluster.wmvec import (
-        WMVEC,
-        Coordinates,
-        MedoidViewModel,
-        View,
-        ViewInput,
-        ViewModel,
-    )
+    from dempster.cluster.wmvec import WMVEC
     from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.dissimilarity.input import DissimilarityInput
 
@@ -410,9 +406,7 @@ def _other_methods() -> tuple[Schema, ...]:
     columns = {
         "metric": str,
         "symmetrize": bool,
-        "views": Any,
         "names": list,
-        "several": bool,
         "of_column": "*:int",
     }
     return (
@@ -461,7 +455,7 @@ def _other_methods() -> tuple[Schema, ...]:
         Schema.from_fields(Coordinates, view="p:int", origin="p", unit="V", varies="V"),
         Schema.from_estimator(View),
         Schema.from_attributes(
-            ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)
+            ViewInput, **columns, **dict.fromkeys(("_inputs", "_readers", "_orders"), list)
         ),
     )
 

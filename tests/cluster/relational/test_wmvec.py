@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from dempster import FocalSets
 from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, WMVEC
-from dempster.cluster.wmvec import WeightRule, shapeless_dispersion
+from dempster.cluster._view_weights import WeightRule, shapeless_dispersion
 
 
 def blobs(rng, y, n_features, gap=6.0):

@@ -1,0 +1,219 @@
+"""Validation of several tables, or several dissimilarity matrices, of the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dempster._errors import InvalidParameterError
+from dempster._text import printable
+from dempster._types import ArrayLike, TableLike
+from dempster._validation import (
+    check_tensor,
+    default_feature_names,
+    match_names,
+    row_index,
+)
+from dempster.dissimilarity.input import DissimilarityInput
+from dempster.dissimilarity.views import index_of_views, split_views
+
+
+class View(BaseEstimator):
+    """Estimator that stores the number and the names of the columns of one table."""
+
+
+class ViewMatrices:
+    """Matrices of dissimilarities between the same objects, one for each view."""
+
+    def __init__(self, matrices: Sequence[np.ndarray]):
+        self.matrices = list(matrices)
+        self.dtype = np.result_type(*self.matrices)
+
+    def __len__(self) -> int:
+        return len(self.matrices[0])
+
+    def __getitem__(self, rows: slice) -> ViewMatrices:
+        return ViewMatrices([D[rows] for D in self.matrices])
+
+
+def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
+    """Return the names and the tables of the views in X, or None if X is a single table."""
+    check_tensor(X, name)
+    split = split_views(X)
+    shape = getattr(X, "shape", ())
+    if split is None and len(shape) == 3:
+        raise InvalidParameterError(
+            name,
+            must=f"be one table or a list of tables, got an array of shape {shape}; "
+            f"use list({name})",
+        )
+    is_empty = isinstance(X, list | tuple) and len(X) == 0
+    if is_empty or split == ([], []):
+        raise InvalidParameterError(name, must="contain at least one table, got none")
+    return split
+
+
+class ViewInput:
+    """Validation of training data and new data with several views."""
+
+    def __init__(self, metric: str, symmetrize: bool):
+        self.metric = metric
+        self.symmetrize = symmetrize
+        self.names: list[str] = []
+        self.of_column = np.empty(0, dtype=np.intp)  # view of each column
+        self._inputs: list[DissimilarityInput] = []
+        # one `View` per table; empty if X is a single table
+        self._readers: list[BaseEstimator] = []
+        self._orders: list[np.ndarray | None] = []
+
+    @property
+    def is_precomputed(self) -> bool:
+        return self.metric == "precomputed"
+
+    def read_training(
+        self, estimator: BaseEstimator, X: TableLike, views: str | ArrayLike | None
+    ) -> np.ndarray | ViewMatrices:
+        """Validate training data.
+
+        ``views`` is the parameter of `WMVEC`. Return one table with the columns of all views, or
+        matrices of dissimilarities.
+        """
+        split = split_tables(X)
+        if views is not None:
+            if self.is_precomputed:
+                raise InvalidParameterError("views", "None with metric='precomputed'", views)
+            if split is not None:
+                raise InvalidParameterError("views", "None if X is a list of tables", views)
+        self.names, tables = split or (["X"], [X])
+        self._readers = [View() for _ in tables if split is not None]
+        self._inputs = [DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables]
+        sources = self._read_tables(DissimilarityInput.training, estimator, tables)
+        parts = [source.objects if source.matrix is None else source.matrix for source in sources]
+        self._orders = self._match_rows(parts, tables)
+        widths = [part.shape[1] for part in parts]
+        if split is not None:
+            estimator.n_features_in_ = widths[0] if self.is_precomputed else sum(widths)
+        if not self.is_precomputed:
+            self.of_column = np.repeat(np.arange(len(parts)), widths)
+            if views is not None:
+                self._group_columns(tables[0], views)
+        return self._join(parts)
+
+    def _group_columns(self, table: TableLike, views: str | ArrayLike) -> None:
+        """Define one view for each column of a table, or for each group of columns."""
+        n_columns = len(self.of_column)
+        if isinstance(views, str):
+            names = getattr(table, "columns", None)
+            if names is None:
+                names = default_feature_names(n_columns)
+            self.names = [printable(name) for name in names]
+            self.of_column = np.arange(n_columns)
+            return
+        labels = np.asarray(views)
+        if labels.shape != (n_columns,):
+            raise InvalidParameterError(
+                "views",
+                must=f"contain one label for each of the {n_columns} columns of X, "
+                f"got shape {labels.shape}",
+            )
+        labels = labels.tolist()
+        distinct = list(dict.fromkeys(labels))
+        self.names = [printable(name) for name in distinct]
+        self.of_column = np.array([distinct.index(name) for name in labels], dtype=np.intp)
+
+    def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
+        """Validate new rows.
+
+        Return one table with the columns of all views, or dissimilarities to training rows.
+        """
+        split = split_tables(X)
+        n_views = len(self._inputs)
+        if split is None and n_views > 1:
+            raise InvalidParameterError(
+                "X", must=f"be a list of {n_views} tables, one per view ({', '.join(self.names)})"
+            )
+        names, tables = split or ([], [X])
+        if len(tables) != n_views:
+            raise InvalidParameterError(
+                "X", must=f"have {n_views} views, like X in fit, got {len(tables)}"
+            )
+        if split is not None and isinstance(X, Mapping):
+            if sorted(names) != sorted(self.names):
+                raise InvalidParameterError(
+                    "X",
+                    must=f"have the same views as in fit, {', '.join(self.names)}, "
+                    f"got {', '.join(names)}",
+                )
+            tables = [tables[names.index(name)] for name in self.names]
+        parts = self._read_tables(DissimilarityInput.new, estimator, tables)
+        self._match_rows(parts, tables)
+        return self._join(parts)
+
+    def read_joined(
+        self, estimator: BaseEstimator, attributes: TableLike
+    ) -> np.ndarray | ViewMatrices:
+        """Validate new rows in one table with the columns of all views, as in the training data."""
+        import pandas as pd
+
+        readers = self._readers or [estimator]
+        ends = np.cumsum([reader.n_features_in_ for reader in readers])[:-1]
+        tables: list[TableLike] = np.split(np.asarray(attributes), ends, axis=1)
+        for v, reader in enumerate(readers):
+            if hasattr(reader, "feature_names_in_"):
+                tables[v] = pd.DataFrame(tables[v], columns=reader.feature_names_in_)
+        return self.read_new(estimator, tables)
+
+    @contextmanager
+    def _naming_view(self, v: int) -> Iterator[None]:
+        """Add the name of the view to error messages, if X is not a single table."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            if not self._readers:
+                raise
+            raise InvalidParameterError("X", message=f"{self.names[v]!r} in X: {error}") from error
+
+    def _read_tables(
+        self, read: Callable[..., Any], estimator: BaseEstimator, tables: list[TableLike]
+    ) -> list[Any]:
+        parts = []
+        for v, reader in enumerate(self._readers or [estimator]):
+            with self._naming_view(v):
+                parts.append(read(self._inputs[v], reader, tables[v]))
+        return parts
+
+    def _match_rows(
+        self, parts: list[np.ndarray], tables: list[TableLike]
+    ) -> list[np.ndarray | None]:
+        """Sort the rows of all views in place by their names, if they have names.
+
+        Return the order of each view.
+        """
+        lengths = [len(part) for part in parts]
+        if len(set(lengths)) > 1:
+            counts = ", ".join(
+                f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=True)
+            )
+            raise InvalidParameterError("X", must=f"have the same rows in all views, got {counts}")
+        index = index_of_views(tables)
+        orders = []
+        for v, table in enumerate(tables):
+            with self._naming_view(v):
+                order = match_names(row_index(table), index)
+            if order is not None:
+                parts[v] = parts[v][order]
+            orders.append(order)
+        return orders
+
+    def _join(self, parts: list[np.ndarray]) -> np.ndarray | ViewMatrices:
+        """Return one table, or matrices with columns in the order of the training rows."""
+        if self.is_precomputed:
+            pairs = zip(parts, self._orders, strict=True)
+            return ViewMatrices([D if order is None else D[:, order] for D, order in pairs])
+        if len(parts) == 1:
+            return parts[0]
+        return np.ascontiguousarray(np.hstack(parts))

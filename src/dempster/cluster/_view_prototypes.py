@@ -1,0 +1,309 @@
+"""Algorithm of `WMVEC` for tables of attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dempster._native import kernel
+from dempster._types import ArrayLike
+from dempster.belief import FocalSets
+from dempster.cluster import _starts
+from dempster.cluster._base import FitRequest
+from dempster.cluster._mass_step import MassStep, project_masses
+from dempster.cluster._search import Sample
+from dempster.cluster._view_weights import BaseViewMethod, WeightRule
+from dempster.cluster.explanation import ClusterEvidence
+from dempster.data import sampling
+from dempster.data.rows import Rows
+from dempster.optimize.blocks import Apply, row_blocks
+from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.partition import CredalPartition
+
+# Up to this number of features, variances along principal axes are computed from the covariance
+# matrix. With more features, they are computed from a subset of this number of rows.
+MAX_DENSE_FEATURES = 500
+# A view is constant if its dispersion divided by its squared mean is at most this number.
+_ROUNDING = 1e-28
+
+_view_powers = kernel("""view_powers(
+    X: float64[n, p], weights: float64[n] or None, roots: float64[p], centers: float64[p, c],
+    offsets: int64[o], members: int64[t] below c, inside: float64[g],
+    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
+    powers: float64[n, g] out) -> float""")
+_view_masses = kernel("""view_masses(
+    X: float64[n, p], roots: float64[p], centers: float64[p, c],
+    offsets: int64[o], members: int64[t] below c, inside: float64[g],
+    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
+    columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Standardized coordinates, in which every view has mean zero and total dispersion 1."""
+
+    view: np.ndarray  # (p,), view of each attribute
+    origin: np.ndarray  # (p,), mean of each attribute
+    # (V,), root mean squared distance from the rows to their mean; 1 if the view is constant
+    unit: np.ndarray
+    varies: np.ndarray  # (V,), False for a constant view
+
+    @classmethod
+    def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
+        """Compute the mean and the scale of a table.
+
+        ``weights`` is empty if all rows have the same weight.
+        """
+        origin = sampling.mean_of_objects(X, weights)
+        if len(weights) == 0:
+            shares = np.full(len(X), 1 / len(X))
+        else:
+            shares = weights / weights.sum()
+        squares = np.zeros(X.shape[1])
+        for start, stop in row_blocks(len(X)):
+            squares += shares[start:stop] @ np.square(X[start:stop] - origin)
+        dispersion = np.bincount(view, squares)
+        varies = dispersion > _ROUNDING * np.bincount(view, origin**2)
+        return cls(view, origin, np.where(varies, np.sqrt(dispersion), 1.0), varies)
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.origin) / self.unit[self.view]
+
+    def inverse_transform(self, Z: np.ndarray) -> np.ndarray:
+        return Z * self.unit[self.view] + self.origin
+
+
+class ViewSums(NamedTuple):
+    """Weighted sums over the rows x with masses m, from which the model is updated."""
+
+    objective: float
+    total: np.ndarray  # (g,), sums of m(A)^beta for each nonempty set A
+    first: np.ndarray  # (g, p), sums of m(A)^beta x
+    squares: np.ndarray  # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
+
+
+@dataclass(frozen=True)
+class ViewModel:
+    """Fitted model of `WMVEC` for attributes, with c prototypes and the weights of V views."""
+
+    step: MassStep
+    coordinates: Coordinates
+    centers: np.ndarray  # (c, p), prototypes in standardized coordinates
+    weights: np.ndarray  # (V,), weights of the views
+    # (V,), shares of the dispersion within clusters, which determine the weights
+    dispersion: np.ndarray
+
+    @property
+    def family(self) -> FocalSets:
+        return self.step.family
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Factors from standardized to weighted coordinates, shape (p,)."""
+        return np.sqrt(self.weights)[self.coordinates.view]
+
+    @property
+    def weighted_centers(self) -> np.ndarray:
+        return self.centers * self.roots
+
+    def _kernel_arguments(self) -> tuple:
+        step = self.step
+        scaled = self.weighted_centers
+        sizes = step.sets.sum(axis=1).astype(np.int64)
+        offsets = np.append(0, np.cumsum(sizes))
+        members = np.ascontiguousarray(np.nonzero(step.sets)[1])
+        barycenters = step.averages @ scaled
+        spread = step.averages @ np.square(scaled).sum(axis=1) - np.square(barycenters).sum(axis=1)
+        inside = np.where(sizes > 1, spread, 0.0)
+        centers = np.ascontiguousarray(scaled.T)
+        return self.roots, centers, offsets, members, inside, *step.kernel_arguments()
+
+    def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+        """Return the masses of the n rows of X, shape (n, f)."""
+        out = np.zeros((len(X), len(self.family)))
+        arguments = self._kernel_arguments()
+
+        def write(start: int, stop: int) -> None:
+            Z = self.coordinates.transform(X[start:stop])
+            _view_masses(Z, *arguments, *self.step.columns(), out[start:stop])
+
+        apply(write, row_blocks(len(X)))
+        return out.astype(X.dtype, copy=False)
+
+    def placed(self, X: np.ndarray) -> np.ndarray:
+        """Return the rows of X in weighted coordinates, with Euclidean weighted distances."""
+        return self.coordinates.transform(X) * self.roots
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        """Return the evidence for each cluster: minus the weighted squared distance."""
+        parts = -np.square(self.placed(X)[0] - self.weighted_centers).T
+        return ClusterEvidence.from_attributes(
+            "minus the weighted squared distance to the center", parts
+        )
+
+    def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
+        """Return the objective and the sums for the updates.
+
+        The rows of Z are in standardized coordinates.
+        """
+        arguments = self._kernel_arguments()
+        factor = self.step.kernel_arguments()[0]
+
+        def sum_block(start: int, stop: int) -> ViewSums:
+            part = Z[start:stop]
+            row_weights = weights[start:stop] if len(weights) else None
+            powers = np.empty((stop - start, len(self.step.sets)))
+            objective = _view_powers(part, row_weights, *arguments, powers)
+            squares = np.einsum("i,id,id->d", powers @ factor, part, part)
+            return ViewSums(objective, powers.sum(axis=0), powers.T @ part, squares)
+
+        blocks = apply(sum_block, row_blocks(len(Z)))
+        return ViewSums(*(reduce(add, parts) for parts in zip(*blocks, strict=True)))
+
+    def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
+        """Return the model with optimal prototypes for fixed masses, then optimal view weights."""
+        centers = self.best_centers(sums.total, sums.first)
+        factor = self.step.kernel_arguments()[0]
+        barycenters = self.step.averages @ centers
+        change = sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first
+        squares = np.maximum(sums.squares + factor @ change, 0.0)
+        by_view = np.bincount(self.coordinates.view, squares, minlength=len(self.weights))
+        dispersion = by_view / total
+        weights = rule.best_weights(dispersion)
+        return replace(self, centers=centers, weights=weights, dispersion=dispersion)
+
+    def best_centers(self, total: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return the optimal prototypes (Masson and Denoeux, 2008, eq. 22)."""
+        sets = self.step.sets
+        alpha = self.step.alpha
+        size = sets.sum(axis=1)
+        H = (sets.T * size ** (alpha - 2) * total) @ sets
+        return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ first)
+
+
+class ViewMethod(BaseViewMethod[ViewModel]):
+    """Algorithm for attributes, which updates masses, prototypes and view weights in turn."""
+
+    def __init__(self, params: Any, sample: Sample[np.ndarray], request: FitRequest):
+        super().__init__(params, sample, request)
+        self.weights = sample.kernel_weights
+        view = params._input.of_column
+        self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
+        self.data = self.coordinates.transform(self.values)
+        self.rows = Rows(self.data, self.weights, self.apply)
+        self.sample, self.sample_weights = self.rows.sample(self.rng)
+        _starts.check_different_objects(self.data, self.sample, self.n_clusters, sample.weights)
+        variances = [
+            spectrum(self.sample[:, view == v], self.sample_weights)
+            for v in range(len(self.view_names))
+        ]
+        self._set_weight_rule(variances, self.coordinates.varies)
+        self._first_roots = np.sqrt(self.rule.first)[view]
+        self._first_points = self.sample * self._first_roots
+
+    def _count_dimensions(self) -> float:
+        return self.values.shape[1]
+
+    @property
+    def delta(self) -> float:
+        if self._delta is None:
+            squares, which = _starts.k_means_distances(
+                self._first_points, self.sample_weights, self.n_clusters, self.rng
+            )
+            self._delta = _starts.outlier_distance(np.sqrt(squares), self.sample_weights[which])
+        return self._delta
+
+    def _model(self, family: FocalSets, centers: np.ndarray) -> ViewModel:
+        first = self.rule.first
+        step = self._mass_step(family)
+        return ViewModel(step, self.coordinates, centers, first, np.ones(len(first)))
+
+    def draw_starts(self, family: FocalSets) -> list[ViewModel]:
+        if not isinstance(self.init, str):
+            return [self._user_start(family, self.init)]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
+        return [self._draw_start(family, self.init, np.random.RandomState(seed)) for seed in seeds]
+
+    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> ViewModel:
+        shape = (self.n_clusters, self.data.shape[1])
+        if not isinstance(init, CredalPartition):
+            centers = _starts.validate_centers(init, shape)
+            return self._model(family, self.coordinates.transform(centers))
+        _starts.check_partition(init, len(self.data), self.n_clusters)
+        powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
+        if len(self.weights):
+            powers *= self.weights[:, None]
+        model = self._model(family, np.zeros(shape))
+        return replace(model, centers=model.best_centers(powers.sum(axis=0), powers.T @ self.data))
+
+    def _draw_start(self, family: FocalSets, init: str, rng: np.random.RandomState) -> ViewModel:
+        weights = self.sample_weights
+        if family.empty_index is None:
+            weights = self._weights_without_outliers
+        centers = _starts.draw_centers(self._first_points, weights, self.n_clusters, init, rng)
+        roots = self._first_roots
+        return self._model(family, centers / np.where(roots > 0, roots, 1.0))
+
+    @cached_property
+    def _weights_without_outliers(self) -> np.ndarray:
+        """Weights of the sampled rows; zero for isolated rows, where a prototype would remain."""
+        isolated = _starts.find_isolated(self._first_points)
+        weights = np.where(isolated, 0.0, self.sample_weights)
+        if len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters:
+            return weights
+        return self.sample_weights
+
+    def run_start(self, start: ViewModel) -> Run[ViewModel]:
+        if not isinstance(self.init, str):
+            return self._run(start, self.data, self.weights)
+        return self._run(start, self.sample, self.sample_weights)
+
+    def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
+        if not isinstance(self.init, str) or self.rows.are_all_in(self.sample):
+            return best
+        return self._run(best.model, self.data, self.weights)
+
+    def extend(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
+        return self._run(replace(run.model, step=self._mass_step(family)), self.data, self.weights)
+
+    def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
+        model = run.model
+        centers = model.weighted_centers
+        if self._delta is None:
+            squares = cdist(self.sample * model.roots, centers, "sqeuclidean").min(axis=1)
+            self._delta = _starts.outlier_distance(np.sqrt(squares), self.sample_weights)
+        step = self._mass_step(FocalSets.neighbors(centers))
+        return replace(run, model=replace(model, step=step))
+
+    def _run(self, start: ViewModel, data: np.ndarray, weights: np.ndarray) -> Run[ViewModel]:
+        total = float(weights.sum() if len(weights) else len(data))
+
+        def step(model: ViewModel) -> tuple[float, ViewModel]:
+            sums = model.sums(data, weights, self.apply)
+            objective = sums.objective + total * self.rule.penalty(model.weights)
+            return objective, model.update(sums, self.rule, total)
+
+        return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
+
+
+def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the variances along the principal axes of a centered table.
+
+    For wide tables, a subset of rows is used.
+    """
+    n, p = X.shape
+    if p <= MAX_DENSE_FEATURES:
+        products = (X.T * weights) @ X / weights.sum()
+    else:
+        subset = np.unique(np.linspace(0, n - 1, MAX_DENSE_FEATURES).astype(int))
+        X = X[subset]
+        weights = weights[subset]
+        total = weights.sum()
+        centered = (X - weights @ X / total) * np.sqrt(weights / total)[:, None]
+        products = centered @ centered.T
+    return np.maximum(np.linalg.eigvalsh(products), 0.0)
