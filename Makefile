@@ -85,7 +85,7 @@ test: $(VENV)/.installed-all kernels
 # Memory errors and undefined behaviour fail the tests. Leak detection is off because Python does not free all memory,
 # and failed allocations return NULL because some tests request too much memory.
 SANITIZED := build/sanitized
-KERNEL_TESTS := tests/native tests/optimize $(wildcard tests/cluster/test_kernels.py tests/cluster/*/test_kernels.py)
+KERNEL_TESTS := tests/native tests/optimize $(wildcard tests/cluster/*kernels.py tests/cluster/evclus/test_kernels.py)
 test-sanitized: $(VENV)/.installed-all
 	$(BIN)/python src/dempster/_native/build.py --sanitize $(SANITIZED)
 	DEMPSTER_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \

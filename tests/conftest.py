@@ -16,8 +16,8 @@ settings.load_profile("any machine")
 
 # Files that take longest, first, so that all processes end at about the same time.
 LONGEST = [
-    "studio/test_page.py",
-    "report/test_in_browser.py",
+    "apps/studio/test_page.py",
+    "apps/report/test_in_browser.py",
     "cluster/test_input.py",
     "test_examples.py",
     "cluster/test_auto.py",
@@ -125,7 +125,7 @@ def playwright():
 
     Tests that need it are skipped if there is no browser.
     """
-    from tests.report.browser import needs_browser
+    from tests.apps.report.browser import needs_browser
 
     with needs_browser().sync_playwright() as driver:
         yield driver

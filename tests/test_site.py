@@ -248,7 +248,7 @@ ALLOWED = {
         "so 0.01 is large",
         "the published error is 0.333",
     ],  # parameter, paper
-    "report.md": ["is smaller than 5 MB"],  # tested in tests/report
+    "report.md": ["is smaller than 5 MB"],  # tested in tests/apps/report
     "studio.md": ["limited to 1 GB", "4 MB"],  # limits, size of another package
 }
 # Numbers in texts that are not built with the site: cells of the reports, and others.

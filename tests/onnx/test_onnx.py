@@ -50,7 +50,7 @@ from dempster.cluster import (
 from dempster.constraints import Constraints
 from dempster.onnx import to_onnx
 from dempster.persistence import load, save
-from tests.cli.test_commands import run
+from tests.apps.cli.test_commands import run
 
 onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

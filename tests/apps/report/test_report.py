@@ -17,8 +17,7 @@ from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC, ConformalClustering, CredalClustering
 from dempster.datasets import load_wine
 from dempster.explain import doubt_scores, stability
-from tests.cluster.contract import SUBJECTS
-from tests.report.cases import (
+from tests.apps.report.cases import (
     HOSTILE,
     hostile_report,
     many_report,
@@ -29,6 +28,7 @@ from tests.report.cases import (
     wine_model,
     wine_report,
 )
+from tests.cluster.contract import SUBJECTS
 
 SECTIONS = ["map-section", "clusters", "doubt", "trust", "repeat"]
 

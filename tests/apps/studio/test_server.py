@@ -10,8 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.apps.studio import loading, views
 from dempster.apps.studio.sessions import safe_name
-from tests.report.cases import unpack
-from tests.studio.live import Client, running_studio
+from tests.apps.report.cases import unpack
+from tests.apps.studio.live import Client, running_studio
 
 
 def test_table_description(iris):

@@ -13,8 +13,8 @@ from dempster.apps.cli import COMMANDS, program
 from dempster.apps.recipe import Recipe, TableModel
 from dempster.io import read_partition
 from dempster.persistence import load, save
-from tests.recipe.data import flowers
-from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
+from tests.apps.recipe.data import flowers
+from tests.apps.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
 
 
 def run(*arguments, code=0, **options):

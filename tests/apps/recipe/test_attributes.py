@@ -6,7 +6,7 @@ import pytest
 
 from dempster.apps.recipe import TableModel, choose_attributes
 from dempster.persistence import load, save
-from tests.recipe.data import flowers
+from tests.apps.recipe.data import flowers
 
 
 def messy(n=40):

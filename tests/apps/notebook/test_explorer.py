@@ -15,7 +15,7 @@ from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster.cluster import ECM, EVCLUS
 from dempster.explain import explain_object
-from tests.report.browser import launch_browser
+from tests.apps.report.browser import launch_browser
 
 pytest.importorskip(
     "anywidget", reason="the widget needs anywidget: pip install 'dempster[notebook]'"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dempster.apps.recipe import Recipe
-from tests.recipe.data import flowers
+from tests.apps.recipe.data import flowers
 
 
 @pytest.fixture

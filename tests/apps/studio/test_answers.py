@@ -25,7 +25,7 @@ from dempster.apps.studio.planes import (
 from dempster.apps.studio.selection import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
-from tests.report.cases import unpack
+from tests.apps.report.cases import unpack
 
 
 def no_progress(message, share):

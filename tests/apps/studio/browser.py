@@ -3,8 +3,8 @@
 import time
 from contextlib import contextmanager
 
-from tests.report.browser import find_browser
-from tests.studio.live import TIMEOUT_SECONDS
+from tests.apps.report.browser import find_browser
+from tests.apps.studio.live import TIMEOUT_SECONDS
 
 # Test machines rarely have a graphics processor, so WebGL is emulated.
 WITH_WEBGL = (

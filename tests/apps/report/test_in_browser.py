@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.report.browser import launch_browser
-from tests.report.cases import HOSTILE, hostile_report, many_report, wine_report
+from tests.apps.report.browser import launch_browser
+from tests.apps.report.cases import HOSTILE, hostile_report, many_report, wine_report
 
 WIDTHS = {"wide": 1280, "phone": 360}
 

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from dempster import FocalSets
 from dempster.cluster import BPEC, ECM, BeliefPeaks
 from dempster.plot import DeltaBelDisplay
-from tests.cluster.prototypes.models import one_thread, prototypes
+from tests.cluster.models import one_thread, prototypes
 
 
 def fitted(case, **changes):

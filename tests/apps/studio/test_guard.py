@@ -11,7 +11,7 @@ import pytest
 
 from dempster.apps.studio import serve
 from dempster.apps.studio.guard import Guard, is_loopback
-from tests.studio.live import Client
+from tests.apps.studio.live import Client
 
 
 @pytest.fixture

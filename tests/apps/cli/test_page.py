@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dempster.apps.cli import COMMANDS, program
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "program.md"
 
 
 def examples():

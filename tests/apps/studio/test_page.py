@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.studio.browser import (
+from tests.apps.studio.browser import (
     cluster,
     counts,
     drag,

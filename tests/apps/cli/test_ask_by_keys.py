@@ -9,7 +9,7 @@ import time
 import pandas as pd
 import pytest
 
-from tests.recipe.data import flowers
+from tests.apps.recipe.data import flowers
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 termios = pytest.importorskip("termios")

@@ -13,7 +13,7 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import CCM, ECM
 from dempster.datasets import load_butterfly
 from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
-from tests.cluster.prototypes.models import one_thread, prototypes
+from tests.cluster.models import one_thread, prototypes
 
 CASES = [
     "ecm_butterfly_full_a15_b11_d3",

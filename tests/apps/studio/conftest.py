@@ -6,8 +6,8 @@ pytest.importorskip(
     "starlette", reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'"
 )
 
-from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launch, open_page
-from tests.studio.live import Client, running_studio
+from tests.apps.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launch, open_page
+from tests.apps.studio.live import Client, running_studio
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from dempster.cluster import CECM, ECM, BeliefPeaks
 from dempster.cluster.cecm import LinkCosts, LinkedObjects
 from dempster.cluster.ecm import Statistics, _squared_distances
 from dempster.constraints import Constraints
-from tests.cluster.prototypes.models import one_thread, prototypes
+from tests.cluster.models import one_thread, prototypes
 
 CASES = [
     "cecm_bananas_full_euclid",

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dempster.apps.cli import program
 from dempster.io import read_partition
 from dempster.persistence import load
-from tests.report.cases import unpack
+from tests.apps.report.cases import unpack
 
 
 def export_partition(tab, run, folder):
@@ -42,7 +42,7 @@ def run_command(command, folder):
 @pytest.fixture(scope="module")
 def runs(studio):
     """Return a tab and runs: plain, with answers, started from peaks, of a selection, and with defaults."""
-    from tests.studio.live import Client
+    from tests.apps.studio.live import Client
 
     tab = Client(studio)
     tab.open()
