@@ -110,8 +110,6 @@ def test_page_shows_measurements(tmp_path, n_public):
     write_page(found, tmp_path / "DEFAULTS.md")
     text = (tmp_path / "DEFAULTS.md").read_text()
     assert "ECM failed on round 1: ValueError: no" in text
-    assert (tmp_path / "figures" / "numbers.png").exists()
-    assert (tmp_path / "figures" / "kept.png").exists() == bool(n_public)
     assert ("folder of public sets is absent" in text) == (not n_public)
     assert "nan" not in text
     evidence = Evidence(found)

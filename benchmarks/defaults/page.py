@@ -14,7 +14,6 @@ from benchmarks.defaults.advice import COMPARED, by_data, by_purpose
 from benchmarks.defaults.data import PUBLIC
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.methods import FINDERS, FRONT, GIVEN_NUMBER, K_MEANS, MIXTURE, SINGLE
-from benchmarks.defaults.pictures import draw_kept, draw_numbers
 from benchmarks.defaults.promises import promises
 
 __all__ = ["write_page"]
@@ -29,15 +28,9 @@ clusters and classes (without generated outliers). Classes of public data sets a
 methods with each other, not with 1.
 """
 
-_KEPT = "![Mean adjusted Rand index against the share of objects kept, one curve for each of seven methods](figures/kept.png)"
-_NUMBERS = (
-    "![Numbers of clusters found against numbers of classes"
-    ", by CredalClustering and by k-means with the silhouette](figures/numbers.png)"
-)
-
 
 def write_page(records: dict[str, Any], page: Path) -> None:
-    """Write the page, and its figures in the folder ``figures`` next to it."""
+    """Write the page."""
     evidence = Evidence(records)
     parts = [_ABOUT, _circumstances(records, evidence)]
     parts += [
@@ -47,18 +40,13 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     if len(evidence.public()):
         parts += ["## Labels with a known number of clusters: public data sets", _labels(evidence)]
         parts += ["## Tables with few and with many attributes", _widths(evidence)]
-        parts += ["## Usefulness of the doubt: public data sets", _doubt(evidence), _KEPT]
+        parts += ["## Usefulness of the doubt: public data sets", _doubt(evidence)]
     parts += ["## Outliers", _outliers(evidence)]
-    parts += ["## Number of clusters", _numbers(evidence), _NUMBERS]
+    parts += ["## Number of clusters", _numbers(evidence)]
     parts += ["## Generated families with a known number of clusters", _families(evidence)]
     parts += ["## Recommendations by type of data", _advice(evidence)]
     parts += ["## Results by data set", _each_set(evidence)]
     parts += ["## Exclusions and failures", _missing(evidence)]
-    figures = page.parent / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    if len(evidence.public()):
-        draw_kept(evidence, figures / "kept.png")
-    draw_numbers(evidence, figures / "numbers.png")
     page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
 

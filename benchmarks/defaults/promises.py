@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.methods import FRONT, K_MEANS, MIXTURE, SILHOUETTE, SINGLE
-from benchmarks.defaults.pictures import AUTO
 
 __all__ = ["promises"]
 
+AUTO = "CredalClustering()"
 _MANY = 2000  # number of objects above which the scale is computed on a sample
 Line = tuple[str, str, str]
 

@@ -20,7 +20,6 @@ from sphinx.util import logging
 
 FOLDER = running.DOCS / "gallery"
 EXAMPLES = running.ROOT / "examples"
-RESULTS = running.ROOT / "reproduce" / "RESULTS.md"
 SECTIONS = {
     "First steps": {
         "quickstart": "Cluster a table and read the result",
@@ -97,9 +96,8 @@ def write_pages(app: Sphinx, config: Any) -> None:
     for stem in TITLES:
         write(f"{stem}.md", page(stem))
         write(f"{stem}.ipynb", json.dumps(notebook(stem), indent=1) + "\n")
-    write("papers.md", papers())
     for file in FOLDER.glob("*.*"):
-        if file.stem not in {"index", "papers", *TITLES}:
+        if file.stem not in {"index", *TITLES}:
             file.unlink()
 
 
@@ -162,44 +160,16 @@ def tile(stem: str) -> str:
 
 
 def index() -> str:
-    """Return the page with a tile for every example and a link to the figures of the papers."""
+    """Return the page with a tile for every example."""
     parts = [
         "# Gallery",
         "Every example runs in seconds, and can be downloaded as a script or as a notebook. The output on the pages "
-        "was computed by these scripts. [A separate page](papers.md) shows the recomputed figures of the papers.",
-        "```{toctree}\n:hidden:\n\n" + "\n".join([*TITLES, "papers"]) + "\n```",
+        "was computed by these scripts.",
+        "```{toctree}\n:hidden:\n\n" + "\n".join(TITLES) + "\n```",
     ]
     for section, entries in SECTIONS.items():
         tiles = "\n\n".join(tile(stem) for stem in entries)
         parts += [f"## {section}", f":::::{{container}} tiles\n{tiles}\n:::::"]
-    return "\n\n".join(parts) + "\n"
-
-
-def papers() -> str:
-    """Return the page with the figures of the reproduction, grouped by their headings."""
-    parts = [
-        "# Figures of the papers",
-        "Drawn by `make reproduce` from code, data and seeds. The numbers and findings are in "
-        "[the reproduction](../reproduction.md).",
-    ]
-    paper = heading = ""
-    shown = {"paper": "", "heading": ""}
-    for line in RESULTS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            paper = line[3:]
-        elif line.startswith("### "):
-            heading = line[4:]
-        elif match := re.fullmatch(r"!\[(.*)\]\((figures/.*\.png)\)", line.strip()):
-            if shown["paper"] != paper:
-                parts.append(f"## {paper}")
-            if shown["heading"] != heading:
-                parts.append(f"### {heading}")
-            shown = {"paper": paper, "heading": heading}
-            if len(match[1].split()) > 2:
-                words = match[1]
-            else:
-                words = f"{heading}: {match[1]}"
-            parts.append(f"![{words}](../../reproduce/{match[2]})")
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,4 +1,8 @@
-"""Split the report of ``make reproduce`` into an overview and a page for each paper."""
+"""Split the report of ``make reproduce`` into an overview and a page for each paper.
+
+The repository contains the report without its figures. The site shows those that a run of ``make
+reproduce`` has left, and the captions of the others.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,19 @@ FOLDER = running.DOCS / "reproduction"
 REPORT = running.ROOT / "reproduce" / "RESULTS.md"
 # for wide tables, as WIDE_PAGES in conf.py
 WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+FIGURE = re.compile(r"^!\[(?P<caption>.*)\]\((?P<path>figures/.*)\)\n\n", re.MULTILINE)
 
 
 def slug(heading: str) -> str:
     """Return the anchor of a heading."""
     return re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-")
+
+
+def locate_figure(figure: re.Match[str]) -> str:
+    """Return the Markdown of a figure, which is empty if the figure has not been drawn."""
+    if not (REPORT.parent / figure["path"]).exists():
+        return ""
+    return f"![{figure['caption']}](../../reproduce/{figure['path']})\n\n"
 
 
 def split(report: str) -> dict[str, str]:
@@ -48,7 +60,7 @@ def split(report: str) -> dict[str, str]:
     files = {"overview.txt": link("".join(sections[:n_general])) + toctree}
     for name, text in papers.items():
         text = re.sub(r"^#(#+ )", r"\1", text, flags=re.MULTILINE)
-        files[f"{name}.md"] = WIDE + link(text).replace("](figures/", "](../../reproduce/figures/")
+        files[f"{name}.md"] = WIDE + FIGURE.sub(locate_figure, link(text))
     return files
 
 

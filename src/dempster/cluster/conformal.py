@@ -324,7 +324,7 @@ class ConformalNoveltyDetector(
     See Also
     --------
     dempster.belief.benjamini_hochberg : Select new objects in a batch with a guaranteed false
-    discovery rate.
+        discovery rate.
 
     References
     ----------

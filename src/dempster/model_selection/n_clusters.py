@@ -208,7 +208,7 @@ def n_clusters_curve(
     See Also
     --------
     number_of_clusters : Four criteria that do not depend on an estimator and are correct more
-    often.
+        often.
 
     Notes
     -----
