@@ -1,4 +1,4 @@
-"""Who is asked by the contract of the clusterers: every public one, with data that it can read and quick settings."""
+"""Subjects of the common tests: every public clusterer, with data that it accepts and fast settings."""
 
 import inspect
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ LARGE_IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))) + np.random.d
 
 
 def categories(X):
-    """Three attributes with four categories each."""
+    """Return three attributes with four categories each."""
     return np.digitize(np.column_stack([X, X.sum(axis=1)]), [-1.0, 1.5, 4.0])
 
 
@@ -81,7 +81,7 @@ class Subject:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Those of the constructor, in their order."""
+        """Parameters of the constructor, in their order."""
         return dict(inspect.signature(self.estimator).parameters)
 
     def fit_takes(self, name: str) -> bool:
@@ -89,35 +89,35 @@ class Subject:
 
     @property
     def takes_tables(self) -> bool:
-        """Whether objects are rows with a name each, rather than pixels."""
+        """Whether the objects are rows of a table, not pixels."""
         return self.data.ndim == 2 and str(self) != "SECM"
 
     @property
     def too_few(self) -> np.ndarray:
-        """A single object."""
+        """Return a single object."""
         if self.takes_tables:
             return self.data[:1]
         return self.data[:1, :1]
 
     def make(self, **changes: Any) -> Any:
-        """An unfitted clusterer, quick and with a seed."""
+        """Return an unfitted clusterer with fast settings and a seed."""
         quick = {"n_clusters": 3, "n_init": 2, "random_state": 0}
         chosen = {name: value for name, value in quick.items() if name in self.parameters}
         return self.estimator(**{**chosen, **self.settings, **changes})
 
     def exact(self) -> Any:
-        """The same, that goes on until nothing moves."""
+        """Return an unfitted clusterer that iterates until nothing changes."""
         if "tol" in self.parameters and "tol" not in self.settings:
             return self.make(tol=1e-12)
         return self.make()
 
     @cache  # noqa: B019
     def fitted(self) -> Any:
-        """A fitted clusterer, which tests look at and leave as it is."""
+        """Fitted clusterer, which tests must not change."""
         return self.make().fit(self.data)
 
     def table(self) -> pd.DataFrame:
-        """The objects with names."""
+        """Return the objects as a table with names."""
         names = [f"attribute {k}" for k in range(self.data.shape[1])]
         return pd.DataFrame(
             self.data, columns=names, index=[f"object {i}" for i in range(len(self.data))]
@@ -125,14 +125,14 @@ class Subject:
 
 
 def answer(model: Any) -> np.ndarray:
-    """What a fitted clusterer says of its objects: masses, or clusters where it has no more to say."""
+    """Return the masses of a fitted clusterer, or its labels if it has no masses."""
     if hasattr(model, "credal_partition_"):
         return model.credal_partition_.masses
     return model.labels_
 
 
 def prediction(model: Any, X: Any) -> np.ndarray:
-    """The same of new objects."""
+    """Return the masses or labels of new objects."""
     if hasattr(model, "predict_mass"):
         return model.predict_mass(X).masses
     return model.predict(X)

@@ -1,4 +1,4 @@
-"""What nobody sets: clusters in a row stay apart, doubt lies between neighbors, outliers are found and few."""
+"""Default parameters: clusters in a row, doubt between neighboring clusters, and outliers."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,7 @@ SIZES = {"equal": (80,) * 6, "unequal": (160, 40, 100, 30, 140, 60)}
 
 
 def row(n_clusters, n_features, sizes, seed=0):
-    """Gaussian clusters along a line, neighbors four standard deviations apart.
-
-    And the place of each on it.
-    """
+    """Return Gaussian clusters along a line, four standard deviations apart, and their positions."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(n_clusters), SIZES[sizes][:n_clusters])
     X = rng.normal(size=(len(y), n_features))
@@ -24,7 +21,7 @@ def row(n_clusters, n_features, sizes, seed=0):
 
 
 def order_of_clusters(model, X):
-    """(c,) place of each cluster along the line."""
+    """Return the position of each cluster along the line."""
     c = model.n_clusters_
     return np.argsort(np.argsort([X[model.labels_ == k, 0].mean() for k in range(c)]))
 
@@ -66,8 +63,8 @@ def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
 @pytest.mark.parametrize(
     "method", [ECM, CCM, BPEC, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM, BootClus]
 )
-def test_pairs_are_those_of_neighbors(method):
-    """Every method with focal sets, of any number of clusters."""
+def test_pairs_with_mass_are_neighbors(method):
+    """Test all methods with focal sets, for any number of clusters."""
     X, y = row(5, 2, "equal")
     if method is BootClus:
         options = {"n_bootstraps": 20, "mixture": "EII"}
@@ -85,7 +82,7 @@ def test_pairs_are_those_of_neighbors(method):
 
 
 def with_outliers(seed, n_features):
-    """Three clusters, and ten objects far from them."""
+    """Return three clusters and ten distant objects."""
     rng = np.random.default_rng(seed)
     centers = 8 * np.eye(3, n_features)
     X = np.repeat(centers, 100, axis=0) + rng.normal(size=(300, n_features))
@@ -97,7 +94,7 @@ def with_outliers(seed, n_features):
 @pytest.mark.parametrize("method", [ECM, EVCLUS])
 @pytest.mark.parametrize("n_features", [2, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_outliers_are_found_and_few(method, n_features, seed):
+def test_planted_outliers_are_found(method, n_features, seed):
     clean, planted = with_outliers(seed, n_features)
     assert len(method(3, random_state=0).fit(clean).credal_partition_.outliers) <= 0.03 * 300
     found = method(3, random_state=0).fit(planted).credal_partition_.outliers
@@ -105,7 +102,7 @@ def test_outliers_are_found_and_few(method, n_features, seed):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, ECMdd, EVCLUS])
-def test_units_and_order_do_not_matter(method):
+def test_units_and_order_have_no_effect(method):
     X, _ = row(4, 2, "unequal")
     one = method(4, random_state=0).fit(X)
     kilo = method(4, random_state=0).fit(1024 * X)  # the same digits
@@ -118,7 +115,7 @@ def test_units_and_order_do_not_matter(method):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, ECMdd, EVCLUS])
-def test_weights_are_repetitions(method):
+def test_weights_equal_repetitions(method):
     X, _ = row(3, 2, "unequal")
     weights = np.random.default_rng(0).integers(1, 4, len(X))
     if method is ECMdd:
@@ -133,7 +130,7 @@ def test_weights_are_repetitions(method):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM])
-def test_what_was_found_does_not_move(method):
+def test_neighbor_pairs_do_not_change_the_fit(method):
     """History and objective are those of the fit with single clusters."""
     X, _ = row(4, 2, "equal")
     model = method(4, random_state=0).fit(X)
@@ -145,8 +142,8 @@ def test_what_was_found_does_not_move(method):
 
 
 @pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
-def test_the_number_of_clusters_of_few_objects(method):
-    """One cluster, where nothing speaks for more; errors say what is missing."""
+def test_number_of_clusters_of_few_objects(method):
+    """One cluster if nothing indicates more; errors name the missing objects."""
     two = np.array([[0.0, 1.0], [3.0, 1.0]])
     for data in (two, np.vstack([two, two]), np.arange(3.0)[:, None]):
         model = method("auto", random_state=0).fit(data)
@@ -166,7 +163,7 @@ def test_the_number_of_clusters_of_few_objects(method):
         pytest.param(ECMdd, marks=pytest.mark.long),
     ],
 )
-def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
+def test_number_of_clusters_with_weights_and_matrices(method):
     X, _ = row(3, 2, "equal")
     X[:, 0] *= 2
     model = method("auto", random_state=0).fit(X)
@@ -183,8 +180,8 @@ def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
 @pytest.mark.parametrize(
     ("method", "n_outliers"), [(ECM, 1), (CCM, 1), (RECM, 1), (ECM, 10), (CCM, 10)]
 )
-def test_gross_outliers_are_no_clusters(method, n_outliers):
-    """Without an empty set in the first step, a prototype on one of them would explain most."""
+def test_distant_outliers_are_not_clusters(method, n_outliers):
+    """Without the empty set in the first step, a prototype would move to an outlier."""
     rng = np.random.default_rng(n_outliers)
     X = np.concatenate([rng.normal(center, 1, (60, 2)) for center in ((0, 0), (6, 0), (3, 5))])
     direction = rng.normal(size=(n_outliers, 2))
@@ -200,8 +197,8 @@ def test_gross_outliers_are_no_clusters(method, n_outliers):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM])
-def test_thin_clusters_are_no_outliers(method):
-    """Three dense clusters far from five thin ones: members of these are far from each other, but not by themselves."""
+def test_sparse_clusters_are_not_outliers(method):
+    """Three dense clusters are far from five sparse ones, whose objects are far from each other."""
     rng = np.random.default_rng(0)
     dense = [rng.normal((0, 10 * k), 0.3, (600, 2)) for k in range(3)]
     thin = [rng.normal((60 + 15 * (k % 3), 15 * (k // 3)), 2, (30, 2)) for k in range(5)]

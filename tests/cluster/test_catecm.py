@@ -15,7 +15,7 @@ from dempster.data import sampling
 
 
 def categories(n=200, c=3, p=8, levels=4, keep=0.75, seed=0):
-    """Objects that have the categories of their cluster, but for some by chance."""
+    """Return objects with the categories of their cluster, some of them replaced at random."""
     rng = np.random.default_rng(seed)
     modes = rng.integers(0, levels, (c, p))
     y = rng.integers(0, c, n)
@@ -33,7 +33,7 @@ def as_table(X):
 
 
 def naive_objective(model, X):
-    """The criterion by loops."""
+    """Return the criterion, computed by loops."""
     total = 0.0
     for i, x in enumerate(np.asarray(X, dtype=object)):
         for clusters, mass in zip(
@@ -49,7 +49,7 @@ def naive_objective(model, X):
 
 @pytest.mark.parametrize("family", ["simple", "pairs", "full"])
 @pytest.mark.parametrize(("alpha", "beta"), [(-0.25, 1.2), (1, 2)])
-def test_the_objective_is_that_of_the_definition(family, alpha, beta):
+def test_objective_equals_its_definition(family, alpha, beta):
     X, _ = categories()
     model = CatECM(3, focal_sets=family, alpha=alpha, beta=beta, random_state=0).fit(X)
     assert model.objective_ == pytest.approx(naive_objective(model, X), rel=1e-9)
@@ -73,7 +73,7 @@ def test_no_other_category_improves_the_result():
                 assert naive_objective(model, X) >= best - 1e-9
 
 
-def test_finds_clusters_and_knows_where_it_may_be_wrong():
+def test_clusters_and_ambiguous_objects():
     X, y = categories(500, c=4, p=12, keep=0.6)
     model = CatECM(4, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
@@ -122,7 +122,7 @@ def test_polars_tables():
     np.testing.assert_array_equal(a.credal_partition_.masses, b.credal_partition_.masses)
 
 
-def test_missing_cells():
+def test_missing_values():
     X, _ = categories()
     table = as_table(X)
     table.loc[5, "tree4"] = None
@@ -170,7 +170,7 @@ def test_unknown_categories():
         assert lenient.predict_mass(np.full((1, X.shape[1]), 99)).outliers.tolist() == [0]
 
 
-def test_an_object_equal_to_a_prototype_belongs_to_it():
+def test_object_equal_to_a_prototype():
     X, _ = categories()
     model = CatECM(3, random_state=0).fit(X)
     masses = model.predict_mass(model.cluster_centers_.astype(int))
@@ -186,7 +186,7 @@ def test_an_object_equal_to_a_prototype_belongs_to_it():
     st.sampled_from([-0.5, 0.0, 1.0]),
     st.sampled_from(["k-modes++", "random"]),
 )
-def test_objective_never_rises_and_masses_are_masses(seed, family, beta, alpha, init):
+def test_objective_never_increases_and_masses_are_valid(seed, family, beta, alpha, init):
     X, _ = categories(60, keep=0.4, seed=seed)
     model = CatECM(
         3,
@@ -224,7 +224,7 @@ def test_order_repetition_and_weights():
     assert a.objective_ == pytest.approx(b.objective_)
 
 
-def test_renaming_the_categories_changes_nothing():
+def test_renamed_categories_have_no_effect():
     X, _ = categories()
     a = CatECM(3, random_state=0).fit(X)
     b = CatECM(3, random_state=0).fit(10 + 3 * X)
@@ -241,7 +241,7 @@ def test_many_objects_start_on_a_sample(monkeypatch):
     assert adjusted_rand_score(y, CatECM(3, random_state=0).fit(X).labels_) > 0.85
 
 
-def test_find_distinct_rows_by_either_way():
+def test_both_ways_to_find_distinct_rows():
     rng = np.random.default_rng(0)
     for levels in (3, 2000):  # the second does not fit in one number
         codes = rng.integers(0, levels, (50, 8))[rng.integers(0, 50, 120)]
@@ -289,13 +289,13 @@ def test_starts():
         ({"focal_sets": FocalSets([[0, 0], [1, 0], [1, 1]])}, "focal_sets"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = categories()
     with pytest.raises(ValueError, match=message):
         CatECM(**{"n_clusters": 2, **change}).fit(X)
 
 
-def test_bad_data():
+def test_invalid_data():
     with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
         CatECM(3).fit([["a", "b"]] * 5 + [["a", "c"]] * 5)
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):

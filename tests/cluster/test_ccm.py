@@ -1,4 +1,4 @@
-"""Credal c-means: the published criterion by loops, the example it was made for, and what a user sees."""
+"""Credal c-means: published criterion, clusters in a row, starts, errors."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from dempster.datasets import load_butterfly
 
 
 def naive_objective(model, X, centers=None, masses=None):
-    """The published criterion, by loops."""
+    """Return the published criterion, computed by loops."""
     cp = model.credal_partition_
     total = 0.0
     if centers is None:
@@ -41,7 +41,7 @@ def naive_objective(model, X, centers=None, masses=None):
     st.sampled_from([1.1, 1.5, 2.0, 3.0]),
     st.sampled_from([0.0, 0.5, 1.0, 10.0]),
 )
-def test_objective_never_rises_and_masses_are_masses(seed, family, beta, gamma):
+def test_objective_never_increases_and_masses_are_valid(seed, family, beta, gamma):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = CCM(
@@ -65,7 +65,7 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, beta, gamma):
     np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
 
 
-def test_no_small_move_improves_the_result():
+def test_result_is_a_local_minimum():
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
     exactly = {"beta": 2.0, "max_iter": 20_000, "tol": 1e-14}
     model = CCM(3, focal_sets="full", gamma=0.7, n_init=1, random_state=0, **exactly).fit(X)
@@ -85,7 +85,7 @@ def three_in_a_row():
 
 
 def test_three_clusters_in_a_row():
-    """The barycentre of the outer clusters is the middle one: there ECM doubts, CCM does not."""
+    """The barycenter of the outer clusters is the middle one: ECM is in doubt there, CCM is not."""
     X = three_in_a_row()
     init = [[-4.0], [0.0], [4.0]]
     family = FocalSets.pairs(3)
@@ -108,7 +108,7 @@ def test_butterfly():
     assert model.credal_partition_.outliers.tolist() == [11]
 
 
-def test_moving_and_turning_the_data_changes_nothing():
+def test_translation_and_rotation_have_no_effect():
     X, _ = make_blobs(150, 2, centers=3, random_state=2)
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
     start = X[[0, 50, 100]]
@@ -141,7 +141,7 @@ def test_all_families(family):
     assert adjusted_rand_score(y, model.labels_) > 0.8
 
 
-def test_coinciding_clusters_are_reported():
+def test_warning_if_clusters_coincide():
     X = np.random.default_rng(0).normal(size=(100, 20))
     with pytest.warns(UserWarning, match="CCM: clusters . and . coincide; try a beta"):
         CCM(3, beta=4.0, random_state=0).fit(X)
@@ -165,20 +165,20 @@ def test_coinciding_clusters_are_reported():
         ({"init": np.full((2, 2), np.nan)}, "init must"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match=message):
         CCM(**{"n_clusters": 2, **change}).fit(X)
 
 
-def test_bad_data():
+def test_invalid_data():
     with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
         CCM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
 
 
 @pytest.mark.parametrize(("name", "printed"), [("iris", 0.63), ("seeds", 0.79), ("heart", 0.37)])
 def test_published_results(shared_data, name, printed):
-    """Denoeux (2021), NN-EVCLUS, Table 3: standardised data, gamma = 1, beta = 2, delta = 5, pairs and the frame."""
+    """Denoeux (2021), Table 3: standardized data, gamma = 1, beta = 2, delta = 5, pairs and the frame."""
     X, y = shared_data(name, standardise=True)
     c = len(np.unique(y))
     model = CCM(c, focal_sets="pairs", beta=2.0, delta=5, n_init=5, random_state=0).fit(X)

@@ -79,8 +79,8 @@ def test_one_step_agrees_with_the_reference(reference, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_mass_step_agrees_with_the_reference(reference, name):
-    """The quadratic program alone, from uniform masses, at the precision of an accurate solver."""
+def test_mass_step_agrees_with_the_reference(reference, name):
+    """Test the quadratic program alone, from uniform masses, at the precision of an accurate solver."""
     case = reference(name)
     p = case.parameters
     X = case["x"]
@@ -110,7 +110,7 @@ def test_the_mass_step_agrees_with_the_reference(reference, name):
 
 
 def naive_objective(model, X, known, xi, delta, weights=None):
-    """The published criterion, by loops; weights of objects count in that of ECM."""
+    """Return the published criterion, computed by loops. Sample weights affect the part of ECM."""
     cp = model.credal_partition_
     family = list(model.focal_sets_)
     matrices = getattr(model, "metric_matrices_", None)
@@ -145,7 +145,7 @@ def naive_objective(model, X, known, xi, delta, weights=None):
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 @pytest.mark.parametrize("family", ["simple", "full"])
-def test_the_objective_is_the_published_one(metric, family):
+def test_objective_equals_its_definition(metric, family):
     X, y = blobs()
     known = Constraints.from_labels(y, 25, random_state=0)
     paper = {"convention": "paper", "xi": 0.3, "delta": 3, "random_state": 0}
@@ -154,7 +154,7 @@ def test_the_objective_is_the_published_one(metric, family):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_no_small_move_improves_the_result(weighted):
+def test_result_is_a_local_minimum(weighted):
     X, y = blobs()
     known = Constraints.from_labels(y, 25, random_state=0)
     rng = np.random.default_rng(0)
@@ -191,7 +191,9 @@ def test_no_small_move_improves_the_result(weighted):
     st.sampled_from(["scaled", "paper", "program"]),
     st.sampled_from([0.0, 1.0]),
 )
-def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, convention, penalty):
+def test_objective_never_increases_and_masses_are_valid(
+    seed, family, metric, xi, convention, penalty
+):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 40)
     X = rng.normal(size=(40, 2)) + 3 * y[:, None]
@@ -216,7 +218,7 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, c
     ("family", "n_fitted"),
     [("auto", 3), ("simple", 5), pytest.param("pairs", 8, marks=pytest.mark.long)],
 )
-def test_without_constraints_it_is_ecm(family, n_fitted, metric):
+def test_equals_ecm_without_constraints(family, n_fitted, metric):
     X, y = blobs()
     ecm = ECM(3, focal_sets=family, metric=metric, beta=2.0, random_state=0).fit(X)
     for known, xi in (
@@ -234,8 +236,8 @@ def test_without_constraints_it_is_ecm(family, n_fitted, metric):
         assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / share)
 
 
-def test_units_do_not_matter():
-    """Unless a convention of the publications is asked for, which is the same where the mean variance is four."""
+def test_units_have_no_effect():
+    """The published conventions depend on units and agree with ours if the mean variance is four."""
     X, y = blobs()
     X *= 2 / np.sqrt(X.var(axis=0).mean())
     known = Constraints.from_labels(y, 60, random_state=0)
@@ -256,8 +258,8 @@ def test_units_do_not_matter():
 
 
 @pytest.mark.parametrize("convention", ["scaled", "program", "paper"])
-def test_weights_of_objects(convention):
-    """Objects without constraints count as often as their weight says, those of weight zero not at all."""
+def test_sample_weights(convention):
+    """A weight equals a number of repetitions for objects without constraints."""
     X, y = blobs()
     known = Constraints.from_labels(y, 15, random_state=0)
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
@@ -291,14 +293,14 @@ def test_weights_of_objects(convention):
     )
 
 
-def test_belief_peaks_as_a_start():
+def test_start_from_belief_peaks():
     X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
     known = Constraints.from_labels(y, 20, random_state=0)
     for init in ("belief-peaks", BeliefPeaks(n_neighbors=40)):
         assert adjusted_rand_score(y, CECM(3, init=init).fit(X, constraints=known).labels_) > 0.9
 
 
-def test_constraints_help():
+def test_constraints_improve_the_labels():
     X, y = load_iris(return_X_y=True)
     for metric in ("euclidean", "adaptive"):
         chosen = {"focal_sets": "pairs", "metric": metric, "random_state": 0}
@@ -309,7 +311,7 @@ def test_constraints_help():
             assert adjusted_rand_score(y, model.labels_) > without + 0.1
 
 
-def test_every_object_may_be_linked():
+def test_all_objects_linked():
     X, y = blobs(30)
     known = Constraints.from_partial_labels(y)
     for metric in ("euclidean", "adaptive"):
@@ -317,10 +319,10 @@ def test_every_object_may_be_linked():
         assert adjusted_rand_score(y, model.labels_) == 1
 
 
-def test_the_empty_set_as_a_way_out():
-    """The published objective sends linked objects there.
+def test_linked_objects_on_the_empty_set():
+    """The published objective assigns linked objects to the empty set.
 
-    A penalty, or the other convention, keeps them.
+    A penalty or the other convention does not.
     """
     X, y = blobs(100)
     known = Constraints.from_labels(y, 80, random_state=0)
@@ -339,7 +341,7 @@ def test_the_empty_set_as_a_way_out():
     assert empty["program"] < empty["paper"]
 
 
-def test_predicting():
+def test_predict():
     X, y = blobs()
     known = Constraints.from_labels(y, 40, random_state=0)
     for metric in ("euclidean", "adaptive"):
@@ -390,7 +392,7 @@ def test_all_families(family):
         assert model.focal_sets_ == family
 
 
-def test_constraints_that_make_no_sense():
+def test_contradictory_constraints():
     X, _ = blobs(30)
     with pytest.raises(ValueError, match=r"must_link must"):
         CECM(3).fit(X, constraints=Constraints(must_link=[(3, 30)]))
@@ -418,13 +420,13 @@ def test_constraints_that_make_no_sense():
         ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = blobs(30)
     with pytest.raises(ValueError, match=message):
         CECM(**{"n_clusters": 2, **change}).fit(X, constraints=Constraints([(0, 1)]))
 
 
-def test_bad_data():
+def test_invalid_data():
     X, _ = blobs(30)
     broken = X.copy()
     broken[3, 1] = np.nan

@@ -1,4 +1,4 @@
-"""All clusterers through scikit-learn's own checks: every public one as it is, and variants."""
+"""Checks of scikit-learn for all public clusterers and for variants of them."""
 
 import inspect
 
@@ -41,7 +41,7 @@ QUICK = {
 
 
 def quick(estimator):
-    """The same from one start: a thousand fits follow, and what is checked does not hang on the best of ten."""
+    """Return the estimator with one start, because the checks make a thousand fits."""
     if "n_init" in estimator.get_params():
         return estimator.set_params(n_init=1)
     return estimator
@@ -79,7 +79,7 @@ VARIANTS = [
 
 
 def expected_failures(estimator):
-    """Checks that cannot pass, with the reason."""
+    """Return the checks that cannot pass, with the reason."""
     if isinstance(estimator, ECM | CECM) and estimator.metric == "adaptive":
         return {
             "check_sample_weight_equivalence_on_dense_data": (

@@ -1,7 +1,4 @@
-"""What every clusterer must be able to do: found by itself, asked of each.
-
-An exception is named with its reason.
-"""
+"""Common tests of all clusterers. Exceptions are listed with their reasons."""
 
 import copy
 import inspect
@@ -22,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def pytest_generate_tests(metafunc):
-    """Every test is asked of every clusterer."""
+    """Run every test for every clusterer."""
     cases = []
     for subject in SUBJECTS:
         reason = EXCEPTIONS.get((str(subject), metafunc.function.__name__))
@@ -35,7 +32,7 @@ def pytest_generate_tests(metafunc):
 
 
 def same_bits(a, b):
-    """Whether two fits are the same to the last bit."""
+    """Return whether two fits are identical."""
     assert answer(a).tobytes() == answer(b).tobytes()
     assert getattr(a, "objective_", 0) == getattr(b, "objective_", 0)
     np.testing.assert_array_equal(getattr(a, "history_", 0), getattr(b, "history_", 0))
@@ -44,7 +41,7 @@ def same_bits(a, b):
 # ---- results -------------------------------------------------------------------------------------
 
 
-def test_fit_gives_a_partition_of_its_objects(subject):
+def test_fit_returns_a_partition_of_the_objects(subject):
     model = subject.fitted()
     assert subject.make().fit_predict(subject.data).shape == model.labels_.shape
     assert (
@@ -80,7 +77,7 @@ def test_history_and_objective_agree(subject):
     assert (steps <= 1e-9 * np.abs(model.history_[:-1])).all()  # it is minimised
 
 
-def test_an_early_end_is_told(subject):
+def test_warning_if_not_converged(subject):
     if "max_iter" not in subject.parameters or "tol" not in subject.parameters:
         pytest.skip("it has no iterations to end early")
     with pytest.warns(match=f"{subject} did not converge"):
@@ -88,7 +85,7 @@ def test_an_early_end_is_told(subject):
     assert not model.converged_
 
 
-def test_float32_stays_float32(subject):
+def test_float32_is_kept(subject):
     if subject.data.dtype != np.float64:
         pytest.skip("it reads categories")
     model = subject.make().fit(subject.data.astype(np.float32))
@@ -99,7 +96,7 @@ def test_float32_stays_float32(subject):
         assert agree > 0.9
 
 
-def test_the_index_of_a_table_is_kept(subject):
+def test_index_of_a_table_is_kept(subject):
     if not subject.takes_tables:
         pytest.skip("it reads images")
     table = subject.table()
@@ -115,7 +112,7 @@ def test_the_index_of_a_table_is_kept(subject):
 # ---- seeds, threads, order, weights --------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_bits_in_any_number_of_threads(subject):
+def test_same_seed_and_any_number_of_threads(subject):
     few = {
         name: value
         for name, value in {"n_init": 2, "max_iter": 2}.items()
@@ -137,7 +134,7 @@ def test_permuting_the_objects_permutes_the_result(subject):
     np.testing.assert_allclose(answer(moved), answer(as_given)[order], atol=1e-5)
 
 
-def test_weights_count_as_repetitions(subject):
+def test_weights_equal_repetitions(subject):
     if not subject.fit_takes("sample_weight") or not subject.takes_tables:
         pytest.skip("it takes no weights, or reads images")
     weights = np.random.default_rng(2).integers(1, 4, len(subject.data))
@@ -148,7 +145,7 @@ def test_weights_count_as_repetitions(subject):
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
 
 
-def test_weight_zero_leaves_an_object_out(subject):
+def test_objects_of_weight_zero_have_no_effect(subject):
     if not subject.fit_takes("sample_weight") or not subject.takes_tables:
         pytest.skip("it takes no weights, or reads images")
     kept = np.random.default_rng(3).random(len(subject.data)) < 0.7
@@ -163,7 +160,7 @@ def test_weight_zero_leaves_an_object_out(subject):
 # ---- scikit-learn's manners ----------------------------------------------------------------------
 
 
-def test_nothing_is_predicted_before_a_fit(subject):
+def test_not_fitted(subject):
     for method in ("predict", "predict_mass", "predict_proba", "transform"):
         if hasattr(subject.estimator, method):
             with pytest.raises(NotFittedError):
@@ -215,7 +212,7 @@ def test_pickle(subject):
     assert prediction(again, subject.data).tobytes() == prediction(model, subject.data).tobytes()
 
 
-def test_a_failed_fit_leaves_the_model_as_it_was(subject):
+def test_failed_fit_does_not_change_the_model(subject):
     model = subject.make().fit(subject.data)
     before = dict(vars(model))
     known = prediction(model, subject.data)
@@ -236,7 +233,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(subject):
     assert set(vars(fresh)) == set(subject.parameters)
 
 
-def test_the_data_are_neither_changed_nor_kept(subject):
+def test_data_are_neither_changed_nor_shared(subject):
     mine = subject.data.copy()
     mine.flags.writeable = False
     model = subject.make().fit(mine)
@@ -251,7 +248,7 @@ def test_the_data_are_neither_changed_nor_kept(subject):
 
 
 def damaged(X, value):
-    """The objects with one cell of another value."""
+    """Return the objects with one value replaced."""
     out = X.astype(object if isinstance(value, str) else float)
     out[(2,) + (0,) * (X.ndim - 1)] = value
     return out
@@ -269,7 +266,7 @@ def damaged(X, value):
     ],
     ids=["NaN", "infinity", "text", "one dimension", "empty", "too few"],
 )
-def test_bad_data_are_refused_with_words(subject, damage, words):
+def test_invalid_data(subject, damage, words):
     wrong = damage(subject)
     if wrong.dtype == object and str(subject) == "CatECM":
         pytest.skip("text is what it reads")
@@ -277,7 +274,7 @@ def test_bad_data_are_refused_with_words(subject, damage, words):
         subject.make().fit(wrong)
 
 
-def test_new_objects_of_another_width_are_refused(subject):
+def test_number_of_features(subject):
     wider = np.concatenate([subject.data, subject.data], axis=-1)
     if not subject.takes_tables:
         wider = subject.data[..., None].repeat(2, axis=-1)
@@ -317,7 +314,7 @@ SAME_WORDS = ["n_neighbor_clusters", "random_state", "n_jobs", "verbose"]
 SAME_ATTRIBUTES = ["focal_sets_", "objective_", "n_iter_", "converged_", "n_clusters_"]
 
 
-def test_parameters_have_one_order_and_one_default(subject):
+def test_order_and_defaults_of_parameters(subject):
     parameters = list(subject.parameters)
     own = [name for name in parameters if name not in FIRST + LAST]
     wanted = (
@@ -337,7 +334,7 @@ def test_parameters_have_one_order_and_one_default(subject):
     assert {"random_state", "n_jobs"} <= set(parameters)
 
 
-def test_fit_takes_its_arguments_in_one_order(subject):
+def test_order_of_the_arguments_of_fit(subject):
     found = [str(p) for p in inspect.signature(subject.estimator.fit).parameters.values()]
     names = [part.split(":")[0].split("=")[0].strip() for part in found]
     order = ["self", "X", "y", "sample_weight", "constraints", "dissimilarities"]
@@ -347,15 +344,18 @@ def test_fit_takes_its_arguments_in_one_order(subject):
         assert p.kind is (p.POSITIONAL_OR_KEYWORD if positional else p.KEYWORD_ONLY)
 
 
-def test_every_parameter_has_a_rule_that_refuses_nonsense(subject):
+def test_every_parameter_is_validated(subject):
     assert set(subject.parameters) <= set(subject.estimator._rules)
     for name in subject.parameters:
         with pytest.raises(ValueError, match=f"^{name} must be .*, got <object"):
             subject.make(**{name: object()}).fit(subject.data)
 
 
-def test_the_docstring_says_what_there_is(subject):
-    """Every parameter in its order, every fitted attribute, and common things in common words."""
+def test_docstring_lists_parameters_and_attributes(subject):
+    """All parameters are listed in their order, and all fitted attributes.
+
+    Common ones have a common description.
+    """
     text = subject.estimator.__doc__
     parameters = section(text, "Parameters")
     attributes = section(text, "Attributes")

@@ -1,4 +1,4 @@
-"""Fits on a device give what the processor gives: "cpu:0" is one that torch has everywhere, "cpu" is without torch."""
+"""Fits on a device equal those on the CPU. The device "cpu:0" uses torch, "cpu" does not."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_fit_on_a_device_is_that_of_the_processor(name, weighted, device, monkeypatch):
+def test_fit_on_a_device_equals_that_on_the_cpu(name, weighted, device, monkeypatch):
     # so that all objects are gone over
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     kind, options = METHODS[name]
@@ -75,7 +75,7 @@ def test_single_precision_is_kept(kind, device):
     assert np.array_equal(there.labels_, here.labels_)
 
 
-def test_an_object_on_a_prototype_belongs_to_it(device):
+def test_object_equal_to_a_prototype(device):
     X = np.array([[0.0], [0.0], [1.0], [9.0], [10.0], [10.0]])
     fits = [
         ECM(2, init=[[0.0], [10.0]], beta=2.0, max_iter=3, tol=1, device=where).fit(X)
@@ -87,7 +87,7 @@ def test_an_object_on_a_prototype_belongs_to_it(device):
     assert np.array_equal(*(model.predict_mass(new).masses for model in fits))
 
 
-def test_the_order_of_the_objects(device):
+def test_order_of_the_objects(device):
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(300, 4))
     lacking = np.where(rng.random((300, 4)) < 0.1, np.nan, plain)
@@ -108,7 +108,7 @@ def test_the_order_of_the_objects(device):
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM])
-def test_what_a_device_cannot_do_is_refused(kind):
+def test_unsupported_settings(kind):
     with pytest.raises(ValueError, match="device='cuda:77' is not available"):
         kind(2, device="cuda:77").fit(groups())
     with pytest.raises(ValueError, match="device must"):
@@ -118,7 +118,7 @@ def test_what_a_device_cannot_do_is_refused(kind):
             kind(2, device="cpu:0", missing="partial").fit(groups())
 
 
-def test_blocks_and_files_on_a_device(tmp_path, device):
+def test_blocks_and_files(tmp_path, device):
     X = groups()
     model = ECM(4, random_state=0, device=device).fit([X[:700], X[700:]])
     alone = ECM(4, random_state=0).fit([X[:700], X[700:]])

@@ -1,4 +1,4 @@
-"""Doubt that is read off plausibilities, and what "auto" stands for in the c-means family."""
+"""Masses of pairs from plausibilities, and the meaning of "auto" in the c-means family."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from dempster.cluster._starts import default_beta, k_means_distances, outlier_di
 
 @st.composite
 def contours(draw, empty=None):
-    """Plausibilities of 20 objects, some of them zero, and a family of single clusters and some pairs."""
+    """Return plausibilities of 20 objects, some of them zero, and single clusters with some pairs."""
     c = draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     contour = rng.random((20, c)) * (rng.random((20, c)) < draw(st.sampled_from([0.5, 0.9, 1.0])))
@@ -28,7 +28,7 @@ def contours(draw, empty=None):
 
 
 @given(contours())
-def test_masses_are_masses(case):
+def test_masses_are_valid(case):
     contour, family, outlying = case
     masses = masses_from_plausibilities(contour, family, outlying)
     assert masses.shape == (20, len(family))
@@ -37,10 +37,10 @@ def test_masses_are_masses(case):
 
 
 @given(contours())
-def test_plausibilities_are_those_that_were_given(case):
-    """Of the most plausible cluster and of its most plausible neighbor, in proportion.
+def test_plausibilities_are_proportional_to_the_given_ones(case):
+    """This holds for the most plausible cluster and its most plausible neighbor.
 
-    The others have none.
+    The others have zero.
     """
     contour, family, outlying = case
     masses = masses_from_plausibilities(contour, family, outlying)
@@ -66,7 +66,7 @@ def test_plausibilities_are_those_that_were_given(case):
 
 
 @given(contours(), st.floats(0.01, 100))
-def test_only_ratios_of_plausibilities_count(case, factor):
+def test_scale_of_plausibilities_has_no_effect(case, factor):
     contour, family, outlying = case
     one, other = (
         masses_from_plausibilities(each, family, outlying) for each in (contour, factor * contour)
@@ -74,7 +74,7 @@ def test_only_ratios_of_plausibilities_count(case, factor):
     np.testing.assert_allclose(other, one, atol=1e-12)
 
 
-def test_an_object_is_between_two_clusters_from_half_on():
+def test_ambiguous_from_a_ratio_of_one_half():
     family = FocalSets.with_pairs(3, [(0, 1), (1, 2)], omega=False)
     contour = np.array([[1.0, 0.49, 0.0], [1.0, 0.51, 0.0], [1.0, 0.0, 0.9], [0.2, 1.0, 0.8]])
     masses = masses_from_plausibilities(contour, family)
@@ -82,10 +82,12 @@ def test_an_object_is_between_two_clusters_from_half_on():
     assert best == [(0,), (0, 1), (0,), (1, 2)]  # clusters 0 and 2 are no neighbors
 
 
-def test_plausible_on_the_way():
-    """A cluster at cost 3 and a neighbor at 5, which differ by 4 at both places: halfway to the border; what both
-    clusters spread, added to both costs, changes nothing, and the neighbor is half as plausible at
-    0.4 / alpha."""
+def test_plausibility_between_two_clusters():
+    """The costs are 3 and 5, and 4 on the border, so the object is halfway to it.
+
+    A constant added to both costs has no effect, and the neighbor is half as plausible at 0.4 /
+    alpha.
+    """
     gaps = np.array([[0.0, 4.0], [4.0, 0.0]])
     costs = np.array([[3.0, 5.0], [5.0, 3.0], [3.0, 3.0], [3.0, 3.8]])
     for spread in (0.0, 100.0):
@@ -106,7 +108,7 @@ def test_single_precision_is_kept():
 # ---- scales --------------------------------------------------------------------------------------
 
 
-def test_fuzziness_falls_with_the_number_of_attributes():
+def test_fuzziness_decreases_with_the_number_of_attributes():
     values = [default_beta(d) for d in (1, 2, 5, 6, 8, 10, 16, 32, 64, 1000, 10**6)]
     assert values[:3] == [1.5] * 3
     assert np.all(np.diff(values) <= 0)
@@ -114,8 +116,8 @@ def test_fuzziness_falls_with_the_number_of_attributes():
     assert 1 < values[-1] <= 1.1
 
 
-def test_prototypes_of_many_attributes_stay_apart():
-    """With beta = 2 they meet in the middle."""
+def test_prototypes_of_many_attributes_are_separate():
+    """With beta = 2 all prototypes are equal."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 60)
     X = rng.normal(size=(240, 30)) + 0.7 * rng.normal(size=(4, 30))[y]
@@ -130,7 +132,7 @@ def test_prototypes_of_many_attributes_stay_apart():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(4, 60), st.sampled_from([2.0**-10, 1.0, 2.0**10]))
-def test_the_fence_of_a_box_plot(seed, n, unit):
+def test_fence_of_a_box_plot(seed, n, unit):
     rng = np.random.default_rng(seed)
     distances = rng.exponential(size=n)
     weights = rng.integers(1, 4, n).astype(float)
@@ -145,13 +147,13 @@ def test_the_fence_of_a_box_plot(seed, n, unit):
     assert outlier_distance(distances[order], weights[order]) == found
 
 
-def test_the_fence_where_nothing_is_far():
+def test_fence_without_distant_objects():
     assert outlier_distance(np.zeros(5), np.ones(5)) > 0
     assert outlier_distance(np.array([0.0, 0, 0, 0, 3]), np.ones(5)) == 3
     assert outlier_distance(np.array([2.0]), np.ones(1)) == 2
 
 
-def test_distances_to_centers_are_those_of_the_best_k_means():
+def test_distances_to_centers_of_the_best_k_means():
     rng = np.random.default_rng(0)
     X = np.concatenate([center + rng.normal(size=(40, 2)) for center in (0, 9, 18, 27)])
     squares, which = k_means_distances(X, np.ones(160), 4, np.random.RandomState(0))

@@ -1,4 +1,4 @@
-"""Methods that draw objects from all blocks: landmarks, mini-batches, belief peaks, starts on other workers."""
+"""Methods that sample objects from all blocks: landmarks, mini-batches, belief peaks, starts."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def few_drawn(monkeypatch):
 # ---- EVCLUS --------------------------------------------------------------------------------------
 
 
-def test_the_same_landmarks_give_the_masses_of_memory():
+def test_same_landmarks_give_the_same_masses_as_in_memory():
     expected = EVCLUS(3, random_state=0).fit(X)
     assert expected.sampling_ == "landmarks"
     for data in (pieces(X), lazily(X)):
@@ -53,7 +53,7 @@ def test_the_same_landmarks_give_the_masses_of_memory():
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_landmarks_come_from_all_blocks_however_these_are_cut():
+def test_landmarks_do_not_depend_on_the_blocks():
     models = [
         EVCLUS(3, random_state=0).fit(data) for data in ([SORTED], pieces(SORTED), lazily(SORTED))
     ]
@@ -71,7 +71,7 @@ def test_landmarks_come_from_all_blocks_however_these_are_cut():
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_as_many_landmarks_as_are_asked_for():
+def test_number_of_landmarks():
     model = EVCLUS(
         3, n_landmarks=1600, focal_sets="simple", d0=8.0, n_init=1, max_iter=3, random_state=0
     )
@@ -87,7 +87,7 @@ def test_as_many_landmarks_as_are_asked_for():
 SHORT = {"n_clusters": 3, "max_iter": 60, "network": 8, "random_state": 0}
 
 
-def test_a_network_of_few_objects_is_that_of_memory():
+def test_network_of_few_objects_equals_that_in_memory():
     expected = NNEVCLUS(**SHORT).fit(X)
     model = NNEVCLUS(**SHORT).fit(pieces(X))
     np.testing.assert_array_equal(model.history_, expected.history_)
@@ -97,8 +97,8 @@ def test_a_network_of_few_objects_is_that_of_memory():
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_mini_batches_are_those_of_memory(monkeypatch):
-    """From the same weights and scale, the same objects are met in the same order."""
+def test_mini_batches_equal_those_in_memory(monkeypatch):
+    """With the same weights and scale, the same objects are used in the same order."""
     # an epoch sees 512 of the 3,000 objects
     monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)
     settings = {**SHORT, "init": "random", "d0": 8.0, "training": Training(batch_size=256)}
@@ -117,7 +117,7 @@ def test_mini_batches_are_those_of_memory(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_a_training_on_blocks_goes_on_from_its_checkpoint(tmp_path):
+def test_training_resumes_from_its_checkpoint(tmp_path):
     settings = {**SHORT, "checkpoint": tmp_path / "network"}
     expected = NNEVCLUS(**SHORT).fit(pieces(X))
 
@@ -140,7 +140,7 @@ def test_a_training_on_blocks_goes_on_from_its_checkpoint(tmp_path):
 
 
 class _Breaks:
-    """A progress bar that ends everything after three rounds."""
+    """Progress bar that raises an exception after three rounds."""
 
     def __init__(self, error):
         self.error = error
@@ -177,7 +177,7 @@ def test_belief_peaks_of_a_sample(kind):
     assert adjusted_rand_score(np.sort(Y), model.labels_.compute()) > 0.97
 
 
-def test_peaks_in_memory_predict_blocks():
+def test_peaks_fitted_in_memory_predict_blocks():
     peaks = BeliefPeaks(3).fit(X)
     np.testing.assert_array_equal(peaks.predict(lazily(X)).compute(), peaks.predict(X))
 
@@ -186,7 +186,7 @@ def test_peaks_in_memory_predict_blocks():
 
 
 def several_starts():
-    """Methods whose starts, or bootstrap samples, do not depend on each other."""
+    """Return methods with independent starts or bootstrap samples."""
     return {
         "EKNNClus": lambda: EKNNClus(n_init=3, random_state=0).fit(X[:400]),
         "EVCLUS": lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:400]),
@@ -197,8 +197,8 @@ def several_starts():
 
 
 @pytest.mark.parametrize("name", several_starts())
-def test_threads_of_joblib_give_the_same(name):
-    """Processes are tried in tests/stream/test_cluster_of_workers.py."""
+def test_joblib_threads_give_the_same_result(name):
+    """tests/data/test_dask_cluster.py tests processes."""
     fit = several_starts()[name]
     expected = fit().credal_partition_.masses
     with joblib.parallel_config(backend="threading", n_jobs=2):

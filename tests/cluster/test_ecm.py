@@ -61,7 +61,7 @@ def test_masses_of_new_objects_agree_with_the_reference(reference, name):
     case.assert_equal("mass", model.masses(case["xnew"], one_thread))
 
 
-def test_butterfly_by_the_published_numbers():
+def test_published_results_of_butterfly():
     X = load_butterfly().data
     model = exact(2, focal_sets="full", delta=5, random_state=0).fit(X)
     assert model.objective_ == pytest.approx(35.16001, abs=1e-5)
@@ -80,7 +80,7 @@ def test_butterfly_by_the_published_numbers():
     assert pairwise_nonspecificity(cp) == pytest.approx(0.5097, abs=1e-4)
 
 
-def test_fourclass_by_the_published_numbers(shared_data):
+def test_published_results_of_fourclass(shared_data):
     X, y = shared_data("fourclass")
     family = FocalSets.pairs(4, omega=False)
     model = exact(4, focal_sets=family, delta=3.5, random_state=0).fit(X)
@@ -98,7 +98,7 @@ def test_fourclass_by_the_published_numbers(shared_data):
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 def test_iris_from_given_prototypes(metric):
-    """Golden numbers of this implementation, on data that come with scikit-learn."""
+    """Compare with earlier results of this implementation, on data of scikit-learn."""
     X = load_iris().data
     model = exact(3, focal_sets="full", delta=10, init=X[[8, 79, 113]], metric=metric).fit(X)
     assert model.objective_ == pytest.approx(naive_objective(model, X), rel=1e-9)
@@ -108,7 +108,7 @@ def test_iris_from_given_prototypes(metric):
 
 
 def naive_objective(model, X):
-    """The published criterion, by loops."""
+    """Return the published criterion, computed by loops."""
     cp = model.credal_partition_
     total = 0.0
     matrices = getattr(model, "metric_matrices_", None)
@@ -134,7 +134,7 @@ def naive_objective(model, X):
     st.sampled_from([1.1, 1.5, 2.0, 3.0]),
     st.sampled_from([0.0, 1.0, 2.0]),
 )
-def test_objective_never_rises_and_masses_are_masses(seed, family, metric, beta, alpha):
+def test_objective_never_increases_and_masses_are_valid(seed, family, metric, beta, alpha):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = ECM(
@@ -161,8 +161,8 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, beta,
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 @pytest.mark.parametrize("beta", [1.5, pytest.param(2.0, marks=pytest.mark.long)])
-def test_no_small_move_improves_the_result(metric, beta):
-    """The end of the iterations is a stationary point of the published criterion in masses and prototypes."""
+def test_result_is_a_local_minimum(metric, beta):
+    """The result is a stationary point of the published criterion in masses and prototypes."""
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
     model = exact(3, focal_sets="full", metric=metric, beta=beta, n_init=1, random_state=0).fit(X)
     best = naive_objective(model, X)
@@ -183,7 +183,7 @@ def test_no_small_move_improves_the_result(metric, beta):
         assert naive_objective(moved, X) >= best - 1e-9
 
 
-def test_moving_turning_and_scaling_the_data_changes_nothing():
+def test_translation_rotation_and_scale_have_no_effect():
     X, _ = make_blobs(120, 2, centers=3, random_state=4)
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
     start = X[[0, 40, 80]]
@@ -197,7 +197,7 @@ def test_moving_turning_and_scaling_the_data_changes_nothing():
     np.testing.assert_allclose(a.masses, b.masses, atol=1e-3)
 
 
-def test_selected_pairs_are_mutual_neighbours():
+def test_selected_pairs_are_mutual_neighbors():
     centers = np.array([[0, 0], [4, 0], [30, 0], [34, 0], [0, 50]])
     X, _ = make_blobs(600, 2, centers=centers, random_state=0)
     model = ECM(5, focal_sets="selected", random_state=0).fit(X)
@@ -225,10 +225,10 @@ def test_all_families(family):
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, pytest.param(7, marks=pytest.mark.long)])
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-def test_auto_reads_neighbours_off_the_fit_with_single_clusters(n_clusters, metric):
-    """The empty set and the pairs of neighbours are added.
+def test_auto_adds_neighbor_pairs_to_the_fit_of_single_clusters(n_clusters, metric):
+    """The empty set and the pairs of neighbors are added.
 
-    Prototypes, metrics and objective stay as they are.
+    Prototypes, metrics and objective do not change.
     """
     X, _ = make_blobs(200, 2, centers=5, random_state=1)
     auto = ECM(n_clusters, metric=metric, n_init=1, random_state=0).fit(X)
@@ -278,7 +278,7 @@ def test_starting_partition():
         ECM(3, init=start[:50]).fit(X)
 
 
-def test_random_start_and_restarts_help():
+def test_restarts_improve_random_starts():
     X, _ = make_blobs(300, 2, centers=6, random_state=3)
     one = ECM(6, init="random", n_init=1, delta=10, random_state=0).fit(X)
     many = ECM(6, init="random", n_init=10, delta=10, random_state=0).fit(X)
@@ -292,7 +292,7 @@ def test_large_data_start_on_a_sample():
     assert len(model.credal_partition_) == 50_000
 
 
-def test_progress_bar_is_shown_only_when_asked(capsys):
+def test_progress_bar_only_if_verbose(capsys):
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     ECM(2, n_init=2, random_state=0).fit(X)
     assert capsys.readouterr() == ("", "")
@@ -300,7 +300,7 @@ def test_progress_bar_is_shown_only_when_asked(capsys):
     assert "ECM" in capsys.readouterr().err
 
 
-def test_metadata_tells_how_it_was_made():
+def test_metadata_describe_the_fit():
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     about = ECM(2, beta=2.0, random_state=7).fit(X).credal_partition_.metadata
     assert about["method"] == "ECM"
@@ -329,13 +329,13 @@ def test_metadata_tells_how_it_was_made():
         ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match=message):
         ECM(**{"n_clusters": 2, **change}).fit(X)
 
 
-def test_bad_data():
+def test_invalid_data():
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     for value in (np.nan, np.inf):
         broken = X.copy()

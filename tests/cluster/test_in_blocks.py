@@ -1,4 +1,4 @@
-"""The same clusterers on objects that come in blocks: the same results, lazy where they are long."""
+"""Rows in blocks give the same results as rows in memory, with a lazy partition if there are many."""
 
 import pickle
 from itertools import pairwise
@@ -45,13 +45,13 @@ def fitted(method, data, **more):
 
 @pytest.fixture
 def few_drawn(monkeypatch):
-    """Starts compete on 200 objects, so that the others are met in blocks only."""
+    """Compare starts on 200 objects, so that the other objects are used only in blocks."""
     monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 200)
 
 
 @pytest.mark.parametrize("focal_sets", ["auto", "simple", "selected"])
 @pytest.mark.parametrize("method", SWEPT)
-def test_blocks_give_what_memory_gives(method, focal_sets):
+def test_blocks_give_the_same_result_as_memory(method, focal_sets):
     settings = {"init": START, "focal_sets": focal_sets}
     expected = fitted(method, X, **settings)
     for data in (blocks("single rows"), lazy_array("some")):
@@ -68,7 +68,7 @@ def test_blocks_give_what_memory_gives(method, focal_sets):
 
 
 @pytest.mark.parametrize("method", SWEPT)
-def test_few_objects_are_all_drawn_and_starts_are_those_of_memory(method):
+def test_few_objects_have_the_same_starts_as_in_memory(method):
     expected = fitted(method, X)
     model = fitted(method, blocks("some"))
     np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-10)
@@ -77,7 +77,7 @@ def test_few_objects_are_all_drawn_and_starts_are_those_of_memory(method):
 
 @pytest.mark.usefixtures("few_drawn")
 @pytest.mark.parametrize("method", SWEPT)
-def test_starts_compete_on_a_sample_and_any_blocks_give_the_same(method):
+def test_starts_are_compared_on_a_sample(method):
     models = [
         fitted(method, kind(cuts), tol=1e-12) for cuts in CUTS for kind in (blocks, lazy_array)
     ]
@@ -95,7 +95,7 @@ def test_starts_compete_on_a_sample_and_any_blocks_give_the_same(method):
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_an_adaptive_metric_sums_over_blocks():
+def test_adaptive_metric():
     settings = {"metric": "adaptive", "init": START + 1e5, "tol": 1e-12}
     expected = fitted(ECM, X + 1e5, **settings)
     model = fitted(ECM, [b + 1e5 for b in blocks("some")], **settings)
@@ -105,7 +105,7 @@ def test_an_adaptive_metric_sums_over_blocks():
 
 @pytest.mark.usefixtures("few_drawn")
 @pytest.mark.parametrize("method", [EVCLUS, EKNNClus, BootClus])
-def test_others_are_fitted_to_a_sample_drawn_over_all_blocks(method):
+def test_other_methods_are_fitted_to_a_sample(method):
     more = {
         BootClus: {"n_clusters": 3, "n_bootstraps": 10, "mixture": "EII"},
         EVCLUS: {"n_clusters": 3},
@@ -127,7 +127,7 @@ def test_others_are_fitted_to_a_sample_drawn_over_all_blocks(method):
 
 @pytest.fixture(params=["list", "dask", "unknown"])
 def lazily(request):
-    """A lazy partition and the same in memory."""
+    """Return a lazy partition and the same partition in memory."""
     model = fitted(ECM, X)
     kind = {
         "list": lambda: blocks("single rows"),
@@ -137,7 +137,7 @@ def lazily(request):
     return model.predict_mass(kind()), model.predict_mass(X)
 
 
-def test_summaries_are_those_of_memory(lazily):
+def test_summaries_equal_those_in_memory(lazily):
     lazy, memory = lazily
     assert isinstance(lazy, LazyCredalPartition)
     assert str(lazy.summary()) == str(memory.summary())
@@ -150,14 +150,14 @@ def test_summaries_are_those_of_memory(lazily):
 @pytest.mark.parametrize(
     "name", ["masses", "labels", "labels_with_outliers", "best_set", "contour"]
 )
-def test_rows_are_those_of_memory(lazily, name):
+def test_rows_equal_those_in_memory(lazily, name):
     lazy, memory = lazily
     found = getattr(lazy, name)
     np.testing.assert_allclose(np.asarray(found), getattr(memory, name), atol=1e-12)
     assert found.dtype == getattr(memory, name).dtype
 
 
-def test_what_has_options(lazily):
+def test_options_of_lazy_methods(lazily):
     lazy, memory = lazily
     np.testing.assert_allclose(np.asarray(lazy.pignistic()), memory.pignistic())
     np.testing.assert_allclose(
@@ -174,7 +174,7 @@ def test_what_has_options(lazily):
         lazy.lower(3)
 
 
-def test_files_of_the_parts(lazily, tmp_path):
+def test_files_of_parts(lazily, tmp_path):
     pytest.importorskip("pyarrow")
     lazy, memory = lazily
     paths = lazy.to_parquet(tmp_path / "out" / "parts")
@@ -188,14 +188,14 @@ def test_files_of_the_parts(lazily, tmp_path):
         lazy.to_parquet(tmp_path / "out")
 
 
-def test_parts_one_after_the_other(lazily):
+def test_iteration_over_parts(lazily):
     lazy, memory = lazily
     parts = list(lazy.partitions())
     assert all(isinstance(part, CredalPartition) for part in parts)
     assert sum(map(len, parts)) == len(memory)
 
 
-def test_dask_computes_nothing_before_it_is_asked():
+def test_dask_is_lazy():
     touched = []
 
     def touch(block):
@@ -245,7 +245,7 @@ def test_single_precision_is_kept():
     )
 
 
-def test_the_number_of_clusters_is_found_from_the_sample():
+def test_number_of_clusters_is_selected_on_the_sample():
     assert (
         ECM("auto", random_state=0).fit(blocks("some")).n_clusters_
         == ECM("auto", random_state=0).fit(X).n_clusters_
@@ -280,7 +280,7 @@ def test_progress_and_messages(capsys, caplog):
         (lambda: fitted(ECM, X).predict_mass([X, X * np.inf]).compute(), "block 1"),
     ],
 )
-def test_what_is_refused(act, words):
+def test_unsupported_settings(act, words):
     with pytest.raises(ValueError, match=words):
         act()
 
@@ -290,7 +290,7 @@ def test_one_cluster_and_one_object():
     assert EGMM(1, random_state=0).fit(blocks("some")).credal_partition_.counts() == {(0,): 900}
 
 
-def test_a_failure_changes_nothing():
+def test_failed_fit_does_not_change_the_model():
     model = fitted(ECM, X)
     before = model.cluster_centers_
     with pytest.raises(ValueError, match="finite"):

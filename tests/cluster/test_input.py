@@ -1,4 +1,4 @@
-"""Odd objects, weights, parameters, constraints: every clusterer refuses them by name, or gives a sensible result."""
+"""Unusual objects, weights, parameters and constraints: an error names them, or the result is valid."""
 
 import decimal
 import fractions
@@ -67,8 +67,8 @@ DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles"
 
 @by_thirds
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if str(s) != "CatECM"], ids=str)
-def test_the_same_numbers_in_another_dress(subject, third):
-    """Whatever the numbers come in, the answer is the same or an error that says X."""
+def test_containers_of_the_same_numbers(subject, third):
+    """Every container gives the same result or an error that names X."""
     expected = answer(quick_make(subject).fit(IRIS))
     for name in third_of(DRESSES, SUBJECTS.index(subject), third):
 
@@ -144,8 +144,8 @@ def test_weights_are_matched_by_names(subject):
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_predictions_are_those_of_the_fit(subject):
-    """Whatever is set afterwards, but for what says how objects are read and where the work is done."""
+def test_later_parameters_do_not_change_predictions(subject):
+    """Only parameters for reading rows and for the device are used after the fit."""
     model = quick_make(subject).fit(subject.data)
     before = prediction(model, subject.data)
     reading = ("metric", "n_jobs", "device", "channel_axis", "handle_unknown")
@@ -164,7 +164,7 @@ VALUES = [
 @by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_parameters_of_clusterers(subject, third, tmp_path, monkeypatch):
-    """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
+    """Every value of a parameter gives a ValueError that names it, or a valid fit."""
     monkeypatch.chdir(tmp_path)  # a word may be the name of a checkpoint
     slow = (
         "n_init",
@@ -214,10 +214,10 @@ TAKING_CONSTRAINTS = [s.make() for s in TABLES if s.fit_takes("constraints")] + 
 
 
 @pytest.mark.parametrize("estimator", TAKING_CONSTRAINTS, ids=lambda e: type(e).__name__)
-def test_contradictions_have_one_rule(estimator):
-    """A pair that must and must not link is refused.
+def test_contradictory_constraints(estimator):
+    """A pair with both links raises an error.
 
-    A chain that says so is told, with the chain, and weighed.
+    An inconsistent chain gives a warning that shows the chain.
     """
     X = IRIS[:30, :2]
     with pytest.raises(ContradictionError, match="4 - 9"):
@@ -244,7 +244,7 @@ def test_constraints(subject, which):
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_a_seed_is_checked_where_it_is_not_needed(subject):
+def test_unused_seeds_are_validated(subject):
     with pytest.raises(ValueError, match="random_state"):
         quick_make(subject, random_state=-1).fit(subject.data)
 
@@ -254,7 +254,7 @@ def test_a_seed_is_checked_where_it_is_not_needed(subject):
 
 @by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_clusterers_read_every_form(subject, third):
+def test_forms_of_tables(subject, third):
     if str(subject) == "CatECM":
         X = categories(SHIFTED[:, :2]).astype(float)
     else:
@@ -270,7 +270,7 @@ def test_clusterers_read_every_form(subject, third):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("method", [EVCLUS, RECM, ECMdd, MECM])
-def test_dissimilarities_are_read_in_every_form(method, form):
+def test_forms_of_dissimilarities(method, form):
     settings = {"metric": "precomputed", "random_state": 0, "n_init": 1, "max_iter": 10}
     model = method(3, **settings).fit(D)
     same = method(3, **settings).fit(FORMS[form](D))
@@ -291,7 +291,7 @@ MISSING = {
 
 @pytest.mark.parametrize("form", MISSING)
 @pytest.mark.parametrize("method", [ECM, CCM, ECMdd, RECM, EVCLUS])
-def test_missing_cells_are_missing_in_every_form(method, form):
+def test_forms_of_missing_values(method, form):
     X = np.where(np.random.default_rng(0).random(SHIFTED.shape) < 0.1, np.nan, SHIFTED)
     X[:, 0] = SHIFTED[:, 0]
     settings = {"missing": "partial", "random_state": 0, "n_init": 1, "max_iter": 10}
@@ -318,7 +318,7 @@ CATEGORIES = {
 
 
 @pytest.mark.parametrize("form", CATEGORIES)
-def test_the_same_categories_in_every_form(form):
+def test_forms_of_categories(form):
     words = WORDS[categories(SHIFTED[:, :2])]
     for make in (
         lambda: CatECM(2, random_state=0),
@@ -331,7 +331,7 @@ def test_the_same_categories_in_every_form(form):
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "dia"])
 @pytest.mark.parametrize("kind", [sparse.coo_array, sparse.coo_matrix])
-def test_zeros_that_fill_up_a_sparse_format_are_no_dissimilarities(form, kind):
+def test_padding_of_sparse_formats_is_ignored(form, kind):
     known = np.triu(np.random.default_rng(0).random(D.shape) < 0.5, 1)
     some = np.where(known | known.T, D, 0)
     settings = {"metric": "precomputed", "random_state": 0}
@@ -341,7 +341,7 @@ def test_zeros_that_fill_up_a_sparse_format_are_no_dissimilarities(form, kind):
     )
 
 
-def test_masses_to_start_from_in_any_order_of_memory():
+def test_memory_order_of_initial_masses():
     masses = np.random.default_rng(0).dirichlet(np.ones(8), len(SHIFTED))
     settings = {"focal_sets": "pairs", "n_init": 1, "random_state": 0}
     starts = masses, np.asfortranarray(masses), table(masses)
@@ -350,8 +350,8 @@ def test_masses_to_start_from_in_any_order_of_memory():
         np.testing.assert_array_equal(other, first)
 
 
-def test_columns_of_dissimilarities_may_be_called_by_the_text_of_a_number():
-    """As a file gives them back, whose first column became the names of the rows."""
+def test_column_names_that_are_numbers_as_text():
+    """A file whose first column contains the names of the rows has such column names."""
     read = pd.DataFrame(D, index=pd.Index(np.arange(50)), columns=[str(k) for k in range(50)])
     settings = {"metric": "precomputed", "random_state": 0}
     expected = answer(ECMdd(3, **settings).fit(D))
@@ -361,7 +361,7 @@ def test_columns_of_dissimilarities_may_be_called_by_the_text_of_a_number():
         ECMdd(3, **settings).fit(read.rename(columns={"7": "seven"}))
 
 
-def test_names_that_are_missing_are_the_same_in_several_tables():
+def test_missing_names_are_equal_in_several_tables():
     views = [
         pd.DataFrame(SHIFTED[:, k : k + 2], index=[np.nan] * 50, columns=["a", "b"]) for k in (0, 2)
     ]
@@ -369,6 +369,6 @@ def test_names_that_are_missing_are_the_same_in_several_tables():
     np.testing.assert_array_equal(answer(WMVEC(3, random_state=0, n_init=1).fit(views)), expected)
 
 
-def test_weights_of_an_image_are_its_pixels():
+def test_weights_of_pixels():
     with pytest.raises(ValueError, match="sample_weight"):
         SECM(2).fit(SHIFTED, sample_weight=[[1]] * 49 + [[1, 2]])

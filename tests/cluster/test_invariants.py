@@ -1,8 +1,7 @@
-"""What never changes: random small problems, asked of every clusterer.
+"""Properties of all clusterers on small random problems.
 
-Units: `test_robustness`; here the data are drawn, with twins, constant attributes and outliers
-among them. Every problem has as many different objects as clusters, so no fit may be refused: any
-error is a failure.
+The data contain equal rows, constant attributes and outliers. Every problem has at least as many
+different objects as clusters, so every error is a failure.
 """
 
 import numpy as np
@@ -30,10 +29,7 @@ each = settings(
 
 
 def objects(subject, seed):
-    """24 to 40 objects around three places.
-
-    Some are twins, one attribute may be constant, one object far away.
-    """
+    """Return 24 to 40 objects in three groups, with equal rows, and possibly a constant attribute and an outlier."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(24, 41))
     X = rng.normal(0, 4, (3, 2))[rng.integers(0, 3, n)] + rng.normal(size=(n, 2))
@@ -50,7 +46,7 @@ def objects(subject, seed):
 
 
 @pytest.mark.parametrize("subject", QUICK, ids=str)
-def test_too_few_different_objects_are_refused(subject):
+def test_too_few_different_objects(subject):
     if str(subject) in TAKE_TWINS:
         pytest.skip("it accepts fewer different objects than clusters")
     with pytest.raises(ValueError, match="n_clusters"):
@@ -84,8 +80,8 @@ def test_masses_labels_objective_predictions_and_seeds(subject, seed):
 )
 @given(seed=problems)
 @each
-def test_the_order_of_rows_does_not_matter(subject, seed):
-    """The same clusters whatever the order, unless two starts are equally good up to rounding."""
+def test_order_of_rows_has_no_effect(subject, seed):
+    """The clusters do not depend on the order, unless two starts are equally good up to rounding."""
     X = objects(subject, seed)
     order = np.random.default_rng(seed).permutation(len(X))
     one = subject.make().fit(X)
@@ -99,7 +95,7 @@ def test_the_order_of_rows_does_not_matter(subject, seed):
 @pytest.mark.parametrize("subject", [s for s in QUICK if s.data.dtype.kind == "f"], ids=str)
 @given(seed=problems, exponent=st.integers(-60, 60))
 @each
-def test_units_do_not_matter(subject, seed, exponent):
+def test_units_have_no_effect(subject, seed, exponent):
     X = objects(subject, seed)
     one = subject.make().fit(X)
     other = subject.make().fit(X * 2.0**exponent)

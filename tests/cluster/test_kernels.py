@@ -1,4 +1,4 @@
-"""Kernels that several methods share, beside the same sums written naively: the mass step, seeds and medoids."""
+"""Kernels that several methods share (mass step, seeds and medoids), compared with loops."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,9 @@ def masses_of(costs, size, alpha=1.5, delta2=2.0, beta=2.0, zero=1e-12, weights=
 
 
 def naive_masses(costs, size, alpha, delta2, beta):
-    """Masson and Denoeux (2008), eq. 17, for positive costs.
+    """Return masses by Masson and Denoeux (2008), eq.
 
-    The last mass is that of the empty set.
+    17, for positive costs; the last is on the empty set.
     """
     weighted = np.append(size**alpha * costs, delta2)
     share = (weighted.min() / weighted) ** (1 / (beta - 1))
@@ -73,8 +73,8 @@ def test_objects_on_a_prototype_get_the_smallest_set(beta):
     assert masses_of([0.0, 0.0, 0.0, 0.0], size, beta=beta)[0].tolist() == [[0.5, 0.5, 0, 0]]
 
 
-def test_negative_costs_that_cancel_are_still_seen():
-    """1 / cost may sum to anything: every negative cost counts as zero on its own."""
+def test_each_negative_cost_counts_as_zero():
+    """A negative cost counts as zero even if the sum of the reciprocals is positive."""
     masses, _, _ = masses_of([-1e-13, 1e-13, 1.0], [1, 2, 1])
     assert masses.tolist() == [[1, 0, 0]]
 
@@ -130,12 +130,12 @@ def test_seeds_and_medoids_against_naive_loops(trials, dtype):
             np.testing.assert_array_equal(medoids, naive_medoids(delta, seeds, steps))
 
 
-def test_seeds_among_twins_only():
+def test_seeds_among_equal_rows():
     seeds = np.zeros(3, np.int64)
     far_seeds(np.zeros((4, 4)), np.array([[0.99], [0.5], [0.0]]), seeds)
     assert seeds.tolist() == [3, 2, 0]
 
 
-def test_medoids_must_be_objects():
+def test_medoids_out_of_range():
     with pytest.raises(ValueError, match="medoids must"):
         to_medoids(np.zeros((4, 4)), np.array([0, 4]), 1)

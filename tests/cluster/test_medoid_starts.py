@@ -1,4 +1,4 @@
-"""Medoids to begin with: weights count as repetitions, all of them are different objects."""
+"""Initial medoids: weights equal repetitions, and the medoids are different objects."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def blobs():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_an_object_of_weight_two_counts_as_two(blobs, seed):
+def test_weights_equal_repetitions(blobs, seed):
     X, y = blobs
     counts = np.random.default_rng(seed).integers(1, 4, 80)
     owner = np.repeat(np.arange(80), counts)
@@ -26,7 +26,7 @@ def test_an_object_of_weight_two_counts_as_two(blobs, seed):
     assert sorted(y[weighted[0]]) == [0, 1, 2]
 
 
-def test_equal_weights_change_nothing(blobs):
+def test_equal_weights_have_no_effect(blobs):
     D = pairwise_distances(blobs[0])
     plain, weighted = (
         medoid_starts(D, 3, 4, np.random.default_rng(0), weights) for weights in (None, np.ones(80))
@@ -34,7 +34,7 @@ def test_equal_weights_change_nothing(blobs):
     assert [seeds.tolist() for seeds in plain] == [seeds.tolist() for seeds in weighted]
 
 
-def test_samples_in_order():
+def test_samples_are_sorted():
     order = np.array([3, 0, 2, 1, 4])
     weights = np.array([1.0, 0, 2, 1, 5])
     positions, same = sample_in_order(order, weights, 9, np.random.RandomState(0))

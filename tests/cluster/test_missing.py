@@ -1,4 +1,4 @@
-"""Missing values: who takes them, what they do to clusters and doubt, and what is said where they are refused."""
+"""Missing values: methods that accept them, their effect on clusters and doubt, and errors."""
 
 import inspect
 
@@ -46,7 +46,7 @@ POINTS = make_blobs(
 
 
 def with_holes(X, share, seed=0):
-    """The same with cells hidden at random; every row keeps one."""
+    """Return the table with values removed at random; every row keeps one."""
     hidden = np.random.default_rng(seed).random(X.shape) < share
     hidden[hidden.all(axis=1), 0] = False
     return np.where(hidden, np.nan, X)
@@ -60,7 +60,7 @@ def of_each(takers):
 
 
 def made(kind, **settings):
-    """With few starts, which is quick."""
+    """Return an estimator with few starts, which is fast."""
     if "n_init" in inspect.signature(kind).parameters:
         starts = {"n_init": 3}
     else:
@@ -72,7 +72,7 @@ def masses(model):
     return np.asarray(model.credal_partition_.masses)
 
 
-def test_who_takes_them():
+def test_methods_that_accept_missing_values():
     names = {kind.__name__ for kind in TAKERS}
     relatives = {"FuzzyCMeans", "NoiseClustering"}
     assert (
@@ -85,7 +85,7 @@ def test_who_takes_them():
 
 
 @of_each(TAKERS)
-def test_complete_data_give_the_same_to_the_bit(kind):
+def test_complete_data_give_identical_results(kind):
     partial = made(kind).fit(POINTS)
     plain = made(kind).set_params(missing="refuse").fit(POINTS)
     assert masses(plain).tobytes() == masses(partial).tobytes()
@@ -104,7 +104,7 @@ def test_predict_agrees_with_fit(kind):
 
 
 @of_each(TAKERS)
-def test_the_order_of_the_rows_does_not_matter(kind):
+def test_order_of_rows_has_no_effect(kind):
     order = np.random.default_rng(3).permutation(len(HOLES))
     # of two medoids of a pair, where no object lies between them, either may stand for it
     if kind is ECMdd:
@@ -116,7 +116,7 @@ def test_the_order_of_the_rows_does_not_matter(kind):
 
 
 @of_each(TAKERS)
-def test_units_do_not_matter(kind):
+def test_units_have_no_effect(kind):
     other = made(kind).fit(HOLES * 2.0**-10)
     np.testing.assert_allclose(masses(other), masses(made(kind).fit(HOLES)), atol=1e-9)
 
@@ -132,7 +132,7 @@ def test_far_from_the_origin(kind):
 # BPEC has no weights; the shift that makes partial distances Euclidean, of RECM, depends on the
 # matrix
 @of_each([kind for kind in TAKERS if kind.__name__ not in ("BPEC", "RECM")])
-def test_a_weight_does_what_repeating_a_row_does(kind):
+def test_weights_equal_repetitions(kind):
     times = np.random.default_rng(0).integers(1, 3, len(HOLES))
     weighted = made(kind).fit(HOLES, sample_weight=times)
     repeated = made(kind).fit(np.repeat(HOLES, times, axis=0))
@@ -162,18 +162,18 @@ def test_other_families(kind, family):
     np.testing.assert_allclose(masses(model).sum(axis=1), 1)
 
 
-def test_the_number_of_belief_peaks():
+def test_number_of_belief_peaks():
     assert BPEC(missing="partial").fit(HOLES).n_clusters_ > 1
 
 
 @of_each([ECM, CCM, ECMdd, EVCLUS])
-def test_the_number_of_clusters_is_found(kind):
+def test_number_of_clusters(kind):
     X = make_blobs(150, 4, centers=4, random_state=0)[0]
     assert made(kind, n_clusters="auto").fit(with_holes(X, 0.1)).n_clusters_ == 4
 
 
 @of_each(TAKERS)
-def test_a_start_by_belief_peaks(kind):
+def test_start_from_belief_peaks(kind):
     model = made(kind, init="belief-peaks").fit(HOLES)
     assert np.isfinite(masses(model)).all()
 
@@ -190,8 +190,8 @@ def test_clusters_are_found_with_a_tenth_missing(kind):
 
 
 @of_each(TAKERS)
-def test_what_is_not_known_is_doubted(kind):
-    """The same objects with half of their values are in more doubt, and less specific, under the same model."""
+def test_missing_values_increase_the_doubt(kind):
+    """Under the same model, objects with half of their values have more doubt and less specific masses."""
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(kind).fit(X)
     quarter, half = (model.predict_mass(with_holes(X, share)) for share in (0.25, 0.5))
@@ -205,16 +205,16 @@ def test_what_is_not_known_is_doubted(kind):
 
 
 @of_each(TAKERS)
-def test_an_object_of_which_little_is_known_is_no_outlier(kind):
-    """A missing attribute adds what it adds on average: distances keep their size."""
+def test_incomplete_objects_are_not_outliers(kind):
+    """A missing attribute contributes its average, so distances keep their scale."""
     X = make_blobs(300, 5, centers=3, cluster_std=1.0, random_state=0)[0]
     model = made(kind).fit(X)
     hidden = with_holes(X, 0.5)
     assert len(model.predict_mass(hidden).outliers) <= len(model.credal_partition_.outliers) + 6
 
 
-def test_without_a_value_all_sets_would_be_alike():
-    """The limit of the rule: the cost of every set is the same."""
+def test_empty_rows_have_equal_costs():
+    """In the limit, all sets have the same cost."""
     model = made(ECM, focal_sets="full").fit(POINTS)._model
     costs = model.squared_distances(np.array([[np.nan] * 4])) * model.step.kernel_arguments()[0]
     np.testing.assert_allclose(costs, costs[0, 0])
@@ -225,13 +225,13 @@ def test_without_a_value_all_sets_would_be_alike():
 
 @of_each(DESCENDING)
 @pytest.mark.parametrize("family", ["auto", "full"])
-def test_the_objective_never_rises(kind, family):
+def test_objective_never_increases(kind, family):
     model = made(kind, focal_sets=family, tol=0.0, max_iter=60).fit(with_holes(POINTS, 0.3))
     assert len(model.history_) > 5
     assert np.diff(model.history_).max() <= 1e-9 * model.history_[0]
 
 
-def test_it_never_rises_with_constraints():
+def test_objective_never_increases_with_constraints():
     known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (5, 9)])
     model = made(CECM, tol=0.0, max_iter=60).fit(with_holes(POINTS, 0.3), constraints=known)
     assert np.diff(model.history_).max() <= 1e-9 * model.history_[0]
@@ -240,7 +240,7 @@ def test_it_never_rises_with_constraints():
     )
 
 
-def test_the_objective_of_ecm_by_loops():
+def test_objective_of_ecm_against_loops():
     model = made(
         ECM, focal_sets="full", alpha=1.5, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000
     ).fit(HOLES)
@@ -261,7 +261,7 @@ def test_the_objective_of_ecm_by_loops():
     assert abs(value - model.objective_) < 1e-8 * value
 
 
-def test_the_objective_of_ccm_by_loops():
+def test_objective_of_ccm_against_loops():
     model = made(
         CCM, focal_sets="full", gamma=0.7, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000
     ).fit(HOLES)
@@ -303,7 +303,7 @@ def test_variances_within_clusters():
 
 
 @of_each(TAKERS)
-def test_they_are_refused_by_default(kind):
+def test_error_by_default(kind):
     with pytest.raises(ValueError, match=r"\bX\b"):
         kind(3).fit(HOLES)
     model = kind(3, random_state=0).fit(POINTS)
@@ -312,7 +312,7 @@ def test_they_are_refused_by_default(kind):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_columns_are_named(frame):
+def test_error_names_the_columns(frame):
     table = frame(
         {
             "height": POINTS[:, 0],
@@ -328,13 +328,13 @@ def test_columns_are_named(frame):
 
 
 @pytest.mark.parametrize("kind", [EGMM, EKNNClus, BeliefPeaks], ids=lambda kind: kind.__name__)
-def test_who_does_not_take_them_says_so(kind):
+def test_methods_that_do_not_accept_missing_values(kind):
     with pytest.raises(ValueError, match=r"\bX\b"):
         kind().fit(HOLES)
 
 
 @of_each(TAKERS)
-def test_objects_and_columns_without_a_value(kind):
+def test_rows_and_columns_without_values(kind):
     nothing = HOLES.copy()
     column = HOLES.copy()
     nothing[7] = np.nan
@@ -353,7 +353,7 @@ def test_objects_and_columns_without_a_value(kind):
 
 
 @of_each(TAKERS)
-def test_infinite_numbers_are_refused(kind):
+def test_infinite_values(kind):
     with pytest.raises(ValueError, match="infinity"):
         made(kind).fit(np.where(np.isnan(HOLES), np.inf, HOLES))
     coded = HOLES.copy()
@@ -362,7 +362,7 @@ def test_infinite_numbers_are_refused(kind):
         made(kind).fit(coded)
 
 
-def test_metrics_that_need_all_attributes():
+def test_metrics_that_need_complete_rows():
     with pytest.raises(ValueError, match="metric='adaptive'"):
         made(ECM, metric="adaptive").fit(HOLES)
     with pytest.raises(ValueError, match="metric='manhattan'"):
@@ -373,7 +373,7 @@ def test_metrics_that_need_all_attributes():
         ECM(missing="ignore").fit(POINTS)
 
 
-def test_squared_distances_between_objects_with_holes():
+def test_squared_distances_between_incomplete_rows():
     ways = (2.0, "euclidean"), (1.0, "sqeuclidean")
     plain, squared = (
         made(ECMdd, focal_sets="full", power=power, metric=metric).fit(HOLES)
@@ -388,7 +388,7 @@ def test_squared_distances_between_objects_with_holes():
 @pytest.mark.parametrize(
     "kind", [ECMdd, WECMdd, MECM, RECM, EVCLUS], ids=lambda kind: kind.__name__
 )
-def test_gower_takes_categories_and_missing_cells(kind):
+def test_gower_with_categories_and_missing_values(kind):
     rng = np.random.default_rng(0)
     town = np.array(["Lens", "Arras", "Douai"])[np.repeat([0, 1, 2], 30)].astype(object)
     town[rng.random(90) < 0.15] = None
@@ -401,7 +401,7 @@ def test_gower_takes_categories_and_missing_cells(kind):
         assert list(model.credal_partition_.index) == list(table.index)
 
 
-def test_gower_with_rows_that_have_nothing_in_common():
+def test_gower_of_rows_without_a_common_value():
     table = pd.DataFrame(
         {"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5}
     )
@@ -415,7 +415,7 @@ def test_gower_with_rows_that_have_nothing_in_common():
         model.predict_mass(pd.DataFrame({"a": [np.nan], "b": [None]}))
 
 
-def test_gower_doubts_what_is_not_known():
+def test_gower_missing_values_increase_the_doubt():
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(EVCLUS, metric="gower").fit(X)
     half = model.predict_mass(with_holes(X, 0.5))
@@ -439,7 +439,7 @@ def test_evclus_with_few_of_the_pairs(sampling):
 
 
 @pytest.mark.long
-def test_many_objects_go_by_a_sample():
+def test_many_objects_start_on_a_sample():
     X, y = make_blobs(25_000, 3, centers=3, random_state=1)
     model = made(ECM, n_init=2).fit(with_holes(X, 0.1))
     assert adjusted_rand_score(y, model.labels_) > 0.85

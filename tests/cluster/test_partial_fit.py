@@ -1,4 +1,4 @@
-"""Learning block by block: ECM, CCM and EGMM."""
+"""Learning in blocks with `partial_fit`: ECM, CCM and EGMM."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ def made(method, **more):
 
 
 def one_iteration(method, **more):
-    """The model after the first iteration of a fit."""
+    """Return the model after the first iteration of a fit."""
     with pytest.warns(UserWarning, match="did not converge"):
         return made(method, init=START, max_iter=2, tol=0, **more).fit(X)
 
@@ -49,8 +49,8 @@ def test_one_block_is_one_iteration_of_fit(method):
         np.testing.assert_allclose(online.weights_, expected.weights_, atol=1e-12)
 
 
-def test_blocks_of_a_mixture_make_one_step_of_em():
-    """By loops: the components of the first model, then means, weights and covariance of all objects."""
+def test_blocks_of_a_mixture_are_one_em_step():
+    """Compute the components of the first model, then means, weights and covariance of all objects, by loops."""
     model = EGMM(3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0).partial_fit(
         X[:200], update=False
     )
@@ -82,7 +82,7 @@ def test_blocks_of_a_mixture_make_one_step_of_em():
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_a_stream_leads_to_where_a_fit_does(method):
+def test_stream_converges_to_the_result_of_fit(method):
     online = made(method)
     for _ in range(15):
         for block in np.array_split(X, 4):
@@ -94,7 +94,7 @@ def test_a_stream_leads_to_where_a_fit_does(method):
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_a_drift_is_followed_only_by_those_who_forget(method):
+def test_drift_is_followed_only_with_a_half_life(method):
     rng = np.random.default_rng(0)
     blocks = [
         CENTERS[rng.integers(3, size=150)] + rng.normal(size=(150, 2)) + [0.3 * t, 0]
@@ -111,8 +111,8 @@ def test_a_drift_is_followed_only_by_those_who_forget(method):
     assert lag[200] < 1.5 < lag[None]
 
 
-def test_forgetting_is_a_weight():
-    """The centre of one cluster is a mean in which earlier objects count half after a half-life."""
+def test_half_life_weights_earlier_objects():
+    """The center of a cluster is a mean in which objects have half their weight after a half-life."""
     family = FocalSets.simple(1, empty=False, omega=False)
     a = X[:100]
     b = X[100:150]
@@ -122,7 +122,7 @@ def test_forgetting_is_a_weight():
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_weights_are_repetitions(method):
+def test_weights_equal_repetitions(method):
     weights = np.tile([1, 2, 0], 200)
     online = made(method, init=START).partial_fit(X, sample_weight=weights)
     repeated = made(method, init=START).partial_fit(np.repeat(X, weights, axis=0))
@@ -139,7 +139,7 @@ def test_names_and_types_are_kept(method):
     assert list(model.feature_names_in_) == ["a", "b"]
 
 
-def test_an_adaptive_metric_goes_along():
+def test_adaptive_metric():
     model = made(ECM, metric="adaptive", init=START)
     for block in np.array_split(X + 1e4, 3):
         if hasattr(model, "n_samples_seen_"):
@@ -151,7 +151,7 @@ def test_an_adaptive_metric_goes_along():
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_a_failure_changes_nothing(method):
+def test_failed_call_does_not_change_the_model(method):
     model = made(method).partial_fit(X[:300])
     centers = model.cluster_centers_.copy()
     for wrong in (X[:, :1], np.full((3, 2), np.nan), np.empty((0, 2)), "x"):
@@ -166,13 +166,13 @@ def test_a_failure_changes_nothing(method):
     assert model.n_samples_seen_ == 301
 
 
-def test_the_first_block_must_show_the_clusters():
+def test_first_block_needs_enough_objects():
     with pytest.raises(ValueError, match="n_clusters=3"):
         ECM(3).partial_fit(X[:2])
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_fit_forgets_and_a_stream_begins_anew(method):
+def test_fit_resets_the_stream(method):
     model = made(method).partial_fit(X[:300])
     model.fit(X)
     assert not hasattr(model, "n_samples_seen_")
@@ -181,7 +181,7 @@ def test_fit_forgets_and_a_stream_begins_anew(method):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM])
-def test_missing_cells_count_as_in_fit(method):
+def test_missing_values_as_in_fit(method):
     holes = X.copy()
     holes[::7, 1] = np.nan
     online = made(method, init=START, missing="partial").partial_fit(holes)
@@ -192,8 +192,8 @@ def test_missing_cells_count_as_in_fit(method):
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_the_number_of_clusters_stays(method):
-    """Another one would be forgotten without a word."""
+def test_number_of_clusters_cannot_change(method):
+    """Another number raises an error instead of being ignored."""
     model = made(method).partial_fit(X).set_params(n_clusters=2)
     with pytest.raises(ValueError, match="n_clusters must"):
         model.partial_fit(X)

@@ -1,4 +1,4 @@
-"""What docstrings promise, in settings that are seldom tried: flat clusters, twins, few objects."""
+"""Statements of docstrings in unusual settings: flat clusters, equal rows, few objects."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -46,7 +46,7 @@ FLAT = {
 
 @pytest.mark.parametrize("data", FLAT)
 @pytest.mark.parametrize("method", [ECM, CECM, BPEC])
-def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, data):
+def test_objective_never_increases_for_flat_clusters(method, data):
     if method is BPEC:
         once = {}
     else:
@@ -83,8 +83,8 @@ def test_adaptive_metrics_of_flat_clusters_in_single_precision(data):
     )
 
 
-def test_a_cluster_that_loses_its_objects_keeps_its_metric():
-    """Nothing but rounding was left of its scatter, whose eigenvalues could not be found."""
+def test_cluster_without_objects_keeps_its_metric():
+    """Its scatter matrix contains only rounding errors, so its eigenvalues may not be computable."""
     X = drawn(5, 6, 3)
     X[:2] = X[4:]
     model = ECM(
@@ -94,15 +94,15 @@ def test_a_cluster_that_loses_its_objects_keeps_its_metric():
     assert np.abs(model.metric_matrices_).max() < 1e8
 
 
-def test_equal_objects_are_two_peaks_only_if_no_others_are_left():
+def test_equal_objects_are_two_peaks_only_if_necessary():
     X = np.array([[0.0, 0], [5, 4], [4, -6], [-9, 3], [0, 0]])
     model = BeliefPeaks(3).fit(X)
     assert len(np.unique(model.cluster_centers_, axis=0)) == 3
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_rounding_does_not_number_the_components_of_a_mixture():
-    """Several starts end at the same place: which of them wins, and numbers the components, hung on the units."""
+def test_order_of_mixture_components_does_not_depend_on_units():
+    """Several starts reach the same maximum, so rounding must not decide which one is selected."""
     X = drawn(1, 120, 4)
     mixture = ParsimoniousGaussianMixture(3, model="EEI", init="k-means", n_init=6, random_state=1)
     expected = mixture.fit(X).predict_proba(X)
@@ -117,8 +117,8 @@ def test_rounding_does_not_number_the_components_of_a_mixture():
     [ECM, CCM, CECM, EGMM, WMVEC, CatECM, RECM, MECM, ECMdd, WECMdd, EVCLUS],
     ids=lambda m: m.__name__,
 )
-def test_an_object_of_weight_zero_changes_nothing(method):
-    """One such object made the best start descend twice: other masses, a history of the second descent alone."""
+def test_objects_of_weight_zero_have_no_effect(method):
+    """Such an object must not cause a second descent from the best start."""
     X = drawn(3, 50, 3)
     if method is CatECM:
         X = np.round(X / 3)
@@ -136,8 +136,8 @@ def test_an_object_of_weight_zero_changes_nothing(method):
     )
 
 
-def test_a_change_of_one_attribute_stays_within_its_range():
-    """Rounding its value carried it beyond what any object has."""
+def test_proposed_changes_stay_within_the_range():
+    """The rounded value must not exceed the range of the data."""
     X = np.round(np.random.default_rng(0).uniform(-2.99, 2.99, (32, 3)), 3)
     model = ECM(4, focal_sets="pairs", n_init=1, random_state=0).fit(X)
     for i in (11, 13):
@@ -150,8 +150,8 @@ def test_a_change_of_one_attribute_stays_within_its_range():
             assert values.min() <= change.after[0] <= values.max()
 
 
-def test_the_columns_of_an_array_have_the_same_names_everywhere():
-    """`explain_object` counted them from 0, `profile` and the pictures from 1."""
+def test_names_of_the_columns_of_an_array():
+    """`explain_object`, `profile` and the plots use the same names."""
     X = drawn(0, 40, 2)
     model = ECM(2, n_init=1, random_state=0).fit(X)
     names = ["attribute 1", "attribute 2"]
@@ -166,8 +166,8 @@ def test_the_columns_of_an_array_have_the_same_names_everywhere():
     assert [feature.label for feature in profile(found, views).features] == joined
 
 
-def test_peaks_are_in_the_order_of_their_prominence():
-    """Those of little belief came last, whatever their prominence."""
+def test_peaks_are_sorted_by_prominence():
+    """Peaks of low belief are not moved to the end."""
     for seed in range(10):
         X = np.random.default_rng(seed).integers(0, 6, (9, 2)).astype(float)
         peaks = BeliefPeaks(7, n_neighbors=5).fit(X)
@@ -176,7 +176,7 @@ def test_peaks_are_in_the_order_of_their_prominence():
 
 @pytest.mark.parametrize("n", [3, 6, 12, 16, 20, 30])
 def test_graphs_of_fits_to_few_objects(n):
-    """Of 6 to 20 objects more are near than tell the scale: the graph asked for columns that were not there."""
+    """With 6 to 20 objects, more objects are near than determine the scale."""
     onnxruntime = pytest.importorskip("onnxruntime")
     X = drawn(0, n, 2)
     model = EVCLUS(2, random_state=0).fit(X)
@@ -188,8 +188,8 @@ def test_graphs_of_fits_to_few_objects(n):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM], ids=lambda m: m.__name__)
-def test_an_attribute_that_no_object_of_a_cluster_has(method):
-    """The centre went to zero in it, far from all objects, and rounding kept the descent from ending."""
+def test_attribute_missing_in_a_whole_cluster(method):
+    """The center must not move to zero in this attribute."""
     X = np.random.default_rng(0).normal(size=(3, 22)) + 1024
     X[0, :3] = X[1, 2:6] = X[2, 5:8] = np.nan
     model = method(3, focal_sets="simple", delta=16.0, missing="partial", random_state=0).fit(X)
@@ -198,7 +198,7 @@ def test_an_attribute_that_no_object_of_a_cluster_has(method):
 
 
 @pytest.mark.parametrize("axis", [3, -4])
-def test_an_axis_of_channels_that_no_image_has(axis):
+def test_invalid_channel_axis(axis):
     with pytest.raises(ValueError, match="channel_axis must"):
         SECM(2, channel_axis=axis).fit(np.zeros((6, 6)))
 
@@ -230,7 +230,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("which", UNITS)
-def test_units_change_no_bit(which):
+def test_powers_of_two_as_units_give_identical_results(which):
     make, X = UNITS[which]
     expected = make().fit(X).credal_partition_.masses
     for power in (-10, 5):
@@ -238,7 +238,7 @@ def test_units_change_no_bit(which):
 
 
 @pytest.mark.parametrize(("metric", "seed"), [("canberra", 5), ("manhattan", 4), ("euclidean", 2)])
-def test_medoids_of_sets_do_not_hang_on_the_order_of_rows(metric, seed):
+def test_medoids_of_sets_do_not_depend_on_the_order_of_rows(metric, seed):
     X = drawn(seed, 22, 6)
     order = np.random.default_rng(0).permutation(22)
     start = np.array([14, 2])
@@ -250,8 +250,8 @@ def test_medoids_of_sets_do_not_hang_on_the_order_of_rows(metric, seed):
     )
 
 
-def test_units_do_not_matter_where_all_objects_have_twins():
-    """Nor does rounding decide between starts that are as good."""
+def test_units_have_no_effect_on_repeated_rows():
+    """Rounding does not decide between equally good starts."""
     places = np.random.default_rng(5).integers(0, 6, 85)
     D = np.abs(places[:, None] - places).astype(float)
     for settings in ({"sampling": "landmarks"}, {"sampling": "all"}):
@@ -264,7 +264,7 @@ def test_units_do_not_matter_where_all_objects_have_twins():
 
 
 @pytest.mark.parametrize("kind", [Decimal, Fraction])
-def test_decimals_and_fractions_are_numbers_to_explain_by(kind):
+def test_explanations_with_decimals_and_fractions(kind):
     X = drawn(6, 30, 3).round(2)
     partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
     table = pd.DataFrame(X, columns=list("abc"))

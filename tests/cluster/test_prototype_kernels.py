@@ -1,4 +1,4 @@
-"""Kernels of the methods with prototypes, beside the same sums written naively."""
+"""Kernels of the methods with prototypes, compared with loops."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def accumulate(X, weights, start, stop, barycentres, metrics, *step):
 
 
 def problem(seed, n, p, g, *, adaptive, dtype, scale=1.0):
-    """Objects, barycentres, metrics, and the arguments of a mass step with all kinds of sets."""
+    """Return objects, barycenters, metrics, and the arguments of a mass step with all kinds of sets."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     barycentres = rng.normal(size=(p, g))
@@ -64,7 +64,7 @@ def naive_distances(X, barycentres, metrics):
 
 
 def naive_masses(costs, factor, size, delta2, beta, zero):
-    """(n, g + 1) masses, that of the empty set last, and (n,) minima."""
+    """Return masses of shape (n, g + 1), the empty set last, and minima of shape (n,)."""
     masses = np.zeros((len(costs), costs.shape[1] + 1))
     for row, out in zip(costs, masses, strict=True):
         if (row <= zero).any():
@@ -134,7 +134,7 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
 
 @pytest.mark.parametrize("scale", [1e-18, 1e-15, 1e15, 1e17])
 def test_single_precision_far_from_one(scale):
-    """Squares near the ends of the range of float32: masses do not depend on the unit."""
+    """Squares near the limits of float32: masses do not depend on the unit."""
     X, barycentres, _, factor, size = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32)
     wanted, found = np.zeros((2, 20, 7), np.float32)
     write_masses(
@@ -148,7 +148,7 @@ def test_single_precision_far_from_one(scale):
     np.testing.assert_allclose(total, (wanted[:, 1:].astype(float) ** 2).sum(axis=0), rtol=1e-4)
 
 
-def test_columns_must_be_those_of_the_family():
+def test_number_of_columns_of_the_family():
     X, barycentres, _, factor, size = problem(0, 4, 2, 3, adaptive=False, dtype=np.float64)
     for columns, empty, message in (([1, 2, 4], 0, "columns must"), ([1, 2, 3], 4, "empty_column")):
         with pytest.raises(ValueError, match=message):
@@ -173,7 +173,7 @@ def test_columns_must_be_those_of_the_family():
 
 
 def naive_mismatches(codes, table):
-    """A category below zero differs from all."""
+    """Return the mismatches; a negative category differs from all categories."""
     return np.stack([np.where(row[:, None] < 0, 1.0, table[row]).sum(axis=0) for row in codes])
 
 
@@ -213,7 +213,7 @@ def test_categories_against_naive_loops(beta):
 
 
 def linked(seed, n=12, f=5):
-    """Masses of objects of which some are linked, with random costs."""
+    """Return masses of objects, some of them linked, with random costs."""
     rng = np.random.default_rng(seed)
     sign = np.triu(rng.choice([-1.0, 0.0, 0.0, 1.0], (n, n)), 1)
     sign += sign.T
@@ -257,7 +257,7 @@ def test_links_against_naive_loops(seed):
     assert value == pytest.approx(pairs + np.sum(masses * penalty), rel=1e-12)
 
 
-def test_links_must_be_between_objects():
+def test_links_out_of_range():
     _, (indptr, indices, sign), must, cannot, costs, penalty, masses = linked(0)
     indices[3] = len(masses)
     with pytest.raises(ValueError, match="indices must"):

@@ -1,4 +1,4 @@
-"""Fits by passes that are killed go on from their checkpoint, to the same bits."""
+"""Interrupted fits resume from their checkpoint and give identical results."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(
 
 
 class Shelf:
-    """Blocks that count the passes over them, and break down in one."""
+    """Blocks that count the passes and raise an exception in one of them."""
 
     def __init__(self, table=X, breaks_in=None):
         self.table = table
@@ -50,7 +50,7 @@ def few_drawn(monkeypatch):
         (EGMM, {"covariance": "own"}),
     ],
 )
-def test_a_fit_that_broke_down_goes_on(method, more, tmp_path):
+def test_failed_fit_is_resumed(method, more, tmp_path):
     settings = {"n_clusters": 3, "random_state": 3, "max_iter": 12, "tol": 0, **more}
     whole = Shelf()
     expected = method(**settings).fit(whole)
@@ -71,7 +71,7 @@ def test_a_fit_that_broke_down_goes_on(method, more, tmp_path):
         np.testing.assert_array_equal(model.history_, expected.history_)
 
 
-def test_another_fit_is_refused(tmp_path):
+def test_checkpoint_of_another_fit(tmp_path):
     path = tmp_path / "fit"
     weights = np.ones(2000)
     settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path}
@@ -101,7 +101,7 @@ def test_another_fit_is_refused(tmp_path):
         ECM(**{**settings, "checkpoint": tmp_path / "no" / "fit"}).fit([X])
 
 
-def test_what_was_not_written_whole_is_done_again(tmp_path):
+def test_incomplete_record_is_computed_again(tmp_path):
     path = tmp_path / "fit"
     settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path, "max_iter": 6, "tol": 0}
     expected = ECM(**settings).fit([X])
@@ -136,7 +136,7 @@ np.savez(sys.argv[3], centers=model.cluster_centers_, history=model.history_, pa
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_a_process_that_is_killed_goes_on(tmp_path):
+def test_killed_process_is_resumed(tmp_path):
     np.save(tmp_path / "x.npy", X)
 
     def run(name, fate):

@@ -1,4 +1,4 @@
-"""What every clusterer does with units, scales, threads, interrupts and names: asked of each, as in the contract."""
+"""Effects of units, scales, threads, interrupts and names on all clusterers."""
 
 import os
 import signal
@@ -33,8 +33,8 @@ def of_each(subjects):
 
 @of_each(NUMERIC)
 @pytest.mark.parametrize("exponent", [10, -10, 200, -200])
-def test_units_do_not_matter(subject, exponent):
-    """A power of two changes no digit."""
+def test_units_have_no_effect(subject, exponent):
+    """A power of two as unit gives identical results."""
     model = subject.make().fit(subject.data * 2.0**exponent)
     np.testing.assert_allclose(
         answer(model), answer(subject.fitted()), rtol=0, atol=ALIKE.get(str(subject), 0.0)
@@ -45,7 +45,7 @@ def test_units_do_not_matter(subject, exponent):
 @pytest.mark.long
 @of_each(NUMERIC)
 @pytest.mark.parametrize("exponent", [30, -30])
-def test_units_do_not_matter_in_single_precision(subject, exponent):
+def test_units_have_no_effect_in_single_precision(subject, exponent):
     single = subject.data.astype(np.float32)
     one, other = (
         subject.make().fit(single * np.float32(factor)) for factor in (1.0, 2.0**exponent)
@@ -55,7 +55,7 @@ def test_units_do_not_matter_in_single_precision(subject, exponent):
 
 @of_each(NUMERIC)
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_numbers_out_of_range_are_refused(subject, kind):
+def test_numbers_out_of_range(subject, kind):
     for factor, words in (
         (1e20 if kind == np.float32 else 1e160, "X must"),
         (1e-20 if kind == np.float32 else 1e-160, "differ by at least|at least 1e-75"),
@@ -71,8 +71,8 @@ def test_numbers_out_of_range_are_refused(subject, kind):
 
 
 @of_each(QUICK)
-def test_parameters_out_of_range_are_refused_or_harmless(subject):
-    """Masses sum to one, or an error names what to change."""
+def test_extreme_parameters(subject):
+    """Masses sum to one, or an error names the parameter."""
     for name in subject.parameters:
         for value in (1e-300, 1e-74, 1e74, 1e300):
             rule = subject.estimator._rules[name]
@@ -95,7 +95,7 @@ def test_parameters_out_of_range_are_refused_or_harmless(subject):
         if subject.fit_takes("sample_weight") and "init" in subject.parameters
     ]
 )
-def test_weights_choose_the_selected_pairs(subject):
+def test_selected_pairs_depend_on_the_weights(subject):
     if "focal_sets" not in subject.parameters or not subject.takes_tables:
         pytest.skip("it has no focal_sets to select, or reads images")
     weights = np.random.default_rng(5).integers(1, 6, len(subject.data))
@@ -115,7 +115,7 @@ def starts_from_partitions(subject):
 
 
 @of_each([s for s in QUICK if starts_from_partitions(s) and s.takes_tables])
-def test_a_partition_to_start_from_is_matched_by_names(subject):
+def test_initial_partition_is_matched_by_name(subject):
     table = subject.table()
     if "focal_sets" not in subject.parameters:
         simple = {}
@@ -138,7 +138,7 @@ def test_a_partition_to_start_from_is_matched_by_names(subject):
 
 
 @of_each([s for s in SUBJECTS if "metric" in s.parameters and "symmetrize" in s.parameters])
-def test_rows_and_columns_of_dissimilarities_are_matched_by_names(subject):
+def test_rows_and_columns_of_dissimilarities_are_matched_by_name(subject):
     from scipy.spatial.distance import cdist
 
     names = [f"object {i}" for i in range(len(subject.data))]
@@ -155,7 +155,7 @@ def test_rows_and_columns_of_dissimilarities_are_matched_by_names(subject):
 
 
 @of_each(QUICK)
-def test_nothing_global_is_changed(subject):
+def test_global_state_is_not_changed(subject):
     np.random.seed(3)  # noqa: NPY002
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     filters = list(warnings.filters)
@@ -172,7 +172,7 @@ def test_nothing_global_is_changed(subject):
 
 
 @of_each(QUICK)
-def test_fits_in_several_threads_are_those_of_one(subject):
+def test_concurrent_fits(subject):
     found = [None] * 4
 
     def fit(place):
@@ -188,8 +188,8 @@ def test_fits_in_several_threads_are_those_of_one(subject):
 
 @of_each(SUBJECTS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupt_ends_a_long_fit(subject, n_jobs, tmp_path, monkeypatch, default_interrupts):
-    """A real signal in the middle of a fit that would take long; the clusterer stays as it was."""
+def test_interrupt(subject, n_jobs, tmp_path, monkeypatch, default_interrupts):
+    """A signal during a long fit ends it; the clusterer does not change."""
     slow = {
         "n_init": 200,
         "max_iter": 100_000,

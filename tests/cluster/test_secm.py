@@ -13,7 +13,7 @@ from dempster.cluster.secm import neighborhood, smooth
 
 
 def phantom(shape=(50, 60)):
-    """An ellipse with two discs inside: four regions."""
+    """Return an image of an ellipse with two discs inside, which has four regions."""
     row, column = np.mgrid[: shape[0], : shape[1]]
     y = 2 * row / shape[0] - 1
     x = 2 * column / shape[1] - 1
@@ -29,7 +29,7 @@ def noisy(regions, sigma, seed=0):
 
 
 def naive_costs(image, centers, family, smoothing, radius, weighting):
-    """Mean squared distance of each pixel and its neighbours to the prototypes, by loops."""
+    """Return the mean squared distance of each pixel and its neighbors to the prototypes, by loops."""
     grid = image.shape[:-1]
     pixels = image.reshape(-1, image.shape[-1])
     places = np.array(list(np.ndindex(*grid)))
@@ -65,7 +65,7 @@ def test_costs_against_the_definition(shape, radius, weighting):
 
 
 @pytest.mark.parametrize("shape", [(8, 9, 2), (4, 5, 6, 1)])
-def test_the_objective_is_that_of_the_definition(shape):
+def test_objective_equals_its_definition(shape):
     rng = np.random.default_rng(1)
     image = rng.normal(size=shape) + 3 * (np.arange(shape[1]) >= 4).reshape(
         (1, -1) + (1,) * (len(shape) - 2)
@@ -80,7 +80,7 @@ def test_the_objective_is_that_of_the_definition(shape):
 
 
 def correlated(seed=0):
-    """Two regions whose channels have the same noise, so that their difference shows the regions."""
+    """Return two regions whose channels have the same noise, so that their difference shows the regions."""
     rng = np.random.default_rng(seed)
     regions = np.arange(24)[None] // 12 + np.zeros((20, 1), int)
     own = rng.normal(scale=0.3, size=(20, 24, 2))
@@ -89,7 +89,7 @@ def correlated(seed=0):
 
 
 def test_adaptive_metrics_against_the_definition():
-    """The costs by loops, the objective, and metrics that are better than all others of determinant one."""
+    """Compare costs and objective with loops, and the metrics with others of determinant one."""
     image = correlated()[1][:8, 8:16]
     model = SECM(
         2, metric="adaptive", focal_sets="pairs", beta=2.0, delta=3, random_state=0, tol=1e-13
@@ -128,7 +128,7 @@ def test_adaptive_metrics_of_correlated_channels():
     assert scores[1] > 0.9 > 0.5 > scores[0]
 
 
-def test_adaptive_metrics_without_neighbors_are_those_of_ecm():
+def test_adaptive_metrics_without_neighbors_equal_those_of_ecm():
     image = correlated()[1]
     pixels = image.reshape(-1, 2)
     settings = {"metric": "adaptive", "focal_sets": "simple", "delta": 5.0, "init": pixels[[0, 20]]}
@@ -178,14 +178,14 @@ def test_better_than_ecm_on_a_volume_and_on_channels():
     )
 
 
-def test_without_neighbours_it_is_ecm():
+def test_equals_ecm_without_neighbors():
     image = noisy(phantom(), 0.3)
     a = SECM(4, smoothing=0, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image)
     b = ECM(4, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image.reshape(-1, 1))
     np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
 
 
-def test_the_border_of_two_regions_is_left_open():
+def test_pixels_between_two_regions_are_ambiguous():
     image = np.zeros((20, 30))
     image[:, 15:] = 1
     published = {"focal_sets": "pairs", "beta": 2.0, "delta": 0.3}
@@ -205,7 +205,7 @@ def test_the_border_of_two_regions_is_left_open():
     st.sampled_from([0.0, 0.5, 0.9]),
     st.sampled_from([(8, 9), (8, 9, 2), (1, 30, 1), (4, 5, 4, 2)]),
 )
-def test_objective_never_rises_and_masses_are_masses(seed, family, beta, smoothing, shape):
+def test_objective_never_increases_and_masses_are_valid(seed, family, beta, smoothing, shape):
     image = np.random.default_rng(seed).normal(size=shape)
     model = SECM(
         3,
@@ -227,7 +227,7 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, beta, smoothi
     np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
 
 
-def test_predicting():
+def test_predict():
     image = noisy(phantom(), 0.3)
     model = SECM(4, random_state=0).fit(image)
     np.testing.assert_array_equal(model.predict_mass(image).masses, model.credal_partition_.masses)
@@ -240,7 +240,7 @@ def test_predicting():
         model.predict(np.zeros((5, 5, 3)))
 
 
-def test_turning_the_image_turns_the_labels():
+def test_rotated_image():
     image = noisy(phantom(), 0.3)
     start = [[0.0], [1], [2], [3]]
     labels = SECM(4, init=start).fit(image).labels_
@@ -269,7 +269,7 @@ def test_axes_types_and_threads():
         SECM(4, weighting="distance", spacing=spacing, random_state=0).fit(image)
 
 
-def test_spacing_tells_near_from_far():
+def test_spacing():
     even = neighborhood((9, 9), 1, "distance", None)
     np.testing.assert_allclose(even, neighborhood((9, 9), 1, "distance", (5, 5)))
     far_apart = neighborhood((9, 9), 1, "distance", (1, 4))
@@ -321,7 +321,7 @@ def test_weights_of_pixels():
         SECM(**fixed).fit(image, sample_weight=weights.T)
 
 
-def test_an_image_may_be_a_table():
+def test_image_as_a_table():
     pandas = pytest.importorskip("pandas")
     image = noisy(phantom((10, 12)), 0.2)
     table = pandas.DataFrame(image, index=list("abcdefghij"))
@@ -346,7 +346,7 @@ def test_an_image_may_be_a_table():
         (np.full((9, 9), 0.1), "n_clusters=2 is more than the 1 different objects"),
     ],
 )
-def test_bad_images(image, message):
+def test_invalid_images(image, message):
     with pytest.raises(ValueError, match=message):
         SECM(2).fit(image)
 
@@ -365,7 +365,7 @@ def test_bad_images(image, message):
         ({"beta": 1}, "beta must"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     with pytest.raises(ValueError, match=message):
         SECM(**{"n_clusters": 2, **change}).fit(np.arange(36.0).reshape(6, 6))
     with pytest.raises(ValueError, match="channel_axis must"):

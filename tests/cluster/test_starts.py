@@ -1,4 +1,4 @@
-"""Where descents begin: nearest centres and the first steps of k-means, against all distances."""
+"""Starts: nearest centers and the first steps of k-means, compared with all distances."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ def by_all_distances(X, centers):
     return np.linalg.norm(X[:, None] - centers, axis=2).argmin(axis=1)
 
 
-def test_nearest_centers_are_those_at_the_smallest_distance():
+def test_nearest_centers_against_all_distances():
     np.testing.assert_array_equal(find_nearest_centers(X, CENTERS), by_all_distances(X, CENTERS))
 
 
-def test_steps_of_k_means_are_weighted_means_of_the_nearest_objects():
+def test_steps_of_k_means_against_weighted_means():
     # a centre that nobody is near
     weights = rng.integers(1, 4, len(X)).astype(float)
     far = np.full((1, 4), 50.0)

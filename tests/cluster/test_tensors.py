@@ -1,4 +1,4 @@
-"""Tensors of torch as X: the numbers of NumPy, found and kept where X is."""
+"""Tensors of torch as X: the same results as with NumPy, on the device of X."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def device(request):
 
 @pytest.fixture(autouse=True)
 def followed(monkeypatch):
-    """As with ``array_api_dispatch``, which asks for a variable of the environment before SciPy is imported."""
+    """Act as with ``array_api_dispatch``, which needs an environment variable before SciPy is imported."""
     for module in ("cluster._base", "_arrays"):
         monkeypatch.setattr(f"dempster.{module}.is_followed", lambda X: isinstance(X, torch.Tensor))
 
@@ -58,7 +58,7 @@ def on_host(values):
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*did not converge")
-def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch):
+def test_fit_to_a_tensor_equals_that_to_an_array(name, weighted, device, monkeypatch):
     # so that all objects are gone over
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 300)
     kind, options = METHODS[name]
@@ -97,8 +97,8 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
-def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
-    """No tensor of all objects is brought to the host: what comes there are samples, moments and positions."""
+def test_rows_are_not_copied_to_the_host(kind, device, monkeypatch):
+    """Only samples, moments and positions are copied to the host."""
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     # more cells than 50,000 pairs have
     X = torch.tensor(groups(np.float32, n=15_000), device=device)
@@ -116,8 +116,8 @@ def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
     assert model.credal_partition_.masses.dtype == torch.float32
 
 
-def test_blocks_are_sent_to_the_device(monkeypatch):
-    """Passes over blocks run on the device: "cpu:0" is one that torch has everywhere."""
+def test_blocks_are_copied_to_the_device(monkeypatch):
+    """Passes over blocks run on the device "cpu:0", which torch always has."""
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     monkeypatch.setattr("dempster.data.rows.SAMPLE_SIZE", 500)
     X = groups()
@@ -134,7 +134,7 @@ def test_blocks_are_sent_to_the_device(monkeypatch):
         np.testing.assert_allclose(*masses, atol=1e-7)
 
 
-def test_a_stream_of_tensors(device):
+def test_partial_fit(device):
     X = groups()
     for kind in (ECM, CCM, EGMM):
         here = kind(4, random_state=0, n_init=2)
@@ -148,7 +148,7 @@ def test_a_stream_of_tensors(device):
         assert there.labels_.device.type == torch.device(device).type
 
 
-def test_constraints_and_partitions_to_start_from(device):
+def test_constraints_and_initial_partitions(device):
     X = groups()
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 700), (5, 1100)])
     T = torch.tensor(X, device=device)
@@ -171,7 +171,7 @@ def test_constraints_and_partitions_to_start_from(device):
         np.testing.assert_allclose(on_host(found), wanted, atol=1e-6)
 
 
-def test_files_and_comparisons_take_them(tmp_path, device):
+def test_files_and_comparisons(tmp_path, device):
     X = torch.tensor(groups(), device=device)
     model = ECM(4, random_state=0, n_init=1).fit(X)
     save(model, tmp_path / "model.dempster")
@@ -184,7 +184,7 @@ def test_files_and_comparisons_take_them(tmp_path, device):
     assert credal_rand_index(*both) == credal_rand_index(both[1], both[1])
 
 
-def test_what_a_tensor_cannot_do_is_refused():
+def test_unsupported_settings():
     X = torch.tensor(groups())
     with pytest.raises(ValueError, match=r"\bX\b"):
         ECM(2).fit(torch.where(torch.arange(X.numel()).reshape(X.shape) == 5, torch.nan, X))
@@ -204,7 +204,7 @@ def test_what_a_tensor_cannot_do_is_refused():
             model.fit(elsewhere)
 
 
-def test_methods_on_the_processor_read_tensors_in_memory():
+def test_methods_without_device_support():
     X = groups(n=20)
     for kind in (RECM, ECM):
         if kind is ECM:
@@ -218,7 +218,7 @@ def test_methods_on_the_processor_read_tensors_in_memory():
         )
 
 
-def test_without_dispatch_a_tensor_in_memory_is_read_as_an_array(monkeypatch):
+def test_tensor_in_memory_without_dispatch(monkeypatch):
     monkeypatch.setattr("dempster.cluster._base.is_followed", is_followed)
     X = groups(n=50)
     found = ECM(4, random_state=0, n_init=1).fit(torch.tensor(X))
@@ -250,12 +250,12 @@ print("passed")
 
 
 @pytest.mark.long
-def test_scikit_learns_check_passes():
-    """In a process of its own: SciPy reads the variable when it is imported.
+def test_array_api_check_of_scikit_learn():
+    """The check runs in another process, because SciPy reads the variable when it is imported.
 
-    The densities of EGMM for the data of the.
-    check, whose covariance is almost singular, agree to ten digits and not to the fourteen that are
-    asked for."""
+    The data of the check have an almost singular covariance, so the densities of EGMM agree to ten
+    digits instead of fourteen.
+    """
     pytest.importorskip("sklearn", minversion="1.9")
     done = subprocess.run(
         [sys.executable, "-c", CHECKS],

@@ -1,4 +1,4 @@
-"""Weights of objects, and cells that are missing, where the objects come in blocks."""
+"""Sample weights and missing values of rows in blocks."""
 
 from itertools import pairwise
 
@@ -54,7 +54,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, EGMM])
-def test_weights_in_blocks_are_those_of_memory(method):
+def test_weights_in_blocks_equal_those_in_memory(method):
     expected = fitted(method, X, WEIGHTS, init=CENTERS + 0.5)
     for name, (data, weights) in FORMS.items():
         model = fitted(method, data, weights, init=CENTERS + 0.5)
@@ -67,8 +67,8 @@ def test_weights_in_blocks_are_those_of_memory(method):
 
 @pytest.mark.usefixtures("few_drawn")
 @pytest.mark.parametrize("method", [ECM, EGMM])
-def test_weights_are_repetitions(method):
-    """Rows of whole weights and the same rows repeated end at the same place, whichever objects are drawn."""
+def test_weights_equal_repetitions(method):
+    """Integer weights and repeated rows give the same result for every sample."""
     repeated = np.repeat(X, WEIGHTS.astype(int), axis=0)
     once = fitted(method, pieces(X), WEIGHTS, init=CENTERS, tol=1e-13)
     often = fitted(method, np.array_split(repeated, 4), init=CENTERS, tol=1e-13)
@@ -77,7 +77,7 @@ def test_weights_are_repetitions(method):
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_objects_are_drawn_in_proportion_to_their_weights():
+def test_sample_is_proportional_to_the_weights():
     weights = np.where(np.arange(900) < 300, 1.0, 0.0)
     weights[5] = 50.0
     for data in (pieces(X), lazily(X)):
@@ -89,7 +89,7 @@ def test_objects_are_drawn_in_proportion_to_their_weights():
     np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
 
 
-def test_single_precision_stays_and_weights_are_exact():
+def test_single_precision_and_exact_weights():
     model = fitted(ECM, pieces(X.astype("f4")), WEIGHTS, init=CENTERS)
     assert model.cluster_centers_.dtype == np.float32
     assert fitted(ECM, X.astype("f4"), WEIGHTS, init=CENTERS).objective_ == pytest.approx(
@@ -97,7 +97,7 @@ def test_single_precision_stays_and_weights_are_exact():
     )
 
 
-def test_evclus_takes_weights():
+def test_weights_of_evclus():
     model = fitted(EVCLUS, pieces(X), WEIGHTS)
     expected = fitted(EVCLUS, X, WEIGHTS)
     np.testing.assert_array_equal(model.landmark_indices_, expected.landmark_indices_)
@@ -125,7 +125,7 @@ def test_evclus_takes_weights():
         ),
     ],
 )
-def test_weights_that_do_not_fit(data, weights, words):
+def test_invalid_weights(data, weights, words):
     with pytest.raises(ValueError, match=words):
         fitted(ECM, data, weights)
 
@@ -134,7 +134,7 @@ def test_weights_that_do_not_fit(data, weights, words):
 
 
 @pytest.mark.parametrize("method", [ECM, CCM])
-def test_missing_cells_in_blocks_are_those_of_memory(method):
+def test_missing_values_in_blocks_equal_those_in_memory(method):
     settings = {"missing": "partial", "init": CENTERS + 0.5}
     for weights in (None, WEIGHTS[: len(HOLES)]):
         expected = fitted(method, HOLES, weights, **settings)
@@ -147,13 +147,13 @@ def test_missing_cells_in_blocks_are_those_of_memory(method):
 
 
 @pytest.mark.usefixtures("few_drawn")
-def test_starts_compete_with_missing_cells():
+def test_starts_with_missing_values():
     models = [fitted(ECM, kind(HOLES), missing="partial") for kind in (pieces, lazily)]
     np.testing.assert_allclose(models[0].cluster_centers_, models[1].cluster_centers_, atol=1e-8)
     assert np.isfinite(models[0].cluster_centers_).all()
 
 
-def test_evclus_takes_missing_cells():
+def test_missing_values_of_evclus():
     model = fitted(EVCLUS, pieces(HOLES), missing="partial")
     assert len(model.labels_.compute()) == len(HOLES)
 
@@ -166,6 +166,6 @@ def test_evclus_takes_missing_cells():
         ([np.column_stack([X, np.full(900, np.nan)])], "column 2"),
     ],
 )
-def test_missing_cells_that_leave_nothing(data, words):
+def test_rows_without_values(data, words):
     with pytest.raises(ValueError, match=words):
         fitted(ECM, [np.asarray(block) for block in data], missing="partial")

@@ -1,4 +1,4 @@
-"""Must-link and cannot-link constraints: the value, its logic, its expansion, and the next question to ask."""
+"""Must-link and cannot-link constraints: closure, expansion and suggested questions."""
 
 import copy
 import itertools
@@ -37,13 +37,13 @@ def some_constraints(draw, n=9):
 
 @st.composite
 def true_constraints(draw, n=9):
-    """Labels and constraints that obey them."""
+    """Return labels and constraints that agree with them."""
     y = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     return y, Constraints.from_pairs(draw(pair_lists(n, max_size=12)), y)
 
 
 def naive_closure(must, cannot, n):
-    """All that follows, by repeating the two rules until nothing changes."""
+    """Return the closure by repeating the two rules until nothing changes."""
     same = np.eye(n, dtype=bool)
     apart = np.zeros((n, n), dtype=bool)
     for i, j in must:
@@ -85,7 +85,7 @@ def test_pairs_in_any_form(pairs):
     assert len(c) == 2
 
 
-def test_a_set_of_pairs_has_one_order():
+def test_order_of_a_set_of_pairs():
     assert Constraints({(5, 6), (0, 2), (3, 1)}).must_link.tolist() == [[0, 2], [1, 3], [5, 6]]
 
 
@@ -124,12 +124,12 @@ def test_self_pairs():
         (3, "must_link must"),
     ],
 )
-def test_bad_pairs(pairs, words):
+def test_invalid_pairs(pairs, words):
     with pytest.raises(ValueError, match=words):
         Constraints(pairs)
 
 
-def test_number_of_objects_is_checked():
+def test_invalid_number_of_objects():
     c = Constraints([(0, 1)], [(1, 7)])
     c.check(8)
     with pytest.raises(ValueError, match=r"cannot_link must"):
@@ -142,7 +142,7 @@ def test_number_of_objects_is_checked():
         Constraints(n_objects=2.5)
 
 
-def test_it_never_changes():
+def test_immutability():
     given_pairs = np.array([[0, 1]])
     c = Constraints(given_pairs, n_objects=3)
     given_pairs[:] = 7
@@ -183,7 +183,7 @@ def test_equality_union_and_repr():
 # ---- from labels ---------------------------------------------------------------------------------
 
 
-def test_labelling_of_sampled_pairs_agrees_with_the_reference(reference):
+def test_labels_of_sampled_pairs_agree_with_the_reference(reference):
     case = reference("create_mlcl")
     y = case["y"]
     c = Constraints.from_pairs(pairs_at(case["pair_index"], len(y)), y)
@@ -199,8 +199,8 @@ def test_positions_of_pairs(n):
 
 
 @pytest.mark.parametrize("n", [10**6 + 3, 2**31 - 1])
-def test_positions_of_pairs_among_many(n):
-    """Square roots of large numbers are rounded; whole numbers of Python are not."""
+def test_positions_of_pairs_of_many_objects(n):
+    """Square roots of large numbers are rounded; integers of Python are exact."""
     rows = [0, 1, 2, n // 3, n // 2, n - 4, n - 3, n - 2]
     for i in rows:
         start = i * (2 * n - i - 1) // 2
@@ -210,7 +210,7 @@ def test_positions_of_pairs_among_many(n):
 
 @given(st.integers(2, 40), SEEDS)
 @settings(deadline=None, max_examples=40)
-def test_draws_are_different_true_and_labelled(n, seed):
+def test_draws_are_distinct_and_true(n, seed):
     y = np.random.default_rng(seed).integers(-1, 3, n)
     known = np.flatnonzero(y >= 0)
     most = len(known) * (len(known) - 1) // 2
@@ -275,7 +275,7 @@ def test_partial_labels(y):
     assert answered == Constraints([(0, 1)], [(1, 3)], n_objects=5)
 
 
-def test_bad_labels():
+def test_invalid_labels():
     with pytest.raises(ValueError, match=r"y must"):
         Constraints.from_labels([[0], [1]], 1)
     for y in ([0.0, np.nan], np.array(["a", None], dtype=object)):
@@ -294,7 +294,7 @@ def test_bad_labels():
 
 @given(some_constraints())
 @settings(deadline=None)
-def test_closure_is_all_that_follows(c):
+def test_closure_against_a_naive_computation(c):
     same, apart = naive_closure(c.must_link, c.cannot_link, 9)
     if (same & apart).any():
         with pytest.raises(ContradictionError):
@@ -312,7 +312,7 @@ def test_closure_is_all_that_follows(c):
 
 @given(true_constraints())
 @settings(deadline=None)
-def test_closure_keeps_to_the_labels(labelled):
+def test_closure_agrees_with_the_labels(labelled):
     y, c = labelled
     assert c.contradictions() == []
     closed = c.closure()
@@ -354,7 +354,7 @@ def test_contradictions_show_a_shortest_chain(c):
         assert np.linalg.matrix_power(linked, steps - 1)[x.cannot_link] == 0
 
 
-def test_contradictions_are_told_in_words():
+def test_message_of_contradictions():
     c = Constraints([(0, 3), (3, 5), (7, 8)], [(0, 5), (7, 8), (0, 7)])
     assert c.contradictions() == [Contradiction((0, 5), (0, 3, 5)), Contradiction((7, 8), (7, 8))]
     assert repr(c.contradictions()[0]) == "0 and 5 must not link, but 0 - 3 - 5 are must-linked"
@@ -411,7 +411,7 @@ def test_violations_of_hard_labels():
 
 @given(some_constraints(), SEEDS)
 @settings(deadline=None, max_examples=50)
-def test_degrees_are_the_plausibilities_of_the_contrary(c, seed):
+def test_degrees_of_violation(c, seed):
     cp = random_partition(np.random.default_rng(seed), 9)
     found = c.violations(cp)
     sets = [set(np.flatnonzero(row)) for row in cp.focal_sets.membership]
@@ -432,7 +432,7 @@ def test_degrees_are_the_plausibilities_of_the_contrary(c, seed):
 
 @given(true_constraints())
 @settings(deadline=None, max_examples=30)
-def test_labels_obey_their_constraints(labelled):
+def test_labels_satisfy_their_constraints(labelled):
     y, c = labelled
     found = c.violations(y)
     assert len(found) == found.mean_degree == 0
@@ -447,7 +447,7 @@ def test_violations_need_enough_objects():
 
 
 def naive_expansion(D, c, k):
-    """The published listing, step by step, on sets of unordered pairs."""
+    """Return the expansion by the published listing, on sets of unordered pairs."""
     n = len(D)
 
     def neighborhood(i):
@@ -532,8 +532,8 @@ def test_expansion_does_not_depend_on_the_numbering(labelled, seed):
     assert other == Constraints(to[grown.must_link], to[grown.cannot_link], n_objects=9)
 
 
-def test_ties_go_to_the_lowest_numbers_among_many_equals():
-    """More equally near objects than the neighbour search is asked for."""
+def test_ties_are_broken_by_position():
+    """There are more equally near objects than requested neighbors."""
     X = np.zeros((200, 3))
     X[100:] = 1
     grown = Constraints(cannot_link=[(150, 50)]).expand(X, n_neighbors=2, metric="euclidean")
@@ -545,14 +545,14 @@ def test_ties_go_to_the_lowest_numbers_among_many_equals():
     )
 
 
-def test_expansion_of_neighbours_of_each_other():
+def test_expansion_of_mutual_neighbors():
     X = np.array([[0.0], [1.0], [1.5], [9.0]])
     grown = Constraints([(0, 1)]).expand(X, n_neighbors=2, metric="euclidean")
     assert grown == Constraints([(0, 1)], n_objects=4)  # all neighbours are shared
     assert Constraints([(0, 1)]).expand(X, n_neighbors=0, metric="euclidean") == grown
 
 
-def test_expansion_warns_when_kinds_clash():
+def test_warning_if_expansion_contradicts():
     X = np.array([[0.0], [0.1], [5.0], [5.1]])
     with pytest.warns(UserWarning, match=r"\(0, 2\)") as caught:
         grown = Constraints([(0, 2)], [(0, 3)]).expand(X, n_neighbors=1, metric="euclidean")
@@ -563,7 +563,7 @@ def test_expansion_warns_when_kinds_clash():
         Constraints([(0, 2)], [(1, 3)]).expand(X, n_neighbors=1, metric="euclidean")
 
 
-def test_expansion_takes_tables_and_callables():
+def test_expansion_of_tables_and_callables():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)))
     c = Constraints.from_labels(np.arange(30) % 2, 5, random_state=0)
     expected = c.expand(cdist(X, X, "cityblock"), n_neighbors=3)
@@ -582,12 +582,12 @@ def test_expansion_takes_tables_and_callables():
         (np.zeros((3, 3)), "cannot_link must"),
     ],
 )
-def test_bad_dissimilarities(D, words):
+def test_invalid_dissimilarities(D, words):
     with pytest.raises(ValueError, match=words):
         Constraints([(0, 1)], [(2, 3)]).expand(D)
 
 
-def test_bad_expansion_arguments():
+def test_invalid_expansion_arguments():
     c = Constraints([(0, 1)])
     with pytest.raises(ValueError, match="n_neighbors must"):
         c.expand(np.zeros((3, 3)), -1)
@@ -597,7 +597,7 @@ def test_bad_expansion_arguments():
         c.expand(np.full((3, 2), np.nan), metric="euclidean")
 
 
-def test_expansion_makes_no_square_matrix():
+def test_expansion_needs_no_square_matrix():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     c = Constraints.from_labels(X[:, 0] > 0, 100, random_state=0)
     tracemalloc.start()
@@ -612,7 +612,7 @@ def test_expansion_makes_no_square_matrix():
 
 
 def open_questions(c, n):
-    """Pairs of must-linked groups whose relation is not known."""
+    """Return pairs of must-linked groups whose relation is unknown."""
     same, apart = naive_closure(c.must_link, c.cannot_link, n)
     groups = np.unique(same, axis=0)
     related = groups.astype(int) @ apart.astype(int) @ groups.T
@@ -627,10 +627,7 @@ def open_questions(c, n):
 )
 @settings(deadline=None, max_examples=80)
 def test_suggestions_are_new(c, family, wanted, seed):
-    """Never known, implied, repeated or implied by each other.
-
-    All of them when all are asked for.
-    """
+    """They are not known, implied, repeated or implied by each other, and complete on request."""
     cp = random_partition(np.random.default_rng(seed), 9, family=family)
     asked = suggest_pairs(cp, wanted, constraints=c)
     assert asked.dtype == np.int64
@@ -666,8 +663,8 @@ def test_suggestions_do_not_depend_on_the_numbering(seed):
 
 @given(st.integers(2, 12), SEEDS)
 @settings(deadline=None, max_examples=20)
-def test_an_expert_who_answers_all_questions_has_told_everything(n, seed):
-    """One question at a time, each answer known before the next: at the end every pair is decided."""
+def test_answers_to_all_questions_decide_every_pair(n, seed):
+    """Questions are answered one at a time; at the end every pair is decided."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     cp = random_partition(rng, n)
@@ -678,8 +675,8 @@ def test_an_expert_who_answers_all_questions_has_told_everything(n, seed):
     assert len(known) <= 3 * n
 
 
-def test_the_criterion():
-    """In words of the docstring, on four objects where each rule matters."""
+def test_criterion_of_suggestions():
+    """Test the rules of the docstring on four objects for which each rule matters."""
     family = FocalSets.full(3)
 
     def mass(**sets):
@@ -717,7 +714,7 @@ def test_the_criterion():
     assert [list(pair) for pair in expected if 4 not in pair] == after.tolist()
 
 
-def test_fuzzy_and_hard_partitions_have_questions_too():
+def test_suggestions_for_fuzzy_and_hard_partitions():
     fuzzy = CredalPartition.from_fuzzy([[0.9, 0.1], [0.2, 0.8], [0.45, 0.55], [1, 0], [0, 1]])
     assert suggest_pairs(fuzzy, 3).tolist() == [[2, 4], [1, 4], [0, 3]]
     labels = np.repeat([0, 1, 2], 10)
@@ -741,7 +738,7 @@ def test_few_objects(labels):
     assert suggest_pairs(cp, 0).shape == (0, 2)
 
 
-def test_bad_suggestion_arguments():
+def test_invalid_suggestion_arguments():
     with pytest.raises(ValueError, match="n must"):
         suggest_pairs([0, 1], -1)
     with pytest.raises(TypeError, match="n must"):
@@ -817,7 +814,7 @@ def test_links_are_a_symmetric_adjacency(c):
 
 
 def test_links_enter_the_row_solver():
-    """Without dissimilarities, the solver puts a cannot-linked object where its partner is not."""
+    """Without dissimilarities, the solver separates cannot-linked objects."""
     from dempster.optimize.row_fit import sweep_rows
     from dempster.partition.relational import pair_forms
 

@@ -1,4 +1,4 @@
-"""Constraints among some of the rows, and on their way through scikit-learn's cross-validation."""
+"""Constraints of a selection of rows, and in cross-validation by scikit-learn."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
 def naive_rows(c, rows):
-    """The constraints among the given positions, by looking at all pairs of them."""
+    """Return the constraints among the given positions by a loop over all pairs."""
     kinds = [set(map(frozenset, pairs.tolist())) for pairs in (c.must_link, c.cannot_link)]
     places = [(a, b) for a in range(len(rows)) for b in range(a)]
     must, cannot = (
@@ -36,14 +36,14 @@ def naive_rows(c, rows):
 @given(st.lists(st.integers(0, 8), max_size=14), st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=60)
 def test_constraints_among_some_rows(rows, seed):
-    """Rows in any order, left out, and repeated."""
+    """Rows can be permuted, left out and repeated."""
     drawn = np.random.default_rng(seed).integers(0, 9, (12, 2))
     drawn = drawn[drawn[:, 0] != drawn[:, 1]]
     c = Constraints(drawn[:6], drawn[6:], n_objects=9)
     assert c[np.array(rows, dtype=int)] == naive_rows(c, rows)
 
 
-def test_rows_in_every_form():
+def test_forms_of_rows():
     c = Constraints([(0, 3), (3, 5)], [(1, 5), (0, 4)], n_objects=6)
     expected = naive_rows(c, [3, 4, 5])
     assert (expected.n_objects, len(expected)) == (3, 1)
@@ -79,12 +79,12 @@ def test_rows_in_every_form():
         ([True, False], IndexError, "rows must"),
     ],
 )
-def test_what_are_no_rows(rows, error, message):
+def test_invalid_rows(rows, error, message):
     with pytest.raises(error, match=message):
         Constraints([(0, 3)], n_objects=6)[rows]
 
 
-def test_without_the_number_of_objects_nothing_can_be_taken():
+def test_number_of_objects_is_required():
     c = Constraints([(0, 3)])
     for ask in (
         lambda: c.shape,
@@ -101,7 +101,7 @@ def test_without_the_number_of_objects_nothing_can_be_taken():
 
 
 class Witness(ClusterMixin, BaseEstimator):
-    """Says in `fit` whether the constraints it was given are true of the rows it was given."""
+    """Estimator whose `fit` checks that the constraints are true of the rows."""
 
     def __init__(self, n_clusters=2):
         self.n_clusters = n_clusters
@@ -128,7 +128,7 @@ CASES = {
 
 
 def watched(estimator, monkeypatch):
-    """The estimator, with a look at the constraints on their way into `fit`."""
+    """Return the estimator, and check the constraints that `fit` receives."""
     Witness.arrived = []
     if isinstance(estimator, Witness):
         return estimator
@@ -153,7 +153,7 @@ def score(estimator, X, y=None):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_cross_validation_gives_every_fold_its_own_constraints(name, routing, monkeypatch):
+def test_constraints_in_cross_validation(name, routing, monkeypatch):
     known = Constraints.from_labels(y, 300, random_state=0)
     model = watched(CASES[name](), monkeypatch)
     if routing:
@@ -166,7 +166,7 @@ def test_cross_validation_gives_every_fold_its_own_constraints(name, routing, mo
     assert 0 < min(inside) <= max(inside) < 300
 
 
-def test_a_search_gives_every_fold_its_own_constraints(routing, monkeypatch):
+def test_constraints_in_a_grid_search(routing, monkeypatch):
     known = Constraints.from_labels(y, 300, random_state=0)
     model = watched(Witness(), monkeypatch)
     if routing:
@@ -180,7 +180,7 @@ def test_a_search_gives_every_fold_its_own_constraints(routing, monkeypatch):
     assert Witness.arrived == [*inside, *inside, 300]
 
 
-def test_a_pipeline_hands_them_on(monkeypatch):
+def test_constraints_in_a_pipeline(monkeypatch):
     known = Constraints.from_labels(y, 300, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         Witness.arrived = []
@@ -199,8 +199,8 @@ class NearWitness(Witness):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_constraints_that_do_not_know_their_objects_are_refused(name, routing, monkeypatch):
-    """They would link other rows: all are among the first ones, so that no number is out of range in a fold."""
+def test_constraints_without_number_of_objects(name, routing, monkeypatch):
+    """They would link other rows without an error, because all positions exist in every fold."""
     known = Constraints.from_labels(y[:30], 40, random_state=0)
     known = Constraints(known.must_link, known.cannot_link)
     model = watched(CASES[name](), monkeypatch)
@@ -218,7 +218,7 @@ def test_constraints_that_do_not_know_their_objects_are_refused(name, routing, m
 
 
 @pytest.mark.parametrize("name", ["EVCLUS", "CECM", "PCCA"])
-def test_constraints_about_other_objects_are_refused(name):
+def test_constraints_for_another_number_of_objects(name):
     known = Constraints([(0, 1)], [(2, 3)], n_objects=61)
     with pytest.raises(ValueError, match="constraints must"):
         CASES[name]().fit(X, constraints=known)

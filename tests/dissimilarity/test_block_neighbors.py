@@ -1,4 +1,4 @@
-"""Neighbours by blocks, neighbours of new objects, and metrics that cannot be used: all against sorting."""
+"""Neighbors in blocks, neighbors of new objects, and invalid metrics, compared with sorting."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ NEW = np.random.default_rng(2).normal(size=(23, 3))
 
 
 def mixed_table(n, seed=0):
-    """Numbers, names and gaps, with many ties."""
+    """Return numbers, categories and missing values, with many ties."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {"a": rng.integers(0, 5, n).astype(float), "b": rng.choice(list("xyz"), n)}
@@ -65,8 +65,8 @@ def test_gower(monkeypatch, n_jobs):
         make_finder(GowerSource(data), "approximate")
 
 
-def test_a_function_need_not_obey_the_triangle_inequality():
-    """A tree, which relies on it, would overlook neighbours."""
+def test_function_without_triangle_inequality():
+    """A tree, which relies on it, would miss neighbors."""
 
     def squared(a, b):
         return float(np.sum((a - b) ** 2) ** 2)
@@ -121,8 +121,11 @@ def test_new_objects_of_a_matrix_and_of_a_table():
 # ---- metrics that cannot be used -----------------------------------------------------------------
 
 
-def test_a_metric_without_numbers_is_refused():
-    """A constant attribute has no variance: scikit-learn's trees then leave places unset."""
+def test_metric_that_gives_nan():
+    """A constant attribute has no variance.
+
+    The trees of scikit-learn then return unset neighbors.
+    """
     flat = np.column_stack([X, np.ones(60)])
     with (
         np.errstate(all="ignore"),
@@ -132,7 +135,7 @@ def test_a_metric_without_numbers_is_refused():
 
 
 @pytest.mark.parametrize("index", [[[0, 60]], [[-1, 3]]])
-def test_places_that_are_unset(index):
+def test_unset_neighbors(index):
     with pytest.raises(ValueError, match="metric must"):
         check_neighbors(np.array(index), np.ones((1, 2)), 60)
 
@@ -146,12 +149,12 @@ def test_places_that_are_unset(index):
         (lambda a, b: -1.0, "Negative values in data"),
     ],
 )
-def test_functions_that_are_no_dissimilarities(metric, message):
+def test_invalid_functions(metric, message):
     with pytest.raises(ValueError, match=message):
         DissimilarityInput(metric).training(BaseEstimator(), np.abs(X))
 
 
-def test_attributes_as_they_were_given():
+def test_attributes_are_not_changed():
     reader = DissimilarityInput("euclidean", centered=True)
     estimator = BaseEstimator()
     table = pd.DataFrame(X + 0.1)

@@ -1,4 +1,4 @@
-"""Gower's dissimilarity: the compiled functions agree with the definition, on any table."""
+"""Gower's dissimilarity: the compiled functions agree with the definition on any table."""
 
 import math
 
@@ -31,7 +31,10 @@ def mixed_table(n, missing=0.0, seed=0):
 
 
 def naive(rows, columns, fitted):
-    """The definition, cell by cell: ranges and known categories are those of the fitted table."""
+    """Return the dissimilarity by definition.
+
+    Ranges and categories are those of the fitted table.
+    """
     names = list(fitted.columns)
     numeric = [
         pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t)
@@ -59,7 +62,7 @@ def naive(rows, columns, fitted):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_block_and_pairs_are_the_definition(missing):
+def test_blocks_and_pairs_against_the_definition(missing):
     table = mixed_table(20, missing)
     new = mixed_table(12, missing, seed=1)
     encoder = GowerEncoder().fit(table)
@@ -84,7 +87,7 @@ def test_matrix_is_symmetric_to_the_last_bit_and_within_bounds():
     assert 0.9 < known.max() <= 1
 
 
-def test_many_columns_pass_the_tile():
+def test_more_columns_than_a_tile():
     rng = np.random.default_rng(0)
     X = rng.random((2500, 3))
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -96,13 +99,13 @@ def test_many_columns_pass_the_tile():
     np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_scale_and_shift_of_numeric_columns_do_not_matter():
+def test_scale_and_shift_have_no_effect():
     X = np.random.default_rng(0).random((30, 4))
     moved = X * [1e-3, 1, 50, 1e6] + [5, -1e3, 0, 1e6]
     np.testing.assert_allclose(gower_matrix(moved), gower_matrix(X), rtol=1e-7)
 
 
-def test_one_binary_column_numeric_or_categorical_is_the_same():
+def test_binary_column_as_number_or_category():
     flags = np.array([0, 1, 1, 0])
     expected = (flags[:, None] != flags).astype(float)
     for column in (flags, flags.astype(bool), flags.astype(str), flags.astype(object)):
@@ -110,7 +113,7 @@ def test_one_binary_column_numeric_or_categorical_is_the_same():
     np.testing.assert_array_equal(gower_matrix(flags[:, None].astype(bool)), expected)
 
 
-def test_numbers_that_are_names():
+def test_numbers_as_categories():
     X = np.array([[1, 10], [2, 10], [9, 20.0]])
     np.testing.assert_allclose(gower_matrix(X)[0], [0, 1 / 16, 1])
     np.testing.assert_allclose(gower_matrix(X, categorical=[0])[0], [0, 0.5, 1])
@@ -134,7 +137,7 @@ def test_constant_columns_count_as_agreement():
     np.testing.assert_allclose(gower_block(new, encoder.transform(table)), expected[:1])
 
 
-def test_column_of_nothing_changes_nothing():
+def test_column_without_values():
     table = pd.DataFrame({"x": [0.0, 1, 3], "town": ["a", "b", "b"]})
     expected = gower_matrix(table)
     np.testing.assert_array_equal(gower_matrix(table.assign(none=None)), expected)
@@ -182,8 +185,8 @@ def test_objects_without_a_common_column():
     assert math.isnan(gower_pairs(data, [1], [2], incomparable="nan")[0])
 
 
-def test_the_first_objects_without_a_common_column_are_named():
-    """Whatever the tiles in which a long block is computed."""
+def test_error_names_the_first_objects_without_a_common_column():
+    """The error does not depend on the tiles in which a long block is computed."""
     table = pd.DataFrame({"x": np.zeros(2000), "y": np.zeros(2000)})
     table.loc[[0, 3], "x"] = np.nan
     table.loc[[1, 1500], "y"] = np.nan
@@ -223,7 +226,7 @@ def test_nullable_and_arrow_types():
     )
 
 
-def test_columns_are_found_by_name():
+def test_columns_are_matched_by_name():
     table = mixed_table(12)
     encoder = GowerEncoder().fit(table)
     shuffled = encoder.transform(table[table.columns[::-1]])
@@ -282,12 +285,12 @@ def test_read_only_and_empty_selections():
         (np.array([[1j], [2j]]), TypeError, "column 0"),
     ],
 )
-def test_tables_that_are_refused(table, error, words):
+def test_invalid_tables(table, error, words):
     with pytest.raises(error, match=words):
         GowerEncoder().fit(table)
 
 
-def test_arguments_that_are_refused():
+def test_invalid_arguments():
     X = np.random.default_rng(0).random((5, 2))
     data = GowerEncoder().fit_transform(X)
     with pytest.raises(ValueError, match="second"):

@@ -1,4 +1,4 @@
-"""Nearest neighbours: against sorting, whatever the source, and which way of finding them is chosen."""
+"""Nearest neighbors of all sources, compared with sorting, and the choice of the algorithm."""
 
 import sys
 from types import ModuleType
@@ -32,7 +32,7 @@ def every_source():
 
 
 @pytest.mark.parametrize(("source", "D"), list(every_source()))
-def test_exact_neighbors_are_those_of_sorting(source, D):
+def test_exact_neighbors_against_sorting(source, D):
     rows = np.array([5, 0, 41])
     index, distance = make_finder(source)(rows, 6)
     np.testing.assert_array_equal(index, np.argsort(D[rows], axis=1)[:, :6])
@@ -53,7 +53,7 @@ def test_reference(reference):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "mahalanobis", "seuclidean"])
-def test_threads_do_not_matter(metric):
+def test_number_of_threads_has_no_effect(metric):
     """scikit-learn's trees give wrong Mahalanobis distances in several threads."""
     source = AttributeSource(np.random.default_rng(0).normal(size=(900, 8)), metric)
     one, two = (
@@ -63,7 +63,7 @@ def test_threads_do_not_matter(metric):
     np.testing.assert_array_equal(one.distance, two.distance)
 
 
-def test_blocks_do_not_matter(monkeypatch):
+def test_blocks_have_no_effect(monkeypatch):
     find = make_finder(AttributeSource(X))
     whole = Neighbors.find_all(find, len(X), 4)
     sizes = []
@@ -74,7 +74,7 @@ def test_blocks_do_not_matter(monkeypatch):
     np.testing.assert_array_equal(cut.distance, whole.distance)
 
 
-def test_an_object_hidden_by_its_twins_is_dropped_all_the_same():
+def test_object_is_not_its_own_neighbor_among_equal_rows():
     twins = np.repeat([[0.0], [9.0]], [6, 3], axis=0)
     found = Neighbors.find_all(make_finder(AttributeSource(twins)), 9, 2)
     assert (found.distance == 0).all()
@@ -85,7 +85,7 @@ def test_an_object_hidden_by_its_twins_is_dropped_all_the_same():
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
 @pytest.mark.parametrize("n_features", [2, 11])
-def test_ties_go_to_the_first_object(metric, n_features):
+def test_ties_are_broken_by_position(metric, n_features):
     # twins and ties everywhere
     few = np.random.default_rng(5).integers(0, 3, size=(150, n_features)).astype(float)
     D = cdist(few, few, metric)
@@ -94,7 +94,7 @@ def test_ties_go_to_the_first_object(metric, n_features):
     np.testing.assert_array_equal(found.index, np.argsort(D, axis=1, kind="stable")[:, :6])
 
 
-def test_large_tables_of_many_attributes_are_compared_plainly(monkeypatch):
+def test_brute_force_for_many_attributes(monkeypatch):
     monkeypatch.setattr(neighbors, "_MAX_CACHED_CELLS", 100)
     wide = np.random.default_rng(1).normal(size=(80, 11))
     assert isinstance(exact_index(AttributeSource(wide)), NearestNeighbors)
@@ -126,7 +126,7 @@ def test_index_for_other_objects():
 
 
 class Descent:
-    """Stands in for pynndescent, whose compilation takes a minute: exact, but gives up on every tenth object."""
+    """Replace pynndescent, whose compilation takes a minute: exact, except for every tenth object."""
 
     def __init__(self, data, metric, n_neighbors, **options):
         self.index = NearestNeighbors(metric=metric).fit(data)
@@ -147,7 +147,7 @@ def descent(monkeypatch):
     monkeypatch.setattr(neighbors, "find_spec", lambda name: fake)
 
 
-def test_objects_that_descent_leaves_short_are_looked_up(descent):
+def test_incomplete_approximate_neighbors_are_completed(descent):
     source = AttributeSource(X, "cityblock")
     find = make_finder(source, "approximate", 7, n_jobs=2)
     assert find.kind == "approximate"
@@ -162,9 +162,9 @@ def test_objects_that_descent_leaves_short_are_looked_up(descent):
 
 
 def test_random_states(descent):
-    """A Generator, which pynndescent does not take, makes it a RandomState.
+    """A Generator is converted to a RandomState for pynndescent.
 
-    Exact neighbours draw nothing.
+    Exact neighbors use no random numbers.
     """
     state = np.random.RandomState(3)
     given = np.random.default_rng(3)

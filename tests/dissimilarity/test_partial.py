@@ -1,4 +1,4 @@
-"""Rows with missing cells, against plain loops."""
+"""Rows with missing values, compared with loops."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ WITHIN = np.array([0.5, 2.0, 0.1])
 
 
 def squared_distance(a, b, within):
-    """By loops, as the module says it."""
+    """Return the squared distance by loops, as the module defines it."""
     if all(x == y or (np.isnan(x) and np.isnan(y)) for x, y in zip(a, b, strict=True)):
         return 0.0
     gaps = [(x - y) ** 2 for x, y in zip(a, b, strict=True)]
@@ -57,7 +57,7 @@ def test_distances_to_points(rows):
     np.testing.assert_allclose(squared_distances_to_points(rows, points), expected, atol=1e-10)
 
 
-def test_a_source_of_rows_with_holes(rows):
+def test_source_of_incomplete_rows(rows):
     source = AttributeSource(rows, within=WITHIN)
     assert source.lacks_cells
     assert not source.is_euclidean
@@ -81,7 +81,7 @@ def test_equal_rows(rows):
     assert not are_rows_equal(rows[[3]], rows[[4]]).any()
 
 
-def test_stand_ins(rows):
+def test_imputed_rows(rows):
     points = impute_missing(rows)
     present = ~np.isnan(rows)
     assert np.isfinite(points).all()
@@ -92,7 +92,7 @@ def test_stand_ins(rows):
     assert impute_missing(complete) is complete
 
 
-def test_stand_ins_depend_on_neither_order_nor_repetitions(rows):
+def test_imputation_depends_on_neither_order_nor_repetitions(rows):
     order = np.random.default_rng(2).permutation(len(rows))
     np.testing.assert_allclose(impute_missing(rows[order]), impute_missing(rows)[order])
     np.testing.assert_allclose(
@@ -100,7 +100,7 @@ def test_stand_ins_depend_on_neither_order_nor_repetitions(rows):
     )
 
 
-def test_stand_ins_come_from_like_rows():
+def test_imputation_from_similar_rows():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 1, (50, 3)), rng.normal(20, 1, (50, 3))])
     holes = X.copy()
@@ -108,7 +108,7 @@ def test_stand_ins_come_from_like_rows():
     assert np.abs(impute_missing(holes) - X).max() < 5
 
 
-def test_rows_with_nothing_in_common():
+def test_rows_without_a_common_value():
     nan = np.nan
     np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
     np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
@@ -117,7 +117,7 @@ def test_rows_with_nothing_in_common():
 # ---- tables with categories ----------------------------------------------------------------------
 
 
-def test_mixed_rows_by_loops():
+def test_mixed_rows_against_loops():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -152,7 +152,7 @@ def test_mixed_rows_by_loops():
     np.testing.assert_allclose(partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12)
 
 
-def test_complete_mixed_rows_are_those_of_gower():
+def test_complete_mixed_rows_equal_gower():
     data = GowerEncoder().fit_transform(np.random.default_rng(0).normal(size=(9, 3)))
     np.testing.assert_array_equal(
         partial_gower_block(data, data, np.ones(3)), gower_block(data, data)

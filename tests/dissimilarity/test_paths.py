@@ -126,7 +126,7 @@ def test_path_metric_by_way_of_landmarks():
 
 
 @pytest.mark.parametrize("make", [EVCLUS, RECM, ECMdd])
-def test_clusterers_take_path_distances(make, moons, tmp_path):
+def test_clusterers_with_path_distances(make, moons, tmp_path):
     X, moon = moons
     model = make(2, metric="path", random_state=0).fit(X)
     assert adjusted_rand_score(moon, model.labels_) > 0.95

@@ -15,7 +15,7 @@ from dempster.dissimilarity import DissimilarityPCA
 
 
 class OnDistances(DissimilarityPCA):
-    """Tells scikit-learn's checks to pass distances; they would pass inner products."""
+    """Estimator to which scikit-learn's checks pass distances instead of inner products."""
 
     metric = "precomputed"
 
@@ -34,7 +34,7 @@ def dissimilarities():
 
 @pytest.mark.parametrize("whiten", [True, False])
 def test_definition(dissimilarities, whiten):
-    """Centre the rows, decompose, project (Denoeux, 2021, section 4.2)."""
+    """Center the rows, decompose, project (Denoeux, 2021, section 4.2)."""
     D, _ = dissimilarities
     centred = D - D.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred)
@@ -89,7 +89,7 @@ def test_many_objects_by_random_projection():
     np.testing.assert_array_equal(again.components_, pca.components_)
 
 
-def test_directions_in_which_nothing_varies_give_zero():
+def test_constant_directions_give_zero():
     place = np.repeat([0.0, 1.0], 10)  # two places only: one direction
     scores = DissimilarityPCA(3).fit_transform(np.abs(place[:, None] - place))
     np.testing.assert_allclose(np.abs(scores[:, 0]), np.sqrt(19 / 20))

@@ -1,4 +1,4 @@
-"""The tree of points: the same as sorting all distances, ties and twins included."""
+"""Neighbors by the tree of points, compared with sorting, including ties and equal points."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ POWERS = [1.0, 2.0, 3.5, np.inf]
 
 
 def distances_before_the_root(A, B, p):
-    """Coordinate after coordinate, as in the tree, so that ties are the same ones."""
+    """Return squared distances summed in the order of the tree, so that the ties are the same."""
     out = np.zeros((len(A), len(B)))
     for a, b in zip(A.T, B.T, strict=True):
         gap = np.abs(a[:, None] - b)
@@ -53,7 +53,7 @@ def test_against_sorting(name, p):
 
 
 @pytest.mark.parametrize("name", [name for name in POINTS if name != "one point"])
-def test_each_point_among_the_others(name):
+def test_neighbors_without_the_point_itself(name):
     X = POINTS[name]
     D = distances_before_the_root(X, X, 2.0)
     np.fill_diagonal(D, np.nan)  # sorted to the end
@@ -62,8 +62,8 @@ def test_each_point_among_the_others(name):
     np.testing.assert_array_equal(index, np.argsort(D, axis=1, kind="stable")[:, :k])
 
 
-def test_many_twins_are_no_burden():
-    """Every query meets thousands of points at distance zero, of which it wants the first few."""
+def test_many_equal_points():
+    """Every query has thousands of neighbors at distance zero and returns the first few."""
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], 20_000, axis=0)
     _, index = PointTree(X).kneighbors(n_neighbors=3)
     np.testing.assert_array_equal(
@@ -72,14 +72,14 @@ def test_many_twins_are_no_burden():
     )
 
 
-def test_threads_and_precision_do_not_matter():
+def test_threads_and_precision_have_no_effect():
     X = RNG.normal(size=(2000, 3)).astype(np.float32)
     one = PointTree(X, n_jobs=1).kneighbors(X, 9)
     two = PointTree(X.astype(float), n_jobs=2).kneighbors(X, 9)
     np.testing.assert_array_equal(one, two)
 
 
-def test_order_holds_every_point_once_and_near_ones_together():
+def test_order_is_a_permutation_of_nearby_points():
     X = RNG.uniform(size=(4096, 2))
     order = PointTree(X).order
     np.testing.assert_array_equal(np.sort(order), np.arange(4096))

@@ -1,4 +1,4 @@
-"""Shares of attributes in dissimilarities: they add up, and are the terms of the sums that metrics are."""
+"""Shares of attributes in dissimilarities: they add up and are the terms of the sums."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ def largest_difference(a, b):
 @pytest.mark.parametrize(
     "metric", [*METRICS, "cosine", "correlation", "hamming", largest_difference]
 )
-def test_they_add_up(metric):
+def test_shares_add_up(metric):
     source = AttributeSource(X, metric)
     shares = attribute_shares(source, X[:1], X)
     assert shares.shape == (12, 4)
@@ -41,10 +41,10 @@ def test_they_add_up(metric):
 @pytest.mark.parametrize(
     "metric", ["euclidean", "cityblock", "seuclidean", "mahalanobis", "canberra"]
 )
-def test_they_are_terms_of_the_sum(metric):
+def test_shares_are_terms_of_the_sum(metric):
     """A share times the sum depends on no other attribute.
 
-    A quadratic form is what its terms add up to.
+    A quadratic form is the sum of its terms.
     """
     source = AttributeSource(X, metric)
     whole = pairwise_distances(X[:1], X, metric=metric, **source.parameters)[0]
@@ -65,7 +65,7 @@ def test_they_are_terms_of_the_sum(metric):
         np.testing.assert_allclose(terms[j], expected)
 
 
-def test_any_function_by_what_it_loses():
+def test_shares_of_any_function():
     shares = attribute_shares(AttributeSource(X, largest_difference), X[:1], X)
     named = attribute_shares(AttributeSource(X, "chebyshev"), X[:1], X)
     np.testing.assert_allclose(shares, named)

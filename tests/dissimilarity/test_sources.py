@@ -83,7 +83,7 @@ def test_blocks_pairs_and_subsets_are_parts_of_one_matrix(source, D):
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "l2"])
 def test_distances_do_not_change_far_from_the_origin(metric):
-    """|a|^2 - 2 ab + |b|^2 would have no digit left."""
+    """The formula |a|^2 - 2 ab + |b|^2 would lose all digits."""
     everybody = np.arange(30)
     near, far = (
         AttributeSource(X + shift, metric).block(everybody, everybody) for shift in (0, 1e8)
@@ -92,7 +92,7 @@ def test_distances_do_not_change_far_from_the_origin(metric):
 
 
 def test_parameters_of_a_metric_belong_to_the_whole_table():
-    """scikit-learn alone asks for them, or takes them from the block at hand."""
+    """scikit-learn would require them or compute them from each block."""
     which = np.array([1, 2, 3])
     D = cdist(X, X, "mahalanobis", VI=np.linalg.inv(np.cov(X.T)))
     part = AttributeSource(X, "mahalanobis").subset(which).astype(np.dtype(float))
@@ -103,7 +103,7 @@ def test_parameters_of_a_metric_belong_to_the_whole_table():
     )
 
 
-def test_a_metric_must_give_dissimilarities():
+def test_metrics_that_are_not_dissimilarities():
     everybody = np.arange(30)
     with pytest.raises(ValueError, match="metric must"):
         AttributeSource(X, lambda a, b: np.nan).block(everybody, everybody)
@@ -118,7 +118,7 @@ def test_a_metric_must_give_dissimilarities():
 # ---- objects that are the same -------------------------------------------------------------------
 
 
-def test_twins_are_equal_cell_by_cell():
+def test_equal_rows():
     A = np.array([[1.0, 2], [0.0, 5], [1.0, 2], [3.0, 4]])
     B = np.array([[-0.0, 5], [1, 2], [1, 2.0000001], [3, 4]])
     references = References.from_source(AttributeSource(A), np.arange(4))
@@ -127,7 +127,7 @@ def test_twins_are_equal_cell_by_cell():
     assert references.equals(A[:0]).tolist() == []
 
 
-def test_twins_in_tables_with_missing_cells():
+def test_equal_rows_with_missing_values():
     table = pd.DataFrame({"a": [1.0, np.nan, 1.0, np.nan], "b": ["x", "x", None, "x"]})
     encoder = GowerEncoder().fit(table)
     data = encoder.transform(table)
@@ -160,13 +160,13 @@ def test_square_matrices():
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-14), (np.float32, 3e-7)])
-def test_rounding_errors_are_no_reason_to_refuse_a_matrix(dtype, error):
+def test_rounding_errors_are_accepted(dtype, error):
     noise = np.random.default_rng(0).uniform(-error, error, (30, 30))
     D = (cdist(X, X) * (1 + noise) + np.diag(np.full(30, error))).astype(dtype)
     assert np.abs(D - D.T).max() > 0
     check_square(D, symmetrize=False)
 
 
-def test_rounding_below_zero_is_zero():
+def test_negative_rounding_errors_become_zero():
     assert check_values(np.array([[0.0, 2], [2, -1e-13]]), "X").tolist() == [[0, 2], [2, 0]]
     assert rounding(np.float64) < rounding(np.float32) < 1e-5

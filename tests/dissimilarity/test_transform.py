@@ -1,4 +1,4 @@
-"""Conflicts of all pairs, and which pairs to look at."""
+"""Conflicts of all pairs, and the selection of pairs."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_conflicts_of_all_pairs(n):
 
 
 def test_distances_from_none_to_many():
-    """Conflicts from 0 to 1, along a line."""
+    """Conflicts increase from 0 to 1 along a line."""
     x = np.concatenate([[0.0], np.geomspace(1e-6, 30, 500)])
     found = conflicts_among(x[:, None], 1.0)
     # of products, lost digits
@@ -54,7 +54,7 @@ def test_far_from_the_origin(offset):
     )
 
 
-def test_a_point_far_from_the_others_costs_no_digits():
+def test_precision_with_a_distant_point():
     X = np.random.default_rng(0).normal(size=(60, 4))
     X[7] = 1e7
     np.testing.assert_allclose(
@@ -67,7 +67,7 @@ def test_a_point_far_from_the_others_costs_no_digits():
 
 @settings(deadline=None)
 @given(n=st.integers(2, 60), k=st.integers(1, 70), seed=st.integers(0, 2**32 - 1))
-def test_every_object_draws_different_partners(n, k, seed):
+def test_partners_of_an_object_are_distinct(n, k, seed):
     pairs, count = random_pairs(n, k, np.random.default_rng(seed))
     assert np.all(pairs[:, 0] < pairs[:, 1])
     assert pairs.min() >= 0
@@ -84,7 +84,7 @@ def test_every_object_draws_different_partners(n, k, seed):
     assert connected_components(graph, directed=False)[0] == 1
 
 
-def test_all_pairs_when_there_are_no_more():
+def test_all_pairs_if_there_are_few():
     pairs, count = random_pairs(6, 5, np.random.default_rng(0))
     np.testing.assert_array_equal(pairs, np.column_stack(np.triu_indices(6, 1)))
     assert np.all(count == 2)
@@ -110,7 +110,7 @@ def test_same_seed_same_pairs_across_blocks():
     assert one[1].sum() == 27_000
 
 
-def test_landmarks_are_different_and_in_order():
+def test_landmarks_are_distinct_and_sorted():
     rng = np.random.default_rng(0)
     chosen = choose_landmarks(100, 30, rng)
     assert len(np.unique(chosen)) == 30
@@ -135,14 +135,14 @@ def test_pairs_in_one_or_both_triangles(form, kind):
     assert d.tolist() == [2, 7, 5, 0]  # a stored zero is a dissimilarity of zero
 
 
-def test_zeros_on_the_diagonal_say_nothing():
+def test_zeros_on_the_diagonal_are_ignored():
     pairs, _, _ = pairs_of_sparse(stored([0, 0, 1], [0, 1, 1], [0, 3, 0]))
     assert pairs.tolist() == [[0, 1]]
     with pytest.raises(ValueError, match="diagonal"):
         pairs_of_sparse(stored([0, 0], [0, 1], [1, 3]))
 
 
-def test_two_values_for_a_pair():
+def test_contradictory_values_of_a_pair():
     D = stored([0, 1, 2], [1, 0, 3], [2, 4, 1])
     with pytest.raises(ValueError, match="X must"):
         pairs_of_sparse(D)
@@ -151,12 +151,12 @@ def test_two_values_for_a_pair():
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-15), (np.float32, 1e-7)])
-def test_rounding_is_not_asymmetry(dtype, error):
+def test_rounding_errors_are_not_asymmetry(dtype, error):
     D = stored([0, 1], [1, 0], [2, 2 * (1 + error)], n=2).astype(dtype)
     assert pairs_of_sparse(D)[2][0] == pytest.approx(2, rel=1e-6)
 
 
-def test_nothing_stored():
+def test_empty_sparse_matrix():
     pairs, count, d = pairs_of_sparse(stored([], [], []))
     assert pairs.shape == (0, 2)
     assert len(count) == len(d) == 0

@@ -1,4 +1,4 @@
-"""Calls of kernels: arguments must be as declared, and an error names the argument."""
+"""Calls of kernels: arguments must agree with the declaration, and errors name the argument."""
 
 import numpy as np
 import pytest
@@ -53,19 +53,19 @@ def unaligned(shape):
         (np.zeros(3), read_only(np.zeros(3)), ValueError, "x must be writable"),
     ],
 )
-def test_arrays_that_are_not_as_declared(old, x, error, message):
+def test_invalid_arrays(old, x, error, message):
     with pytest.raises(error, match=message):
         overshoot(old, x)
 
 
-def test_what_is_only_read_may_be_read_only():
+def test_read_only_inputs():
     old = read_only(np.array([0.5, 0.5]))
     x = np.array([0.75, 0.25])
     overshoot(old, x)
     np.testing.assert_allclose(x, [0.9375, 0.0625])
 
 
-def test_columns_must_be_stored_by_rows():
+def test_memory_order():
     M = np.asfortranarray(np.full((3, 2), 0.5))
     with pytest.raises(ValueError, match="M must be C-contiguous"):
         conflicts(M, np.eye(2), np.zeros(1, int), np.zeros(1, int), np.zeros(1))
@@ -84,7 +84,7 @@ def test_integers(value, error, message):
         simplex_qp(np.eye(2), np.zeros(2), np.zeros(2), value, *simplex_qp_workspace(2))
 
 
-def test_other_kinds_of_integers_are_integers():
+def test_types_of_integers():
     assert (
         simplex_qp(np.eye(2), np.zeros(2), np.zeros(2), np.int32(30), *simplex_qp_workspace(2)) > 0
     )
@@ -118,7 +118,7 @@ def test_truth_values():
 
 
 def settled(**changed):
-    """Arguments of `settle_links` for four rows of which two are linked, with some changed."""
+    """Return arguments of `settle_links` for four rows, two of them linked, with changes."""
     arguments = {
         "H": np.eye(2),
         "linear": np.zeros((1, 2)),
@@ -134,7 +134,7 @@ def settled(**changed):
     return settle(*(arguments | changed).values())
 
 
-def test_compressed_rows_as_they_should_be():
+def test_compressed_rows():
     M = np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]])
     settled(M=M)
     np.testing.assert_allclose(M[1], [0, 1])  # away from what it is linked to
@@ -171,14 +171,14 @@ def test_indices_out_of_range(changed, message):
         settled(**changed)
 
 
-def test_indices_are_checked_in_memory_that_is_read_only():
+def test_indices_in_read_only_memory():
     with pytest.raises(ValueError, match=r"\bfirst\b"):
         conflicts(
             np.ones((1, 1)), np.ones((1, 1)), read_only(np.array([5])), np.array([0]), np.zeros(1)
         )
 
 
-def test_no_index_is_in_range_of_nothing():
+def test_indices_of_an_empty_array():
     nothing = np.empty(0, np.int64)
     conflicts(np.empty((0, 3)), np.eye(3), nothing, nothing, np.empty(0))
     with pytest.raises(ValueError, match=r"\bfirst\b"):
@@ -200,13 +200,13 @@ def test_ranges_of_rows(start, stop, message):
 
 @pytest.mark.parametrize("linear", [np.float32, np.float64])
 @pytest.mark.parametrize("point", [np.float32, np.float64])
-def test_a_function_for_every_pair_of_types(linear, point):
+def test_function_of_each_pair_of_types(linear, point):
     X = np.zeros((2, 2), point)
     assert simplex_qp_batch(np.eye(2), np.array([[0.0, 0.5], [2.0, 0.0]], linear), X, 0, 2) == 0
     np.testing.assert_array_equal(X, [[0.75, 0.25], [0, 1]])
 
 
-def test_types_that_no_function_takes():
+def test_unsupported_types():
     with pytest.raises(TypeError, match="G must be an array of float32 or float64, got int64"):
         simplex_qp_batch(np.eye(2), np.zeros((2, 2), int), np.zeros((2, 2)), 0, 2)
     lower = np.zeros((2, 2), np.float32)
@@ -215,7 +215,7 @@ def test_types_that_no_function_takes():
         quantiles_within(np.ones((2, 1, 5), np.float32), 0, 0.0, lower, upper, 0, 2)
 
 
-def test_an_array_after_a_pickle_is_the_same_array():
+def test_unpickled_arrays():
     import pickle
 
     x = pickle.loads(pickle.dumps(np.array([0.75, 0.25])))
@@ -223,7 +223,7 @@ def test_an_array_after_a_pickle_is_the_same_array():
     np.testing.assert_allclose(x, [0.9375, 0.0625])
 
 
-def test_none_where_it_is_allowed():
+def test_optional_arguments():
     optional = kernel("overshoot(old: float64[f] or None, x: float64[f] out)")
     optional(None, np.empty(0))  # no element: the null pointer is not followed
     old = np.array([0.5, 0.5])
@@ -234,22 +234,19 @@ def test_none_where_it_is_allowed():
         optional(np.zeros(3), x)
 
 
-def test_no_memory_is_an_error():
+def test_failed_allocation():
     values = np.empty((0, 1, 2**50), np.float32)  # nothing, but a pair of it would need a petabyte
     with pytest.raises(MemoryError, match="quantiles_within"):
         quantiles_within(values, 0, 0.0, np.empty((0, 0)), np.empty((0, 0)), 0, 0)
 
 
-def test_the_number_of_arguments():
+def test_number_of_arguments():
     with pytest.raises(TypeError, match="overshoot"):
         overshoot(np.zeros(2))
 
 
 def test_checked_and_repeated_calls_agree():
-    """A call with a signature that was seen before skips checks.
-
-    It must do the same as the first one.
-    """
+    """A call with a known signature skips checks, but gives the same result."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(5, 5))
     H = A.T @ A
@@ -281,25 +278,22 @@ def test_checked_and_repeated_calls_agree():
         "overshoot(old: float64) -> float64",
     ],
 )
-def test_declarations_that_say_nothing(wrong):
+def test_invalid_declarations(wrong):
     with pytest.raises(SyntaxError):
         Kernel(wrong)
 
 
-def test_a_kernel_that_is_not_there():
+def test_missing_kernel():
     with pytest.raises(ImportError, match="lack no_such_kernel: run `make kernels`"):
         kernel("no_such_kernel(x: float64[n])")
 
 
-def test_a_kernel_says_what_it_takes():
+def test_repr_shows_the_declaration():
     assert repr(overshoot) == "<kernel overshoot(old: float64[f], x: float64[f] out)>"
 
 
-def test_bytes_in_another_order_are_not_read_as_numbers():
-    """Where a kernel takes several types, the first array decides.
-
-    It must be one that the machine calculates with.
-    """
+def test_byte_order():
+    """The first array selects the function, so its type must be native."""
     nearest = kernel("gower_like(X: real[n, d], out: float64[n] out)")
     with pytest.raises(TypeError, match=r"\bX\b"):
         nearest(np.zeros((3, 2), ">f8"), np.zeros(3))

@@ -1,4 +1,4 @@
-"""The build of the kernels: which compiler, which flags, which library is loaded."""
+"""Build of the kernels: compiler, flags and the library that is loaded."""
 
 import os
 import subprocess
@@ -24,20 +24,23 @@ def ziglang(monkeypatch, there):
     monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: object() if there else None)
 
 
-def test_without_a_compiler_zig_is_taken(no_compiler, monkeypatch):
+def test_zig_without_a_compiler(no_compiler, monkeypatch):
     ziglang(monkeypatch, True)
     assert build.machine_compiler() is None
     assert build.find_compiler() == Compiler((sys.executable, "-m", "ziglang", "cc"), zig=True)
 
 
-def test_without_any_compiler_the_error_says_what_to_do(no_compiler, monkeypatch):
+def test_error_without_any_compiler(no_compiler, monkeypatch):
     ziglang(monkeypatch, False)
     with pytest.raises(RuntimeError, match="no C compiler found: .* `pip install ziglang`"):
         build.find_compiler()
 
 
-def test_a_compiler_that_does_not_work_is_none(no_compiler, monkeypatch, tmp_path):
-    """macOS has a `cc` that only offers to install one; others lack the headers."""
+def test_broken_compiler_is_ignored(no_compiler, monkeypatch, tmp_path):
+    """The `cc` of macOS may only offer to install a compiler.
+
+    Other systems may lack the headers.
+    """
     pretended = tmp_path / "cc"
     pretended.write_text("#!/bin/sh\nexit 1\n")
     pretended.chmod(0o755)
@@ -45,17 +48,17 @@ def test_a_compiler_that_does_not_work_is_none(no_compiler, monkeypatch, tmp_pat
     assert not Compiler((str(tmp_path / "nowhere"),)).works()
 
 
-def test_the_compiler_that_is_named(monkeypatch):
+def test_compiler_of_the_environment(monkeypatch):
     monkeypatch.setenv("CC", "ccache clang-17")
     assert build.find_compiler() == Compiler(("ccache", "clang-17"))
 
 
-def test_only_zig_compiles_for_other_machines(monkeypatch):
+def test_other_platforms_need_zig(monkeypatch):
     ziglang(monkeypatch, True)
     assert build.find_compiler(cross=True).zig
 
 
-def test_the_hook_asks_for_zig_where_there_is_no_compiler(no_compiler, monkeypatch):
+def test_hook_requires_zig_without_a_compiler(no_compiler, monkeypatch):
     pytest.importorskip("hatchling")
     root = Path(build.__file__).parents[3]
     monkeypatch.syspath_prepend(str(root))
@@ -76,7 +79,7 @@ def test_libraries_of_a_platform():
 
 @pytest.mark.parametrize("compiler", [Compiler(("gcc",)), Compiler(("zig", "cc"), zig=True)])
 def test_flags(compiler):
-    """The same bits everywhere: nothing is fused or reordered, and nothing is compiled for this very processor."""
+    """Results are identical everywhere: no fused or reordered operations, no code for the local processor."""
     for target in (X86, ARM, *build.TARGETS.values()):
         for name in build.library_names(target):
             command = build._command(compiler, target, Path(name))
@@ -88,7 +91,7 @@ def test_flags(compiler):
                 assert ("-mavx2" in command) == ("avx2" in name)
 
 
-def test_a_failed_compilation_says_why(tmp_path):
+def test_error_of_a_failed_compilation(tmp_path):
     with pytest.raises(RuntimeError, match="compiling the kernels failed: .*no-such-flag"):
         build.build(tmp_path, compiler=Compiler(("cc",)), extra=["--no-such-flag"])
     assert not list(tmp_path.iterdir())
@@ -101,7 +104,7 @@ def imported(**environment):
     )
 
 
-def test_a_missing_library_is_one_clear_error(tmp_path):
+def test_missing_library(tmp_path):
     done = imported(DEMPSTER_KERNELS=str(tmp_path / "kernels.so"))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
@@ -110,7 +113,7 @@ def test_a_missing_library_is_one_clear_error(tmp_path):
     assert "make kernels" in last
 
 
-def test_a_library_from_other_sources_is_refused(monkeypatch):
+def test_library_of_other_sources(monkeypatch):
     from dempster._native.binding import _check_age, library
 
     monkeypatch.setattr(build, "fingerprint", lambda: None)
@@ -120,14 +123,14 @@ def test_a_library_from_other_sources_is_refused(monkeypatch):
         _check_age(library())
 
 
-def test_the_library_knows_its_sources():
+def test_library_contains_the_digest_of_its_sources():
     if os.environ.get("DEMPSTER_KERNELS"):
         pytest.skip("another library is chosen")
     assert build.is_current()
 
 
 class Loaded:
-    """Stands for a library, on a processor with or without AVX2."""
+    """Replace a library, on a processor with or without AVX2."""
 
     def __init__(self, path, faster):
         self.name = Path(path).name
@@ -146,11 +149,11 @@ class Loaded:
         (["kernels.so"], True, "kernels.so"),
     ],
 )
-def test_the_fastest_library_that_runs_here(monkeypatch, tmp_path, there, faster, chosen):
+def test_fastest_supported_library(monkeypatch, tmp_path, there, faster, chosen):
     assert _chosen(monkeypatch, tmp_path, there, faster).name == chosen
 
 
-def test_a_library_for_another_processor_is_refused(monkeypatch, tmp_path):
+def test_library_for_another_processor(monkeypatch, tmp_path):
     with pytest.raises(ImportError, match="another processor.*`make kernels`"):
         _chosen(monkeypatch, tmp_path, ["kernels-avx2.so"], False)
 
@@ -168,7 +171,7 @@ def _chosen(monkeypatch, folder, there, faster):
     return binding.library.__wrapped__()
 
 
-def test_this_machine_needs_one_library():
+def test_checkout_compiles_one_library():
     names = build.names_here(build.find_compiler())
     assert len(names) == 1
     assert names[0] in build.library_names(Target.this_machine())

@@ -1,4 +1,4 @@
-"""Declarations in Python and heads of functions in C say the same: the door can check all but that."""
+"""Declarations in Python agree with the signatures of the C functions."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ TYPES = {
 
 
 def declared():
-    """Every kernel of the package, by its name."""
+    """Return every kernel of the package by name."""
     root = build.PACKAGE.parent
     files = [file for file in build.PACKAGE.rglob("*.py") if "import kernel\n" in file.read_text()]
     modules = [".".join(file.relative_to(root).with_suffix("").parts) for file in files]
@@ -31,7 +31,7 @@ def declared():
 
 
 def written():
-    """Types and names of the arguments of every kernel in C."""
+    """Return types and names of the arguments of every kernel in C."""
     heads = {}
     for file in [*build.sources(), *build.headers()]:
         for name, arguments in HEAD.findall(file.read_text()):
@@ -51,7 +51,7 @@ HEADS = written()
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))
-def test_the_arguments_are_those_of_the_c_function(name):
+def test_arguments_agree_with_the_c_function(name):
     kernel = KERNELS[name]
     if name not in HEADS:
         pytest.skip("its name is made of several macros")

@@ -608,7 +608,7 @@ class CredalClustering(EvidentialClusterer):
     >>> model = CredalClustering(random_state=0).fit(X)
     >>> model.selected_, model.n_clusters_
     ('connected', 2)
-    >>> print(model.reason())
+    >>> print(model.reason())  # doctest: +NORMALIZE_WHITESPACE
     Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters
     (0.97).
     """

@@ -120,7 +120,7 @@ class Training:
     Examples
     --------
     >>> from dempster.cluster import Training
-    >>> Training(solver="mini-batch", batch_size=128)
+    >>> Training(solver="mini-batch", batch_size=128)  # doctest: +NORMALIZE_WHITESPACE
     Training(solver='mini-batch', batch_size=128, learning_rate=0.005, early_stopping=False,
     patience=20)
     """
