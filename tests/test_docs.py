@@ -5,17 +5,18 @@ import importlib.util
 import itertools
 import re
 import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from tools.methods import describe_method
 
-from dempster import cluster, persistence, registry
+from dempster import cluster, persistence
+from dempster.apps import methods
 from dempster.data import rows, sampling
 from dempster.persistence import _schemas, schema
-from tests import test_registry
+from tests.apps import test_methods
 from tests.cluster import test_contract
 from tests.cluster.contract import POINTS, Subject
 
@@ -27,21 +28,21 @@ X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(
 
 
 def blocks_of_code():
-    """Return the blocks of the page: model, method, estimator, export, registry, schemas, tests.
+    """Return the blocks of the page: model, method, estimator, export, schemas, tests.
 
     The site runs blocks marked as ``python``; the others are lines to add to existing files.
     """
     blocks = re.findall(
         r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
     )
-    assert len(blocks) == 7
+    assert len(blocks) == 6
     return blocks
 
 
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory):
-    """Load the module of the page, with its entries in the registry and in the table of model files."""
-    *code, export, entry, schemas, tests = blocks_of_code()
+    """Load the module of the page, with its entries in the tables of methods and of model files."""
+    *code, export, schemas, tests = blocks_of_code()
     file = tmp_path_factory.mktemp("docs") / "noise.py"
     file.write_text("\n".join([*code, tests]), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("dempster.cluster.noise", file)
@@ -52,8 +53,10 @@ def noise(tmp_path_factory):
         exported = {}
         exec(export, exported)
         patch.setattr(cluster, "NoiseCMeans", exported["NoiseCMeans"], raising=False)
-        (info,) = eval(textwrap.dedent(entry).strip(), vars(registry))
-        patch.setitem(registry._PACKAGES["cluster"], info.name, info)
+        entry = describe_method(exported["NoiseCMeans"])
+        patch.setitem(
+            methods.METHODS, "noisecmeans", methods.MethodInfo.from_dict("noisecmeans", entry)
+        )
         added = eval(f"({schemas.strip()})", {**vars(_schemas), **vars(module)})
         patch.setitem(
             _schemas.TABLES, "cluster", lambda table=_schemas.TABLES["cluster"]: (*table(), *added)
@@ -95,19 +98,20 @@ def test_method_fulfills_contract(noise, name):
         check(Subject(noise.NoiseCMeans), **more)
 
 
-def test_registry_entry_agrees_with_class(noise):
-    assert registry.find_method("noise").load() is noise.NoiseCMeans
-    test_registry.test_parameters_agree_with_the_signature("cluster", "noise")
-    test_registry.test_words_agree_with_the_rules("cluster", "noise")
-    test_registry.test_capabilities_agree_with_signatures("noise")
-    for capability in test_registry.TRIALS:
-        test_registry.test_capabilities_agree_with_fit("noise", capability)
+def test_description_agrees_with_class(noise):
+    assert methods.METHODS["noisecmeans"].load() is noise.NoiseCMeans
+    test_methods.test_texts("noisecmeans")
+    test_methods.test_words_agree_with_the_rules("noisecmeans")
+    for capability in test_methods.TRIALS:
+        test_methods.test_capabilities_agree_with_fit("noisecmeans", capability)
 
 
 def test_recipe_accepts_method(noise):
     from dempster.apps.recipe import Recipe
 
-    assert Recipe("data.csv", method="noise", parameters={"delta": 2.0}).method == "noise"
+    assert (
+        Recipe("data.csv", method="noisecmeans", parameters={"delta": 2.0}).method == "noisecmeans"
+    )
 
 
 # ---- blocks, missing values, files ---------------------------------------------------------------

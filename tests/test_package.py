@@ -37,7 +37,7 @@ LAYERS = [
         "_site",
         "_text",
     }
-    | {"_types", "_validation", "data", "optimize", "registry"},
+    | {"_types", "_validation", "data", "optimize"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
@@ -297,7 +297,7 @@ def test_import_is_light():
         "tqdm",
         "rich",
     ]
-    for module, others in (("dempster", heavy), ("dempster.registry", [*heavy, "numpy"])):
+    for module, others in (("dempster", heavy), ("dempster.apps.methods", [*heavy, "numpy"])):
         loaded = fresh(f"import sys, {module}; print([m for m in {others!r} if m in sys.modules])")
         assert loaded.strip() == "[]"
 

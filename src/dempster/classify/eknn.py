@@ -60,7 +60,7 @@ class _Neighbors:
 
 
 class EKNNClassifier(EvidentialClassifier):
-    """Evidential K nearest neighbor classifier.
+    """Evidential K nearest neighbor rule: each neighbor is a piece of evidence about the class.
 
     Each of the K nearest neighbors of an object is a piece of evidence about its class. A neighbor
     of class k at distance d assigns the mass ``reliability`` exp(-gamma_k^2 d^2) to {k} and the
@@ -71,28 +71,28 @@ class EKNNClassifier(EvidentialClassifier):
     Parameters
     ----------
     n_neighbors : int, "auto" or sequence of int, default=5
-        Number of neighbors K. For a sequence, the number with the smallest leave-one-out error is
-        selected (the smallest number in case of a tie). "auto" selects from 1 to 15.
-    metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's `NearestNeighbors`. If "precomputed", X contains the distances
-        to the training objects and must be square in ``fit``.
-    metric_params : dict, optional
+        Number of neighbors K; "auto" or a sequence: selected by the leave-one-out error. The
+        smallest number is selected in case of a tie. "auto" selects from 1 to 15.
+    metric : {"euclidean", "precomputed"}, str or callable, default="euclidean"
+        Metric of scikit-learn's `NearestNeighbors`; "precomputed": X contains distances to the
+        training objects. X must then be square in ``fit``.
+    metric_params : dict or None, default=None
         Keyword arguments of the metric.
     reliability : float in (0, 1), default=0.95
         Mass that a neighbor at distance 0 assigns to its class.
     gamma : float, array of shape (n_classes,) or None, default=None
-        Fixed values of the scales gamma_k. By default they are learned.
+        Fixed scales gamma_k of the classes; None: learned from the data.
     mixing : float in [0, 1] or None, default=None
-        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are
-        plausibilities for mixing = 1, beliefs for 0, and pignistic probabilities for None, which
-        means 1 / n_classes.
+        Share of the mass of the frame in the outputs: 1 gives plausibilities, 0 gives beliefs. The
+        squared error compares the labels with the outputs m({k}) + mixing m(frame). None gives
+        pignistic probabilities, which means 1 / n_classes.
     optimize : bool, default=True
-        Whether to learn gamma. If False, the initial value is used.
+        Whether to learn gamma, instead of using the initial value.
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
-        "adaptive-steps" is the method of Zouhal and Denoeux (1998). It is slower, and its steps
-        depend on the units of X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean
-        distance within the class, because neighbors would support a class with gamma = 0 at any
-        distance. Both find the same minimum unless it is at the bound.
+        "adaptive-steps" is the slower method of Zouhal and Denoeux (1998). Its steps depend on the
+        units of X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean distance within
+        the class, because neighbors would support a class with gamma = 0 at any distance. Both find
+        the same minimum unless it is at the bound.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Algorithm of the neighbor search.
     init : {"mean-distance", "evclass"}, default="mean-distance"
@@ -102,9 +102,9 @@ class EKNNClassifier(EvidentialClassifier):
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-6
-        Stop when an iteration decreases the cost by less than this value.
+        Decrease of the cost in an iteration at which the optimization stops.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
 
     Attributes

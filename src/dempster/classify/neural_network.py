@@ -43,7 +43,7 @@ _INITIAL_BETA = 0.1  # initial beta of the classes other than that of the protot
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
-    r"""Evidential neural network classifier.
+    r"""Evidential neural network: each prototype is a piece of evidence about the class.
 
     Each prototype is a piece of evidence about the class of an object. Prototype i has a
     reliability alpha_i, a scale gamma_i and memberships u_ik to the classes. For an object at
@@ -64,19 +64,18 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Number of prototypes of all classes together. "auto" uses five prototypes per class, but at
-        most the number of unique objects.
+        Number of prototypes of all classes together; "auto": five per class, but at most the number
+        of unique objects.
     regularization : float >= 0, sequence of float or "cv", default=0
-        Strength of the regularization. If a sequence is given, the value with the smallest
-        cross-validated squared error is selected; "cv" selects 0 or one of four values from 1e-5 to
-        1e-2.
+        Strength of the regularization; a sequence or "cv": selected by cross-validation. The value
+        with the smallest cross-validated squared error is selected; "cv" selects 0 or one of four
+        values from 1e-5 to 1e-2.
     mixing : float in [0, 1] or None, default=1
-        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are
-        plausibilities for mixing = 1, beliefs for 0, and pignistic probabilities for None, which
-        means 1 / n_classes (the value in the R package evclass).
+        Share of the mass of the frame in the outputs: 1 gives plausibilities, 0 gives beliefs. The
+        squared error compares the labels with the outputs m({k}) + mixing m(frame). None gives
+        pignistic probabilities, which means 1 / n_classes (the value in the R package evclass).
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes. If False, they remain at the centers of the k-means
-        clusters.
+        Whether to optimize the prototypes, instead of keeping the centers of the k-means clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     init : {"auto", "classes", "all"}, default="auto"
@@ -89,11 +88,11 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     max_iter : int, default=1000
         Maximum number of iterations of L-BFGS.
     tol : float, default=1e-6
-        Stop when an iteration decreases the cost by less than this value.
+        Decrease of the cost in an iteration at which the optimization stops.
     random_state : int, RandomState, Generator or None
         Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
 
     Attributes

@@ -45,27 +45,32 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Number of initial prototypes, which are the centers of k-means clusters of all objects;
-        clusters with a single object are removed. "auto" uses five prototypes per class, but at
-        most the number of unique objects.
+        Number of initial prototypes; "auto": five per class, but at most the number of unique
+        objects. They are the centers of k-means clusters of all objects; clusters with a single
+        object are removed.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the
-        single classes and the frame, and adds the mass of all sets between them to the frame.
-        "auto" is "full" for at most twelve classes and "simple" for more.
+        Sets of classes that may carry mass. "full" uses all nonempty sets. "simple" uses the single
+        classes and the frame, and adds the mass of all sets between them to the frame. "auto" is
+        "full" for at most twelve classes and "simple" for more.
     regularization : float >= 0, sequence of float or "cv", default=1e-3
-        Strength of the regularization; with 0 the weights diverge if the classes are separable. If
-        a sequence is given, the value with the largest cross-validated likelihood is selected; "cv"
-        selects one of five values from 1e-5 to 1e-1.
+        Strength of the regularization; a sequence or "cv": selected by cross-validation. With 0 the
+        weights diverge if the classes are separable. The value with the largest cross-validated
+        likelihood is selected; "cv" selects one of five values from 1e-5 to 1e-1.
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes. If False, they remain at the centers of the k-means
-        clusters.
-    cv, n_init, max_iter : int, default=5, 5, 1000
-        Numbers of folds, of initial values and (at most) of iterations; see
-        `EvidentialNeuralNetworkClassifier`.
+        Whether to optimize the prototypes, instead of keeping the centers of the k-means clusters.
+    cv : int, default=5
+        Number of folds of the cross-validation.
+    n_init : int, default=5
+        Number of optimizations with different random initial values; the best one is selected.
+    max_iter : int, default=1000
+        Maximum number of iterations of L-BFGS.
     tol : float, default=1e-5
-        Stop when an iteration improves the objective by less than this value.
-    random_state, n_jobs : optional
-        Seed of the initial values, and number of threads; see `EvidentialNeuralNetworkClassifier`.
+        Improvement of the objective in an iteration at which the optimization stops.
+    random_state : int, RandomState, Generator or None
+        Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
+        sets another number.
 
     Attributes
     ----------

@@ -797,7 +797,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
 
 class BootClus(EvidentialClusterer):
-    r"""Calibrated model-based evidential clustering with bootstrapped mixtures.
+    r"""Calibrated evidential clustering: bootstrap confidence intervals of a mixture.
 
     1. Fit a Gaussian mixture to the data, or a latent class model to a table of categories. BIC
        selects the covariance model of a Gaussian mixture unless ``mixture`` specifies it.
@@ -845,41 +845,41 @@ class BootClus(EvidentialClusterer):
         sum_i pi_ik pi_il. "simple": single clusters and the frame (the set of all clusters).
         "full": all subsets.
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
-        Covariance model. None selects the best of fourteen models by BIC for ``mixture_``; the
-        bootstrap samples are fitted with the most general model, or with all of them if there are
-        few objects. A name ("EII", "VEV", "VVV",
-        ...) selects one model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it
-        keeps its number of components. With a `LatentClassModel`, X is a table of categories, which
-        may contain missing values.
+        Covariance model; None compares fourteen models. None selects the best of fourteen models by
+        BIC for ``mixture_``; the bootstrap samples are fitted with the most general model, or with
+        all of them if there are few objects. A name ("EII", "VEV", "VVV", ...) selects one model.
+        An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it keeps
+        its number of components. With a `LatentClassModel`, X is a table of categories, which may
+        contain missing values.
     confidence : float in (0, 1), default=0.9
         Confidence level of the intervals.
     n_bootstraps : int, default=500
         Number of bootstrap samples.
     n_partners : int, "all" or "auto", default="auto"
-        Number of reference objects. "all" uses all pairs of objects and needs 40 bytes of memory
-        for each pair. An integer draws that many reference objects at random (more from small
-        clusters), fits their masses, and compares all other objects with them; time and memory are
-        then linear in the number of objects. "auto" uses all pairs for up to 2,000 objects. For
-        more objects, it draws 500 reference objects and compares all other objects with 150 of the
-        500.
+        Number of objects with which each object is compared; "auto": all up to 2,000 objects. "all"
+        uses all pairs of objects and needs 40 bytes of memory for each pair. An integer draws that
+        many reference objects at random (more from small clusters), fits their masses, and compares
+        all other objects with them; time and memory are then linear in the number of objects.
+        "auto" uses all pairs for up to 2,000 objects. For more objects, it draws 500 reference
+        objects and compares all other objects with 150 of the 500.
     max_iter : int, default=1000
         Maximum number of sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
-        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 falls
-        below ``tol``.
+        Smoothed relative change of the objective at which the sweeps stop. Its value after sweep t
+        is e_t = (e_{t-1} + relative change of the objective in sweep t) / 2.
     n_neighbor_clusters : int, default=2
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other. The nearest clusters are the most similar ones.
     warm_start : bool, default=False
-        Reuse the mixtures of the previous call, which take most of the time, if only
-        ``confidence``, ``focal_sets`` or ``n_partners`` have changed
+        Reuse the mixtures of the previous fit to the same data. They take most of the time, and are
+        reused if only ``confidence``, ``focal_sets`` or ``n_partners`` have changed
         (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data,
         ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed. A
         RandomState or Generator changes whenever numbers are drawn from it.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number. joblib runs the bootstrap fits, in processes or on a Dask cluster if it
         is configured to do so.
     verbose : int, default=0

@@ -116,7 +116,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
 
 class BPEC(EvidentialClusterer):
-    """Belief-peak evidential clustering, which is evidential c-means with centers found by `BeliefPeaks`.
+    """Belief-peak evidential clustering: `ECM` with the fixed centers of `BeliefPeaks`.
 
     The masses minimize the objective of `ECM`, with prototypes fixed at the belief peaks. With
     ``metric="adaptive"``, a metric is fitted for each cluster, and the objective never increases.
@@ -144,12 +144,12 @@ class BPEC(EvidentialClusterer):
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of their distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
-        objects by the attributes that they have, and adds the variance within clusters for each
-        missing attribute.
-    init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
-        Centers of the clusters. "belief-peaks" finds them by `BeliefPeaks` with default parameters,
-        and an estimator by its parameters. An array contains the centers.
+        Treatment of missing values (NaN), as in `ECM`; "partial" compares objects by the attributes
+        that they have. "refuse" raises an error. "partial" adds the variance within clusters for
+        each missing attribute.
+    init : "belief-peaks", BeliefPeaks or array-like, default="belief-peaks"
+        Centers of the clusters: those of `BeliefPeaks` with default or given parameters, or an
+        array.
     max_iter : int, default=500
         Maximum number of iterations for the adaptive metric.
     tol : float, default=1e-6
@@ -161,7 +161,7 @@ class BPEC(EvidentialClusterer):
         The same seed gives identical results for any ``n_jobs``. Only approximate neighbors, in
         large data of many dimensions, are random.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -270,7 +270,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
 
 class CatECM(EvidentialClusterer):
-    r"""Categorical evidential c-means, a variant of `ECM` for tables of categories.
+    r"""Categorical evidential c-means: `ECM` for tables of categories.
 
     A prototype has one category for each attribute. The method minimizes, over masses m and
     prototypes,
@@ -300,17 +300,17 @@ class CatECM(EvidentialClusterer):
     beta : float > 1, default=1.2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give
-        more outliers. With "auto", ``delta**2`` is 0.9 times the smallest cost of an object that
-        agrees with no prototype, so such an object is an outlier.
+        Distance to the empty set; smaller values give more outliers. The cost of the empty set is
+        ``delta**2``, in numbers of mismatches. With "auto", ``delta**2`` is 0.9 times the smallest
+        cost of an object that agrees with no prototype, so such an object is an outlier.
     missing : {"error", "category"}, default="error"
         Whether missing values raise an error or are treated as a category.
     handle_unknown : {"error", "ignore"}, default="error"
-        Whether categories that occur in new objects but not in `fit` raise an error or differ from
-        all prototypes.
-    init : {"k-modes++", "random"}, table of ``n_clusters`` rows or CredalPartition, default="k-modes++"
-        "k-modes++" selects objects far from each other, "random" random objects. A deterministic
-        start is used once, whatever ``n_init``.
+        Categories of new objects that were not in X: raise an error, or differ from all prototypes.
+    init : {"k-modes++", "random"}, table or CredalPartition, default="k-modes++"
+        Initial prototypes. "k-modes++" selects objects far from each other, "random" random
+        objects. A table has ``n_clusters`` rows. A deterministic start is used once, whatever
+        ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         different objects the starts are compared on a sample of that size, and the best one is
@@ -325,7 +325,7 @@ class CatECM(EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

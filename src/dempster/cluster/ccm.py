@@ -100,7 +100,7 @@ class CredalMethod(LiftedMethod):
 
 
 class CCM(OnlineClusterer):
-    r"""Credal c-means, in which an object belongs to a set of clusters if it is near *all* prototypes of the set.
+    r"""Credal c-means: an object belongs to a set of clusters if it is near all their prototypes.
 
     The method minimizes, over masses m and prototypes v,
 
@@ -137,13 +137,13 @@ class CCM(OnlineClusterer):
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
-        objects by the attributes that they have, and adds the variance within clusters for each
-        missing attribute.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
-        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
-        whatever ``n_init``.
+        Treatment of missing values (NaN), as in `ECM`; "partial" compares objects by the attributes
+        that they have. "refuse" raises an error. "partial" adds the variance within clusters for
+        each missing attribute.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. "belief-peaks" or a `BeliefPeaks` uses its centers, computed without
+        weights. An array contains the prototypes, shape (n_clusters, n_features). A deterministic
+        start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
@@ -157,15 +157,16 @@ class CCM(OnlineClusterer):
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
-    checkpoint : path, optional
-        File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
+    checkpoint : path or None, default=None
+        For X in blocks: file from which an interrupted fit resumes, with the same result, as in
+        `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires
-        torch).
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU. A GPU requires
+        torch.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

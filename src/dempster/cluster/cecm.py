@@ -345,7 +345,7 @@ def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constrain
 
 
 class CECM(EvidentialClusterer):
-    r"""Constrained evidential c-means, which is `ECM` with must-link and cannot-link constraints.
+    r"""Constrained evidential c-means: `ECM` with must-link and cannot-link constraints.
 
     The method minimizes, over masses m and prototypes v,
 
@@ -383,10 +383,11 @@ class CECM(EvidentialClusterer):
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
-        "scaled" averages must-links and cannot-links separately, and each must-link adds a cost of
-        2 per unit of mass on the empty set, which in practice prevents such mass. "program" does
-        the same with s = 1, like the published programs; the results then depend on the units of X.
-        "paper" uses the objective above with s = 1.
+        Weighting of the constraints; "scaled" does not depend on the units of X. "scaled" averages
+        must-links and cannot-links separately, and each must-link adds a cost of 2 per unit of mass
+        on the empty set, which in practice prevents such mass. "program" does the same with s = 1,
+        like the published programs; the results then depend on the units of X. "paper" uses the
+        objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
@@ -396,13 +397,13 @@ class CECM(EvidentialClusterer):
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
-        objects by the attributes that they have, and adds the variance within clusters for each
-        missing attribute.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
-        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
-        whatever ``n_init``.
+        Treatment of missing values (NaN), as in `ECM`; "partial" compares objects by the attributes
+        that they have. "refuse" raises an error. "partial" adds the variance within clusters for
+        each missing attribute.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. "belief-peaks" or a `BeliefPeaks` uses its centers, computed without
+        weights. An array contains the prototypes, shape (n_clusters, n_features). A deterministic
+        start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Without constraints the
         starts are compared as in `ECM`. With more than 20,000 objects the starts are compared on a
@@ -417,7 +418,7 @@ class CECM(EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -512,7 +512,7 @@ def _number_like(labels: np.ndarray, model: Any, rows: np.ndarray, apply: Apply)
 
 
 class CredalClustering(EvidentialClusterer):
-    """Clustering that selects the shape and the number of clusters, and returns one credal partition.
+    """Clustering that selects the number and the shape (compact, elongated, connected) of clusters.
 
     Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by
     `EVCLUS`, *elongated* clusters by `EGMM` with one covariance matrix per cluster or with a common
@@ -541,19 +541,21 @@ class CredalClustering(EvidentialClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        "auto": selected together with the shape.
-    metric : str or callable, default="euclidean"
-        As in `EVCLUS`. With another metric than the Euclidean distance, clusters are compact or
-        connected.
+        Number of clusters; "auto" selects it together with the shape.
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Others are as in `EVCLUS`. With another metric than the Euclidean distance,
+        clusters are compact or connected.
     shape : {"auto", "compact", "elongated", "connected"}, default="auto"
-        Shape of the clusters. "elongated" needs numeric attributes without missing values.
+        Shape of the clusters; "auto" compares them. "elongated" needs numeric attributes without
+        missing values.
     missing : {"refuse", "partial"}, default="refuse"
-        "partial": objects with missing values are compared by the attributes that are present.
-        Clusters are then compact or connected.
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. Clusters are then compact or connected.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

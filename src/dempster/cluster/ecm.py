@@ -619,7 +619,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
 
 class ECM(OnlineClusterer):
-    r"""Evidential c-means, which is c-means with a prototype for every *set* of clusters.
+    r"""Evidential c-means: every set of clusters has a prototype, the barycenter of its clusters.
 
     The method minimizes, over masses m and prototypes v,
 
@@ -657,15 +657,15 @@ class ECM(OnlineClusterer):
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by
-        the attributes that they have and adds, for each missing attribute, its variance within
-        clusters to the costs of all clusters, so incomplete objects get less certain masses. A row
-        that contains only NaN raises an error, and so does the adaptive metric. ``docs/missing.md``
-        explains when to impute instead.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. An array
-        contains the prototypes, shape (n_clusters, n_features). A deterministic start is used once,
-        whatever ``n_init``.
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" adds, for each missing attribute, its variance
+        within clusters to the costs of all clusters, so incomplete objects get less certain masses.
+        A row that contains only NaN raises an error, and so does the adaptive metric.
+        ``docs/missing.md`` explains when to impute instead.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. "belief-peaks" or a `BeliefPeaks` uses its centers, computed without
+        weights. An array contains the prototypes, shape (n_clusters, n_features). A deterministic
+        start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
@@ -679,18 +679,17 @@ class ECM(OnlineClusterer):
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
-    checkpoint : path, optional
-        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit
-        resumes from the file and gives the same result. A file written for other data or parameters
-        raises an error.
+    checkpoint : path or None, default=None
+        For X in blocks: file from which an interrupted fit resumes, with the same result. It stores
+        the result of each pass over X. A file written for other data or parameters raises an error.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no
-        missing values). If X is a tensor, the device of X is used instead. Starts are compared on
+        Device that computes the sums over all objects; "cuda" is a GPU. A GPU requires torch and no
+        missing values. If X is a tensor, the device of X is used instead. Starts are compared on
         the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -141,7 +141,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
 
 class ECMdd(MedoidClusterer):
-    r"""Evidential c-medoids (sECMdd), in which objects represent the clusters and the sets of clusters.
+    r"""Evidential c-medoids (sECMdd): objects represent the clusters and the sets of clusters.
 
     The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of
     several clusters, masses minimize
@@ -176,10 +176,10 @@ class ECMdd(MedoidClusterer):
         costs is less than 0.4 / ``alpha`` times the difference at the medoids. "simple", "pairs"
         and "full" fit the whole family with the cost above. "selected" fits single clusters, then
         adds the pairs of mutually nearest clusters and continues with the cost above.
-    metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables
-        with numbers, categories and missing values), or "precomputed" if X is a square matrix of
-        dissimilarities.
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of scikit-learn's ``pairwise_distances``; a
+        function has two rows as arguments.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
@@ -190,28 +190,31 @@ class ECMdd(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta**2`` is the cost of the empty set; smaller values give more outliers. With "auto",
-        the cost is the 0.95-quantile of the dissimilarities between different objects, raised to
-        ``power``. If ``focal_sets`` is also "auto", it is computed after the fit from the upper
-        fence of a box plot of the dissimilarities to the nearest cluster.
+        Distance to the empty set; smaller values give more outliers. The cost of the empty set is
+        ``delta**2``. With "auto", the cost is the 0.95-quantile of the dissimilarities between
+        different objects, raised to ``power``. If ``focal_sets`` is also "auto", it is computed
+        after the fit from the upper fence of a box plot of the dissimilarities to the nearest
+        cluster.
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters relative to the medoid of the set.
     eta : float >= 0, default=1
-        Weight of the mean relative to the variance in the selection of the medoids of sets, in
-        units of the mean dissimilarity, so that the units of X do not matter. The parameter eta of
-        the paper has the units of X. It is this value times the mean dissimilarity.
+        For medoids of sets: weight of small dissimilarities relative to equal ones. It multiplies
+        the mean, relative to the variance, in units of the mean dissimilarity, so that the units of
+        X do not matter. The parameter eta of the paper has the units of X. It is this value times
+        the mean dissimilarity.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects that may become the medoid of a cluster, which are the objects with the
-        largest masses. None is all objects. "auto" is 500 if there are more than 5,000 objects and
-        X is not a matrix of dissimilarities; otherwise it is all objects.
+        Number of objects that may become the medoid of a cluster; None: all. They are the objects
+        with the largest masses. "auto" is 500 if there are more than 5,000 objects and X is not a
+        matrix of dissimilarities; otherwise it is all objects.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse"
-        raises an error. "partial" compares two objects by the attributes that both have and adds,
-        for each missing attribute, its usual difference within clusters, so incomplete objects get
-        less certain masses. A row that contains only NaN raises an error. Gower's dissimilarity
-        accepts missing values in any case; without "partial" it is the mean over the attributes
-        that both objects have. ``docs/missing.md`` explains when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" needs the metric "euclidean", "sqeuclidean" or
+        "gower"; it compares two objects by the attributes that both have and adds, for each missing
+        attribute, its usual difference within clusters, so incomplete objects get less certain
+        masses. A row that contains only NaN raises an error. Gower's dissimilarity accepts missing
+        values in any case; without "partial" it is the mean over the attributes that both objects
+        have. ``docs/missing.md`` explains when to impute instead.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a
         `BeliefPeaks` uses its peaks, without weights. An array contains the indices of
         ``n_clusters`` objects. A deterministic start is used once, whatever ``n_init``.
@@ -230,7 +233,7 @@ class ECMdd(MedoidClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -551,7 +551,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
 
 class EGMM(OnlineClusterer):
-    r"""Evidential Gaussian mixture, in which objects between two clusters get mass on the pair of clusters.
+    r"""Evidential Gaussian mixture: objects between two clusters get mass on the pair of clusters.
 
     By default, the mixture has one component for each cluster, and all components have the same
     covariance matrix. After the fit, objects between neighboring clusters get mass on the pair,
@@ -587,13 +587,13 @@ class EGMM(OnlineClusterer):
         "own" requires ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single
         clusters.
     reg_covar : float >= 0, default=1e-6
-        Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is
-        added to the diagonal of each covariance matrix. This maximizes the likelihood minus the
-        penalty ``r n / 2 tr(Sigma^-1)``, where r is the number added to the diagonal and n is the
-        number of objects. With ``covariance="own"``, the fit instead subtracts ``r / 2
-        tr(Sigma_k^-1)`` from the log-density of each cluster k. A positive value is then necessary
-        in practice, because the likelihood is unbounded if r is zero.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        Factor of the mean variance that is added to the diagonal of each covariance matrix. This is
+        done at every M-step, and maximizes the likelihood minus the penalty ``r n / 2
+        tr(Sigma^-1)``, where r is the number added to the diagonal and n is the number of objects.
+        With ``covariance="own"``, the fit instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the
+        log-density of each cluster k. A positive value is then necessary in practice, because the
+        likelihood is unbounded if r is zero.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a
         `BeliefPeaks` uses its centers, computed without weights. An array contains the means, shape
         (n_clusters, n_features). A deterministic start is used once, whatever ``n_init``.
@@ -602,20 +602,22 @@ class EGMM(OnlineClusterer):
         objects the starts are compared on a sample of that size, and the best one is continued with
         all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-7
         Relative change of the log-likelihood at which the iterations stop.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
-    checkpoint : path, optional
-        File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
+    checkpoint : path or None, default=None
+        For X in blocks: file from which an interrupted fit resumes, with the same result, as in
+        `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires
-        torch).
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU. A GPU requires
+        torch.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -718,7 +718,7 @@ def select_search(searches: tuple[tuple[int, float], ...]) -> int:
 
 
 class EKNNClus(EvidentialClusterer):
-    r"""Clustering by the evidential k-nearest-neighbor rule, which determines the number of clusters.
+    r"""Clustering by the evidential k-nearest-neighbor rule, which selects the number of clusters.
 
     The degree of support that two objects at distance d belong to the same cluster is
     :math:`\phi(d) = \exp(-(d / s)^{\mathrm{power}})`.
@@ -749,35 +749,37 @@ class EKNNClus(EvidentialClusterer):
 
     Parameters
     ----------
-    metric : str or callable, default="euclidean"
-        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" (for
-        tables with numbers, categories and missing values) or "precomputed". With "precomputed", X
-        is a square matrix of dissimilarities, or a SciPy sparse matrix that stores the
-        dissimilarities from each object to its neighbors, including zeros (like scikit-learn's
-        ``kneighbors_graph``). With a function or "gower", every object is compared with all others.
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of `sklearn.neighbors.NearestNeighbors`; a function
+        has two rows as arguments. With "precomputed", X is a square matrix of dissimilarities, or a
+        SciPy sparse matrix that stores the dissimilarities from each object to its neighbors,
+        including zeros (like scikit-learn's ``kneighbors_graph``). With a function or "gower",
+        every object is compared with all others.
     symmetrize : bool, default=False
         Replace an asymmetric square matrix by the mean of the matrix and its transpose instead of
         raising an error.
     n_neighbors : int or "auto", default="auto"
-        Number of neighbors of each object. "auto" is 2.5 times the square root of the number of
+        Number of neighbors of each object; "auto": 2.5 times the square root of the number of
         objects, at most 400. With ``init="sample"``, it is 50 for the search over all objects. For
         a sparse matrix, all stored entries are neighbors.
     q : float in (0, 1], default=0.9
-        Quantile that defines the scale s: s^power is the q-quantile of d^power over all pairs of
-        neighbors. Larger values give fewer clusters.
+        Quantile that defines the scale s; larger values give fewer clusters. s^power is the
+        q-quantile of d^power over all pairs of neighbors.
     power : float > 0, default=2
         Exponent of the distances in phi(d); the papers use 1 or 2.
     graph : {"union", "mean", "directed"}, default="union"
-        Objects that are evidence for an object. "union" uses its neighbors and the objects that
-        have it as a neighbor. "mean" uses the same objects, with half the weight if only one of two
-        objects is a neighbor of the other. "directed" uses its neighbors only, like the published
-        program; the objective may then increase, and the search may continue until ``max_iter``.
+        Neighbor graph, which determines the objects that are evidence for an object. "union" uses
+        its neighbors and the objects that have it as a neighbor. "mean" uses the same objects, with
+        half the weight if only one of two objects is a neighbor of the other. "directed" uses its
+        neighbors only, like the published program; the objective may then increase, and the search
+        may continue until ``max_iter``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        Search for neighbors. "approximate" uses nearest-neighbor descent (requires
+        Neighbor search; "approximate" is nearest-neighbor descent (requires
         ``dempster[neighbors]``). "auto" uses it if this extra is installed, the metric is
         Euclidean, and there are more than 100,000 objects with more than six attributes. Otherwise
         the search is exact.
-    init : {"auto", "distinct", "sample"}, int, array of labels or CredalPartition, default="auto"
+    init : {"auto", "distinct", "sample"}, int, array of labels or CredalPartition
         Initial labels. "distinct" puts each object into its own cluster. An integer is a number of
         random clusters. "sample" first clusters a sample of 5,000 objects; every object then starts
         in the cluster of the nearest object in the sample. "auto" is "distinct" up to 1,000
@@ -794,7 +796,7 @@ class EKNNClus(EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

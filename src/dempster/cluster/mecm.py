@@ -169,7 +169,7 @@ class MedianMethod(IndexMedoidMethod):
 
 
 class MECM(MedoidClusterer):
-    r"""Median evidential c-means, which uses objects (medoids) as prototypes and accepts any dissimilarities.
+    r"""Median evidential c-means: prototypes are objects, and dissimilarities may be arbitrary.
 
     For dissimilarities d, the method minimizes, over the masses m and the medoids v,
 
@@ -202,10 +202,10 @@ class MECM(MedoidClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
         the empty set and the pairs of neighboring clusters without moving the prototypes.
-    metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
-        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
-        of dissimilarities).
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of scikit-learn's ``pairwise_distances``; a
+        function has two rows as arguments.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
@@ -224,19 +224,20 @@ class MECM(MedoidClusterer):
         Larger values decrease the cost of a set for objects that are not halfway between its
         medoids.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects that may become the medoid of a cluster, selected by the largest
-        plausibility. None means all objects. "auto" means all, or 500 if there are more than 5,000
-        objects and X is not a matrix of dissimilarities.
+        Number of objects that may become the medoid of a cluster; None: all. They are the objects
+        with the largest plausibility. "auto" means all, or 500 if there are more than 5,000 objects
+        and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
-        by the attributes that both objects have, and adds a correction for missing attributes (see
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Large data are sampled, as
         in `ECMdd`.
     max_iter : int, default=100
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -245,7 +246,7 @@ class MECM(MedoidClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -579,7 +579,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
 
 class RECM(RelationalClusterer):
-    """Relational evidential c-means, a version of `ECM` for dissimilarities between objects.
+    """Relational evidential c-means: `ECM` for dissimilarities between objects.
 
     The dissimilarities are interpreted as *squared* distances between points. The prototypes are
     weighted means of the points, and their distances to the points are computed from the
@@ -598,14 +598,14 @@ class RECM(RelationalClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
         the empty set and the pairs of neighboring clusters without moving the prototypes.
-    metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
-        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
-        of dissimilarities).
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of scikit-learn's ``pairwise_distances``; a
+        function has two rows as arguments.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
-    square : {"auto"} or bool, default="auto"
+    square : bool or "auto", default="auto"
         Whether to square the dissimilarities before the fit. "auto" squares dissimilarities that
         are computed by a metric, except "sqeuclidean" and "gower", which behave like squared
         distances. It does not square a precomputed matrix.
@@ -631,14 +631,14 @@ class RECM(RelationalClusterer):
         "clip" replaces negative squared distances by a small positive number instead of adding a
         constant; the objective may increase.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
-        by the attributes that both objects have, and adds a correction for missing attributes (see
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        "k-means++" selects objects far from each other. "random" draws random masses, as in the
-        paper. "belief-peaks" or a `BeliefPeaks` uses its peaks, without weights. An array contains
-        the indices of ``n_clusters`` objects, or masses with one column per focal set. A
-        deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes or masses. "k-means++" selects objects far from each other. "random"
+        draws random masses, as in the paper. "belief-peaks" or a `BeliefPeaks` uses its peaks,
+        without weights. An array contains the indices of ``n_clusters`` objects, or masses with one
+        column per focal set. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
@@ -646,6 +646,7 @@ class RECM(RelationalClusterer):
         more than 1,000 objects the starts are compared on a sample of 500, and the best one is
         continued with all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -654,7 +655,7 @@ class RECM(RelationalClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number. Matrix products use the threads of the linear algebra library.
     verbose : int, default=0
         1 shows a progress bar.

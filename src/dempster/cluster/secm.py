@@ -158,7 +158,7 @@ def smooth(
 
 
 class SECM(EvidentialClusterer):
-    r"""Spatial evidential c-means, a version of `ECM` for images that takes neighboring pixels into account.
+    r"""Spatial evidential c-means: `ECM` for images, with smoothing over neighboring pixels.
 
     The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors*
     t to the prototype v_A of the set,
@@ -188,22 +188,21 @@ class SECM(EvidentialClusterer):
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
         the empty set and the pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive" learns a metric matrix of determinant one for each cluster, as in `ECM`, for
-        correlated channels or channels with different noise. It needs p (p + 3) / 2 numbers per
-        pixel for p channels.
+        "adaptive" learns a metric matrix of determinant one for each cluster, as in `ECM`. It is
+        useful for correlated channels and for channels with different noise. It needs p (p + 3) / 2
+        numbers per pixel for p channels.
     smoothing : float in [0, 1), default=0.5
-        Weight of the neighbors in the cost of a pixel. With 0, the method is equal to `ECM`.
+        Weight of the neighbors in the cost of a pixel; with 0, the method is equal to `ECM`.
     radius : int, default=1
-        Largest distance to a neighbor along each axis, in pixels. With 1, a pixel has 8 neighbors
-        (26 in a volume).
+        Largest distance to a neighbor along each axis, in pixels; with 1, a pixel has 8 neighbors.
+        In a volume, a voxel has 26.
     weighting : {"uniform", "distance"}, default="uniform"
-        Weights of the neighbors. "uniform" gives all neighbors the same weight. With "distance",
-        the weight decays exponentially with the distance.
+        Weights of the neighbors: all equal, or exponentially decaying with the distance.
     spacing : sequence of floats or None
         Distance between adjacent pixels along each axis, for ``weighting="distance"``. None means 1
         for all axes.
     channel_axis : int or None, default=-1
-        Axis of the channels. None means that the image has one channel and no axis for it.
+        Axis of the channels; None: the image has one channel and no axis for it.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
@@ -213,8 +212,9 @@ class SECM(EvidentialClusterer):
         Distance from pixels to the empty set, in units of the image; smaller values give more
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of distances to the nearest prototype.
-    init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
-        A deterministic start is used once, whatever ``n_init``.
+    init : {"k-means++", "random"}, array-like or CredalPartition, default="k-means++"
+        Initial prototypes. An array has the shape (n_clusters, n_channels). A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
@@ -222,6 +222,7 @@ class SECM(EvidentialClusterer):
         more than 20,000 pixels the starts are compared on a sample of that size, and the best one
         is continued with all pixels.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -230,7 +231,7 @@ class SECM(EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -35,7 +35,7 @@ _BETA_RULE = rule.real(1, 50, open_low=True)
 
 
 class FuzzyCMeans(ECM):
-    r"""Fuzzy c-means, which is `ECM` with masses on single clusters only.
+    r"""Fuzzy c-means: `ECM` with masses on single clusters only.
 
     The method minimizes, over memberships u that sum to one for each object and prototypes v,
 
@@ -54,11 +54,11 @@ class FuzzyCMeans(ECM):
         Fuzziness (often called m); values near 1 give nearly hard memberships. In high dimensions,
         all prototypes converge to the mean of the data unless ``beta`` is close to 1.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
-        objects by the attributes that they have.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
-        used once, whatever ``n_init``.
+        Treatment of missing values (NaN), as in `ECM`; "partial" compares objects by the attributes
+        that they have. "refuse" raises an error.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. An array has the shape (n_clusters, n_features). A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -70,7 +70,7 @@ class FuzzyCMeans(ECM):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.
@@ -154,7 +154,7 @@ class FuzzyCMeans(ECM):
 
 
 class NoiseClustering(FuzzyCMeans):
-    r"""Noise clustering, which is fuzzy c-means with a noise cluster at the distance ``delta`` from every object.
+    r"""Noise clustering: fuzzy c-means with a noise cluster for outliers.
 
     The method is `ECM` with masses on the single clusters and on the empty set, which represents
     noise. It minimizes
@@ -176,11 +176,11 @@ class NoiseClustering(FuzzyCMeans):
         outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile
         ranges) of distances to the nearest center of k-means.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares
-        objects by the attributes that they have.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
-        used once, whatever ``n_init``.
+        Treatment of missing values (NaN), as in `ECM`; "partial" compares objects by the attributes
+        that they have. "refuse" raises an error.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. An array has the shape (n_clusters, n_features). A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -192,7 +192,7 @@ class NoiseClustering(FuzzyCMeans):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.
@@ -440,7 +440,7 @@ class PossibilisticMethod(PrototypeMethod):
 
 
 class PossibilisticCMeans(SubsetClusterer):
-    r"""Possibilistic c-means, in which the typicality of an object for a cluster does not depend on other clusters.
+    r"""Possibilistic c-means: the typicality for a cluster does not depend on the other clusters.
 
     The method minimizes, over typicalities t in [0, 1] and prototypes v,
 
@@ -463,8 +463,8 @@ class PossibilisticCMeans(SubsetClusterer):
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     beta : float > 1, default=2
         Fuzziness; values near 1 give typicalities near 0 and 1.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        Start of fuzzy c-means; an array contains its prototypes, shape (n_clusters, n_features). A
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes of fuzzy c-means. An array has the shape (n_clusters, n_features). A
         deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts of fuzzy c-means; the result with the smallest objective is kept. With more
@@ -477,7 +477,7 @@ class PossibilisticCMeans(SubsetClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.
@@ -605,7 +605,7 @@ class RoughMethod(PrototypeMethod):
 
 
 class RoughKMeans(SubsetClusterer):
-    """Rough k-means, in which a cluster has a lower and an upper approximation.
+    """Rough k-means: a cluster has a lower and an upper approximation.
 
     Let d be the distance from an object to the nearest prototype. The object is in the upper
     approximation of all clusters whose prototypes are at most at the distance ``threshold`` d. If
@@ -627,19 +627,19 @@ class RoughKMeans(SubsetClusterer):
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     rule : {"lingras", "peters", "pi"}, default="peters"
-        Prototypes. "lingras" is the mean of the lower approximation times ``lower_weight``, plus
-        the mean of the boundary times 1 - ``lower_weight`` (Lingras and West, 2004, with the
-        relative threshold of later papers). "peters" uses the mean of the upper approximation
-        instead of the boundary (Peters, 2006). With "pi", an object in s upper approximations has
-        weight 1/s in the means of these s clusters (Peters, 2014). If one of two means is not
-        defined because the approximation is empty, the other mean is used.
+        Rule for the prototypes of the clusters. "lingras" is the mean of the lower approximation
+        times ``lower_weight``, plus the mean of the boundary times 1 - ``lower_weight`` (Lingras
+        and West, 2004, with the relative threshold of later papers). "peters" uses the mean of the
+        upper approximation instead of the boundary (Peters, 2006). With "pi", an object in s upper
+        approximations has weight 1/s in the means of these s clusters (Peters, 2014). If one of two
+        means is not defined because the approximation is empty, the other mean is used.
     threshold : float >= 1, default=1.5
         Larger values give larger boundaries; with 1, the method is equal to k-means.
     lower_weight : float in [0, 1], default=0.7
-        Weight of the lower approximation for "lingras" and "peters".
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
-        An array contains the prototypes, shape (n_clusters, n_features). A deterministic start is
-        used once, whatever ``n_init``.
+        Weight of the lower approximation in the means, for the rules "lingras" and "peters".
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial prototypes. An array has the shape (n_clusters, n_features). A deterministic start
+        is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -651,7 +651,7 @@ class RoughKMeans(SubsetClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -300,7 +300,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
 
 class WECMdd(MedoidClusterer):
-    r"""Evidential c-medoids with weighted medoids (wECMdd), where several objects represent each cluster.
+    r"""Evidential c-medoids with weights (wECMdd): several objects represent each cluster.
 
     The method accepts any dissimilarities d. Cluster k has nonnegative weights w_k(l) of the
     objects l, which sum to one. Alternating updates of the masses m and the weights minimize
@@ -331,23 +331,24 @@ class WECMdd(MedoidClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds
         the empty set and the pairs of neighboring clusters without moving the medoids.
-    metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
-        tables with numbers, categories and missing values) or "precomputed" (X is a square matrix
-        of dissimilarities).
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of scikit-learn's ``pairwise_distances``; a
+        function has two rows as arguments.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
     power : float in (0, 50], default=2
-        Exponent of the dissimilarities, which the paper does not specify. The value 2 reproduces
-        the published results of Denoeux (2021), and clusters coincide less often.
+        Exponent of the dissimilarities. The paper does not specify it. The value 2 reproduces the
+        published results of Denoeux (2021), and clusters coincide less often.
     alpha : float >= 0, default=2
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        The cost of the empty set is ``delta^2``, which is compared with dissimilarities raised to
-        ``power``; smaller values give more outliers. "auto" selects the value like `ECMdd`.
+        Distance to the empty set; smaller values give more outliers. The cost of the empty set is
+        ``delta**2``, which is compared with dissimilarities raised to ``power``. "auto" selects the
+        value like `ECMdd`.
     psi : float in (1, 50], default=1.2
         Larger values spread the weights of a cluster over more objects; values near 1 give one
         medoid. With 2, the value in the paper, the weights are spread so widely that clusters often
@@ -356,20 +357,21 @@ class WECMdd(MedoidClusterer):
         Larger values concentrate the weights of a set on the objects that its clusters share (xi in
         the paper).
     n_candidates : int, None or "auto", default="auto"
-        Number of randomly drawn objects that may have weights. An object that is drawn twice counts
-        as two objects. None means all objects. "auto" means all objects, or 2,000 if there are more
-        than 5,000 objects and X is not a matrix of dissimilarities.
+        Number of randomly drawn objects that may have weights; None: all. An object that is drawn
+        twice counts as two objects. "auto" means all objects, or 2,000 if there are more than 5,000
+        objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects
-        by the attributes that both objects have, and adds a correction for missing attributes (see
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far
         from each other.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Large data are sampled, as
         in `ECMdd`.
     max_iter : int, default=200
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -378,7 +380,7 @@ class WECMdd(MedoidClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -36,9 +36,9 @@ _MAX_SHOWN_VIEWS = 6
 
 
 class WMVEC(EvidentialClusterer):
-    r"""Weighted multi-view evidential clustering, a version of `ECM` for several tables or matrices.
+    r"""Weighted multi-view evidential clustering: `ECM` for several tables or matrices (views).
 
-    The tables or matrices (views) describe the same objects and share the masses. Every view has its own prototypes and
+    All views describe the same objects and share the masses. Every view has its own prototypes and
     its own weight. The method minimizes, over the masses m, the prototypes and the view weights w,
     which sum to one,
 
@@ -86,15 +86,15 @@ class WMVEC(EvidentialClusterer):
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
     views : None, "attributes" or array-like of shape (n_features,), default=None
-        Views, if X is a single table. With None, the table is one view. With "attributes", every
-        column is a view, so that the attributes are weighted. An array contains the label of the
-        view of each column.
+        Views of the columns if X is a single table; "attributes": every column is a view. The
+        attributes are then weighted. An array contains the label of the view of each column. With
+        None, the table is one view.
     view_weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
-        "auto" learns the weights. With "equal" or an array, the weights are fixed; an array is
-        divided by its sum. A pandas Series is matched by the names of the views.
+        Weights of the views; "auto" learns them. With "equal" or an array, the weights are fixed;
+        an array is divided by its sum. A pandas Series is matched by the names of the views.
     evenness : float from 0.01 to 1000, default=0.4
-        Larger values make the weights more equal. Small values put all weight on one view, which
-        causes a warning. Results differ little between 0.2 and 0.5.
+        Larger values make the weights more equal; small values put all weight on one view. One view
+        with all weight causes a warning. Results differ little between 0.2 and 0.5.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
@@ -102,11 +102,11 @@ class WMVEC(EvidentialClusterer):
         in all views together, smaller for more. For matrices, the intrinsic dimension replaces the
         number of attributes.
     delta : float > 0 or "auto", default="auto"
-        Distance from each object to the empty set, in units of the root mean squared distance from
-        the objects to their mean; smaller values give more outliers. "auto" is the upper fence of a
+        Distance from objects to the empty set; smaller values give more outliers. The unit is the
+        root mean squared distance from the objects to their mean. "auto" is the upper fence of a
         box plot (third quartile plus two interquartile ranges) of the distances from the objects to
         the nearest prototypes.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far
         from each other. "belief-peaks" or a `BeliefPeaks` uses its centers, without weights.
         Prototypes are tables of ``n_clusters`` rows in the format of X. For matrices, give the
@@ -117,6 +117,7 @@ class WMVEC(EvidentialClusterer):
         objects the starts are compared on a sample of that size, and the best one is continued with
         all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -125,7 +126,7 @@ class WMVEC(EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -10,11 +10,12 @@ import pandas as pd
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from dempster import CredalPartition, FocalSets, __version__, explain, registry
+from dempster import CredalPartition, FocalSets, __version__, explain
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._random import as_generator
 from dempster._types import Seed
+from dempster.apps.methods import METHODS, methods_that
 from dempster.cluster import CredalClustering
 
 try:
@@ -113,10 +114,7 @@ def cluster(
         partition = model.credal_partition_
         origin = {"use_rep": use_rep}
     else:
-        able = [
-            registry.find_method(name).class_name
-            for name in registry.methods_that("dissimilarities")
-        ]
+        able = [METHODS[name].class_name for name in methods_that("dissimilarities")]
         if method.__name__ not in able:
             expected = f"a class that accepts dissimilarities ({', '.join(able)})"
             raise InvalidParameterError("method", expected, method.__name__)

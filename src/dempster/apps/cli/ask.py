@@ -29,7 +29,7 @@ from dempster.apps.cli.shared.output import (
     write_table,
 )
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
-from dempster.registry import find_method, methods_that
+from dempster.apps.methods import METHODS, methods_that
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     from dempster.io import write_partition
 
     recipe = build_recipe(ctx, options, constrained=True)
-    if "constraints" not in find_method(recipe.method).capabilities:
+    if "constraints" not in METHODS[recipe.method].capabilities:
         raise WrongUse(
             f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}"
         )

@@ -15,7 +15,7 @@ from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import read_rows
 from dempster.apps.cli.shared.output import Outputs, Screen, default_path
 from dempster.apps.cli.shared.param_types import PATH, MethodName, WholeNumber
-from dempster.registry import find_method
+from dempster.apps.methods import METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +120,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         raise WrongUse("--confidence cannot be used with --reject or --rule")
     if options["cv"] == 1:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
-    info = find_method(options["method"], "classify")
+    info = METHODS[options["method"]]
     if info.parameter("random_state"):
         seed = {"random_state": options["seed"]}
     else:

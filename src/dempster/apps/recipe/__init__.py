@@ -5,7 +5,6 @@ from dempster.apps.recipe.labels import constraints_from_labels, encode_labels, 
 from dempster.apps.recipe.model import PreparedTable, RecipeResult, TableModel
 from dempster.apps.recipe.recipe import Recipe
 from dempster.apps.recipe.run import prepare, read_image, read_views
-from dempster.registry import method_names
 
 __all__ = [
     "Recipe",
@@ -16,7 +15,6 @@ __all__ = [
     "Attributes",
     "Preparation",
     "TableModel",
-    "method_names",
     "read_labels",
     "encode_labels",
     "constraints_from_labels",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster.registry import default_method, find_method
+from dempster.apps.methods import METHODS, default_method
 
 _MAX_LINE_CHARACTERS = 100
 
@@ -101,7 +101,7 @@ def to_code(recipe: Any) -> str:
         code.lines.append('views = [table.attrs["views"][name] for name in attributes.columns]')
         settings["views"] = _Variable("views")
     arguments = ", ".join([data, *_read_supervision(recipe, code)])
-    class_name = find_method(recipe.method).class_name
+    class_name = METHODS[recipe.method].class_name
     code.use("dempster.cluster", class_name)
     if recipe.confidence is None:
         code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.apps.recipe.attributes import MISSING
-from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
-from dempster.apps.recipe.labels import is_file_name
-from dempster.io.atomic import as_path
-from dempster.registry import (
+from dempster.apps.methods import (
+    METHODS,
     MethodInfo,
     default_method,
-    find_method,
     method_names,
     methods_that,
     methods_with,
 )
+from dempster.apps.recipe.attributes import MISSING
+from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
+from dempster.apps.recipe.labels import is_file_name
+from dempster.io.atomic import as_path
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
@@ -77,7 +77,8 @@ class Recipe:
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and
         ``truth`` are always excluded.
     method : str, default="auto"
-        One of `method_names`. "auto" is "credal", or "evclus" with constraints or labels.
+        Name of the class in lowercase letters, such as "ecm" (``dempster cluster --help`` lists
+        them). "auto" is "credal", or "evclus" with constraints or labels.
     clusters : int or "auto", default="auto"
         Number of clusters.
     seed : int, default=0
@@ -252,7 +253,7 @@ class Recipe:
 
     @property
     def _info(self) -> MethodInfo:
-        return find_method(self.method)
+        return METHODS[self.method]
 
     def _can(self, capability: str) -> bool:
         return capability in self._info.capabilities

@@ -12,10 +12,10 @@ import pandas as pd
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, to_plain
 from dempster.apps.map import pack
+from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session, Source
-from dempster.registry import default_method, find_method, method_names, parse_value
 
 MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
@@ -39,7 +39,7 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 def list_methods() -> list[dict[str, Any]]:
     """Return a description of each method with its capabilities and parameters, the most important parameters first."""
     plain, constrained = (
-        find_method(default_method(constrained=flag)).class_name for flag in (False, True)
+        METHODS[default_method(constrained=flag)].class_name for flag in (False, True)
     )
     automatic = {
         "name": "auto",
@@ -57,7 +57,7 @@ def list_methods() -> list[dict[str, Any]]:
 
 
 def _describe_method(name: str) -> dict[str, Any]:
-    info = find_method(name)
+    info = METHODS[name]
     parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
     # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables
     # only.
@@ -78,8 +78,7 @@ def _describe_method(name: str) -> dict[str, Any]:
                 "name": p.name,
                 "default": to_plain(p.default),
                 "kind": p.kind,
-                "choices": list(p.choices),
-                "flag": p.is_flag,
+                "choices": p.choices,
                 "help": p.help,
                 "first": p.name in main,
             }

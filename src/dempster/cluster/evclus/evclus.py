@@ -890,7 +890,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
-    r"""Evidential clustering of dissimilarities, in which dissimilar objects have masses with a large conflict.
+    r"""Evidential clustering: the more dissimilar two objects are, the more their masses conflict.
 
     The method computes masses whose degrees of conflict match the dissimilarities d_ij. The degree
     of conflict kappa_ij is one minus the plausibility that objects i and j are in the same cluster.
@@ -926,57 +926,58 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         empty set and on pairs of neighboring clusters (with no third cluster between them) for
         fixed clusters. "simple", "pairs" and "full" fit the whole family. "selected" fits single
         clusters, then adds the pairs of mutually nearest clusters and continues.
-    metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for
-        tables with numbers, categories and missing values) or "precomputed". With "precomputed", X
-        is a square matrix of dissimilarities, or a SciPy sparse matrix that stores the
-        dissimilarities of some pairs, including zeros.
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers, categories and missing values; "precomputed": X contains
+        dissimilarities. Other names are metrics of scikit-learn's ``pairwise_distances``; a
+        function has two rows as arguments. With "precomputed", X is a square matrix of
+        dissimilarities, or a SciPy sparse matrix that stores the dissimilarities of some pairs,
+        including zeros.
     shape : {"compact", "connected"}, default="compact"
-        "connected": the clusters are found by path distances through dense regions, so that they
-        may have any shape, such as rings or crescents (`dempster.dissimilarity.paths`). Masses on
-        pairs of clusters, outliers and new objects depend on the dissimilarities themselves. Needs
-        ``focal_sets="auto"`` and no constraints.
+        "connected" finds clusters of any shape, such as rings, by path distances through dense
+        regions (`dempster.dissimilarity.paths`). Masses on pairs of clusters, outliers and new
+        objects depend on the dissimilarities themselves. Needs ``focal_sets="auto"`` and no
+        constraints.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
         an error.
     target_conflict : {"exponential", "linear", "affine", "ordinal"}, default="exponential"
-        Target conflict of two objects at dissimilarity d. "exponential" is 1 - exp(-gamma d^2),
-        with the value 0.95 at ``d0``. "linear" is d / ``d0``, at most 1. "affine" is (d - b) / a,
-        limited to [0, 1], where a and b minimize the sum of (a conflict + b - d)^2 over the pairs
-        of objects (Denoeux and Masson, 2004, but they divide the squares by d). The fit and the
-        regression alternate, starting from "linear". "ordinal" replaces dissimilarities by their
-        ranks, divided by the number of pairs, before the exponential transformation; only the order
-        of the dissimilarities matters. All except "exponential" need ``metric="precomputed"`` and a
-        dense matrix.
+        Target conflict as a function of the dissimilarity d of two objects. "exponential" is 1 -
+        exp(-gamma d^2), with the value 0.95 at ``d0``. "linear" is d / ``d0``, at most 1. "affine"
+        is (d - b) / a, limited to [0, 1], where a and b minimize the sum of (a conflict + b - d)^2
+        over the pairs of objects (Denoeux and Masson, 2004, but they divide the squares by d). The
+        fit and the regression alternate, starting from "linear". "ordinal" replaces dissimilarities
+        by their ranks, divided by the number of pairs, before the exponential transformation; only
+        the order of the dissimilarities matters. All except "exponential" need
+        ``metric="precomputed"`` and a dense matrix.
     d0 : float > 0 or "auto", default="auto"
         Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds
         clusters with several values and selects the value whose clusters, modeled as spherical
         Gaussians, have the largest likelihood (see ``scale_``). The starts are divided among the
         values. With landmarks, the value is selected on half of the landmarks first. For "linear"
         and "affine", "auto" is the quantile 0.8 (2.5 / c for c > 4 clusters).
-    d0_quantile : float in (0, 1], optional
+    d0_quantile : float in (0, 1] or None, default=None
         Quantile of the dissimilarities that is used as ``d0``.
     xi : float >= 0, default=0.5
         Weight of the constraints. They are added in three stages with weights 0, 0.05 and ``xi``.
     convention : {"program", "paper"}, default="program"
-        Meaning of ``xi``. The published formula ("paper") divides ``xi`` by twice the number of
-        constraints. The published program gives the constraints four times this weight, so
-        "program" reproduces the published results.
+        Meaning of ``xi``, as in the published program or in the paper. The published formula
+        ("paper") divides ``xi`` by twice the number of constraints. The published program gives the
+        constraints four times this weight, so "program" reproduces the published results.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
-        Pairs of objects that are fitted. "auto" uses all pairs up to 1,000 objects, and landmarks
-        for more.
+        Pairs of objects to compare; "auto": all pairs up to 1,000 objects, landmarks for more.
     n_partners : int, default=100
         Number of random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks. "auto" means 30 per cluster, but at least 600.
+        Number of landmarks; "auto": 30 per cluster, but at least 600.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) with the metrics "euclidean", "sqeuclidean" and "gower".
-        "refuse" raises an error. "partial" compares two objects by the features that both have, and
-        adds the mean difference within clusters for each missing feature; objects with more missing
-        values get less certain masses. A row that contains only NaN raises an error. ("gower"
-        always accepts missing values; without "partial" it uses the mean over the features that
-        both objects have.) ``docs/missing.md`` explains when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
+        Treatment of missing values (NaN); "partial" compares objects by the attributes that they
+        have. "refuse" raises an error. "partial" needs the metric "euclidean", "sqeuclidean" or
+        "gower"; it compares two objects by the features that both have, and adds the mean
+        difference within clusters for each missing feature; objects with more missing values get
+        less certain masses. A row that contains only NaN raises an error. ("gower" always accepts
+        missing values; without "partial" it uses the mean over the features that both objects
+        have.) ``docs/missing.md`` explains when to impute instead.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses
         Initial masses. "medoids" uses clusters around objects far from each other. "belief-peaks"
         or a `BeliefPeaks` uses its clusters, computed without weights. A deterministic start is
         used once, whatever ``n_init``.
@@ -986,20 +987,20 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     max_iter : int, default=1000
         Maximum number of sweeps over the objects.
     tol : float, default=1e-7
-        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 is
-        below ``tol``. Starts are compared with the tolerance 1e-5 of the papers, and the best one
-        is continued with ``tol``. With landmarks, the two tolerances are 1e-2 and 1e-5 (or ``tol``,
-        if it is larger).
+        Smoothed relative change of the objective at which the sweeps stop. Its value after sweep t
+        is e_t = (e_{t-1} + relative change of the objective in sweep t) / 2. Starts are compared
+        with the tolerance 1e-5 of the papers, and the best one is continued with ``tol``. With
+        landmarks, the two tolerances are 1e-2 and 1e-5 (or ``tol``, if it is larger).
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
     device : str, default="cpu"
-        Device on which objects are compared with landmarks; "cuda" is a GPU (requires torch and
-        ``metric="euclidean"``).
+        Device that compares objects with landmarks; "cuda" is a GPU. A GPU requires torch and
+        ``metric="euclidean"``.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
     verbose : int, default=0
         1 shows a progress bar.

@@ -816,7 +816,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
-    r"""Neural-network evidential clustering, a version of `EVCLUS` whose masses are the outputs of a network.
+    r"""Neural-network evidential clustering: a neural network computes the masses of `EVCLUS`.
 
     The network has a softmax output for each focal set. The training minimizes the loss
 
@@ -851,11 +851,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         network is trained on these masses. Rows with labels or constraints keep the masses of the
         first training. "simple", "pairs" and "full" train the whole family. "selected" uses single
         clusters and the pairs of mutually nearest clusters of the initial partition.
-    metric : str, callable, or transformer, default="euclidean"
-        Metric between the rows of X. It is a metric of scikit-learn, or a transformer (such as
-        `dempster.metric.PCCA`) that is fitted to ``constraints`` or ``y``. With a transformer, d is
-        the Euclidean distance between transformed rows.
-    d0 : float, optional
+    metric : str, callable or transformer, default="euclidean"
+        Metric of the rows of X; a transformer is fitted to ``constraints`` or ``y``. A name is a
+        metric of scikit-learn; a transformer is, for example, `dempster.metric.PCCA`. With a
+        transformer, d is the Euclidean distance between transformed rows.
+    d0 : float > 0 or None, default=None
         Dissimilarity at which two rows are almost certainly in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
         Quantile of the dissimilarities that is used as ``d0`` if ``d0`` is None. With
@@ -870,57 +870,58 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     regularization : float >= 0, default=0
         Weight of the penalty on squared network weights.
     convention : {"program", "paper"}, default="program"
-        Meaning of ``xi`` and of the outlier unit. With "paper", ``xi`` is divided by twice the
-        number of constraints; with "program", the constraints have four times this weight, as in
-        `EVCLUS`. The conventions also differ in the mass on the empty set for a decision value;
-        "program" gives little mass inside the region of the data. The function nnevclus of the R
-        package evclust has the outlier unit of "program", but the constraints have the weight of
-        "paper"; divide its ``xi`` by 4 and use "program".
+        Meaning of ``xi`` and of the outlier unit, as in the published program or in the paper. With
+        "paper", ``xi`` is divided by twice the number of constraints; with "program", the
+        constraints have four times this weight, as in `EVCLUS`. The conventions also differ in the
+        mass on the empty set for a decision value; "program" gives little mass inside the region of
+        the data. The function nnevclus of the R package evclust has the outlier unit of "program",
+        but the constraints have the weight of "paper"; divide its ``xi`` by 4 and use "program".
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
-        Sizes of the ReLU hidden layers. "auto" is one layer with 3 units per focal set (at least
-        20). A torch module must have one output (before the softmax) per focal set, and X may have
-        any shape (n_samples, ...), such as images. With ``focal_sets="auto"``, the outputs of the
+        Sizes of the ReLU hidden layers; "auto": one layer with 3 units per focal set (at least 20).
+        A torch module must have one output (before the softmax) per focal set, and X may have any
+        shape (n_samples, ...), such as images. With ``focal_sets="auto"``, the outputs of the
         module are scores of the empty set, the clusters and the frame; the scores of pairs are
         linear functions of these outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
-        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardized
-        features. An unfitted estimator of scikit-learn is fitted to the standardized features.
-        Fitted estimators and other objects are used without a fit, on the same features. With
-        ``focal_sets="auto"``, half of the mass is on the empty set at the lower fence of a box plot
-        of the decision values (two interquartile ranges below the first quartile). Otherwise, the
-        training determines the mass on the empty set.
-    n_partners : int, optional
-        Number of random partners of each row for the full-batch solvers. By default, all pairs are
-        used.
-    training : Training, optional
+        Detector that gives mass on the empty set to objects far from the data. "one-class-svm" is
+        scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardized features. An unfitted
+        estimator of scikit-learn is fitted to the standardized features. Fitted estimators and
+        other objects are used without a fit, on the same features. With ``focal_sets="auto"``, half
+        of the mass is on the empty set at the lower fence of a box plot of the decision values (two
+        interquartile ranges below the first quartile). Otherwise, the training determines the mass
+        on the empty set.
+    n_partners : int or None, default=None
+        Number of random partners of each row for the full-batch solvers; None: all pairs.
+    training : Training or None, default=None
         Parameters of the solver. None means ``Training()``.
-    init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition, default="evclus"
-        "evclus" pretrains the network on the masses of a fitted `EVCLUS`, and a `CredalPartition`
-        on its masses. "belief-peaks" or a `BeliefPeaks` uses the density peaks as labeled rows,
-        with weight ``nu`` (the "-bp" variant of the paper). "random" uses no pretraining.
+    init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition
+        Initial target of the network. "evclus" pretrains the network on the masses of a fitted
+        `EVCLUS`, and a `CredalPartition` on its masses. "belief-peaks" or a `BeliefPeaks` uses the
+        density peaks as labeled rows, with weight ``nu`` (the "-bp" variant of the paper). "random"
+        uses no pretraining.
     n_init : int, default=1
-        Number of trainings with different initial weights. The result with the smallest loss (or
-        validation error) is kept.
+        Number of trainings with different initial weights; the result with the smallest loss is
+        kept. With validation data, it is the result with the smallest validation error.
     max_iter : int, default=1000
         Maximum number of iterations of the full-batch solvers; the mini-batch solver runs
         ``max_iter / 10`` epochs.
     tol : float, default=1e-4
-        The full-batch solvers stop if the relative gain of the loss is at most ``tol``, in ten
-        iterations of L-BFGS or in the running mean of the adaptive steps.
+        Relative decrease of the loss at which the full-batch solvers stop. It is the decrease in
+        ten iterations of L-BFGS, or the running mean of the adaptive steps.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
-    checkpoint : path, optional
-        File that is replaced after every round. An interrupted fit resumes from this file and gives
-        the same result. A file written for different data, parameters or initial weights of a torch
-        module raises an error.
+    checkpoint : path or None, default=None
+        File from which an interrupted fit resumes, with the same result. It is replaced after every
+        round. A file written for different data, parameters or initial weights of a torch module
+        raises an error.
     device : str, default="cpu"
-        Device of the network. The data stay in main memory and are copied to the device batch by
-        batch.
+        Device of the network; "cuda" is a GPU. The data stay in main memory and are copied to the
+        device batch by batch.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number. Torch networks use the threads of torch.
     verbose : int, default=0
         1 shows a progress bar.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dempster import registry
 from dempster._errors import InvalidInputError
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
 from dempster.apps.cli.shared.output import Screen
@@ -24,6 +23,15 @@ from dempster.apps.cli.shared.param_types import (
     NumberOrAuto,
     ParameterValue,
     WholeNumber,
+)
+from dempster.apps.methods import (
+    METHODS,
+    MethodInfo,
+    MethodParameter,
+    default_method,
+    method_names,
+    methods_with,
+    parse_value,
 )
 
 if TYPE_CHECKING:
@@ -220,7 +228,7 @@ class RecipeCommand(Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            others = registry.methods_with(name, self.package)
+            others = methods_with(name, self.package)
             if not others or name in _RESERVED:
                 raise
             raise click.UsageError(
@@ -253,21 +261,19 @@ class RecipeCommand(Command):
             method = method.lower()
         else:
             method = ""
-        if method not in registry.method_names(self.package):
+        if method not in method_names(self.package):
             is_constrained = self.name == "ask" or any(
                 word.startswith(("--constraints", "--labels")) for word in args
             )
-            default = registry.default_method(constrained=is_constrained)
+            default = default_method(constrained=is_constrained)
             if self.package == "cluster":
                 method = default
             else:
                 method = _DEFAULT_METHODS[self.package]
         return method
 
-    def _info(self, ctx: click.Context) -> registry.MethodInfo:
-        return registry.find_method(
-            ctx.meta.get("method", _DEFAULT_METHODS[self.package]), self.package
-        )
+    def _info(self, ctx: click.Context) -> MethodInfo:
+        return METHODS[ctx.meta.get("method", _DEFAULT_METHODS[self.package])]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         names = {name for parameter in self.params for name in parameter.opts}
@@ -300,26 +306,25 @@ class RecipeCommand(Command):
             formatter.write_paragraph()
             formatter.write_dl(method_records)
         with formatter.section("Methods (--method NAME --help shows the parameters)"):
-            names = registry.method_names(self.package)
-            formatter.write_dl(
-                [(name, registry.find_method(name, self.package).summary) for name in names]
-            )
+            names = method_names(self.package)
+            formatter.write_dl([(name, METHODS[name].summary) for name in names])
 
 
-def _method_option(one: registry.Parameter) -> click.Option:
-    if one.choices or one.is_flag:
+def _method_option(one: MethodParameter) -> click.Option:
+    if one.choices:
+        metavar = "|".join(one.choices)
         kind = ""
     else:
+        first_word = re.split("[, ]", one.kind)[0]
+        metavar = {"int": "N", "float": "X"}.get(first_word, "VALUE")
         kind = f"{one.kind}. "
-    if isinstance(one.default, bool) or one.default is None:
-        default = str(one.default).lower()
-    else:
-        default = one.default
-    number = {"int": "N", "float": "X"}.get(one.type.split(" ")[0].rstrip(","), "VALUE")
+    default = one.default
+    if isinstance(default, bool) or default is None:
+        default = str(default).lower()
     return click.Option(
         [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
-        type=ParameterValue(one.words or (("true", "false") if one.is_flag else ())),
-        metavar="|".join(one.choices) or ("true|false" if one.is_flag else number),
+        type=ParameterValue(one.choices or one.words),
+        metavar=metavar,
         help=f"{kind}{one.help} [default: {default}]",
     )
 
@@ -356,7 +361,7 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
 
 def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
     """Return the parameters of the method set by options or by -p, in the order of the constructor's arguments."""
-    names = [parameter.name for parameter in registry.find_method(method, package).parameters]
+    names = [parameter.name for parameter in METHODS[method].parameters]
     parameters: dict[str, Any] = {}
     for setting in options["settings"]:
         name, equals, value = setting.partition("=")
@@ -371,7 +376,7 @@ def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict
             raise WrongUse(
                 f"-p {key}: method {method} has no such parameter; it has {', '.join(names)}"
             )
-        parameters[key] = registry.parse_value(value.strip())
+        parameters[key] = parse_value(value.strip())
     for name, value in options.items():
         if name.startswith("set_") and value is not None:
             key = name.removeprefix("set_")
@@ -415,7 +420,7 @@ def build_recipe(
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))
-    method = values.setdefault("method", registry.default_method(constrained=constrained))
+    method = values.setdefault("method", default_method(constrained=constrained))
     if not is_given("method"):
         previous = values.get("parameters", {})
     else:

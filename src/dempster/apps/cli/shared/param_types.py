@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from dempster import registry
+from dempster.apps.methods import METHODS, method_names, parse_value
 
 NONE = object()  # value of an option set to "none"; None means that the option is not set
 
@@ -74,7 +74,7 @@ class ParameterValue(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        parsed = registry.parse_value(value)
+        parsed = parse_value(value)
         if parsed is None:
             return NONE
         return parsed
@@ -86,7 +86,7 @@ class ParameterValue(click.ParamType):
 
 
 class MethodName(click.ParamType):
-    """Name of a method in the registry, in uppercase or lowercase letters."""
+    """Name of a method, in uppercase or lowercase letters."""
 
     name = "method"
 
@@ -95,7 +95,7 @@ class MethodName(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name = str(value).lower()
-        names = registry.method_names(self.package)
+        names = method_names(self.package)
         if name not in names:
             self.fail(f"must be one of {', '.join(names)}, got '{value}'", param, ctx)
         return name
@@ -103,13 +103,8 @@ class MethodName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        names = [
-            name for name in registry.method_names(self.package) if name.startswith(incomplete)
-        ]
-        return [
-            CompletionItem(name, help=registry.find_method(name, self.package).summary)
-            for name in names
-        ]
+        names = [name for name in method_names(self.package) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=METHODS[name].summary) for name in names]
 
 
 class ColumnNames(click.ParamType):

@@ -50,11 +50,10 @@ function parameterField(parameter) {
     storeChoices();
   };
   let input;
-  const options = parameter.choices.length ? parameter.choices : parameter.flag ? ["true", "false"] : null;
-  if (options) {
+  if (parameter.choices.length) {
     input = el("select", { onchange: () => change(input.value) },
       el("option", { value: "" }, `${String(parameter.default)} (default)`),
-      options.filter((one) => one !== String(parameter.default)).map((one) => el("option", { value: one, selected: value === one }, one)));
+      parameter.choices.filter((one) => one !== String(parameter.default)).map((one) => el("option", { value: one, selected: value === one }, one)));
   } else {
     input = el("input", { type: "text", value: value ?? "", placeholder: String(parameter.default), onchange: () => change(input.value.trim()) });
   }
