@@ -70,8 +70,7 @@ CHOICES = {
     "rule of expected_losses": lambda v: M.expected_losses(v),
     "rule of distance": lambda v: M.distance(M, v),
     "rule of normalize": lambda v: M.normalize(v),
-    "rule of hard": lambda v: M.hard(v),
-    "rule of fuzzy": lambda v: M.fuzzy(v),
+    "kind of from_function": lambda v: MassFunctions.from_function(np.eye(4), FAMILY, v),
     "rule of assignment": lambda v: M.assignment(v),
     "rule of combine_partitions": lambda v: combine_partitions([M, M], v),
     "normalization": lambda v: combine_partitions([M, M], normalization=v),
@@ -103,8 +102,8 @@ ARRAYS = {
     "membership": FocalSets,
     "membership of find": FAMILY.find,
     "masses": lambda v: MassFunctions(v, FAMILY),
-    "values of beliefs": lambda v: MassFunctions.from_belief(v, FAMILY),
-    "values of plausibilities": lambda v: MassFunctions.from_plausibility(v, FAMILY),
+    "values of beliefs": lambda v: MassFunctions.from_function(v, FAMILY),
+    "values of plausibilities": lambda v: MassFunctions.from_function(v, FAMILY, "plausibility"),
     "contour": MassFunctions.from_contour,
     "counts": MassFunctions.from_counts,
     "probabilities": lambda v: MassFunctions.from_source(v, {0: 0, 1: 1, 2: (0, 1)}, range(2)),
@@ -131,8 +130,10 @@ ARRAYS = {
 OTHERS = {
     "other family": lambda v: FAMILY.union(v),
     "focal_sets of on": lambda v: M.to_family(v),
-    "focal_sets of from_belief": lambda v: MassFunctions.from_belief(np.eye(4), v),
-    "focal_sets of from_commonality": lambda v: MassFunctions.from_commonality(np.eye(4), v),
+    "focal_sets of beliefs": lambda v: MassFunctions.from_function(np.eye(4), v),
+    "focal_sets of commonalities": lambda v: MassFunctions.from_function(
+        np.eye(4), v, "commonality"
+    ),
     "frame": lambda v: MassFunctions(M.masses, FAMILY, frame=v),
     "frame of from_dict": lambda v: MassFunctions.from_dict({"a": 1.0}, v),
     "frames": lambda v: M.vacuous_extension(v, 0),

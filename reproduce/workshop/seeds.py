@@ -39,7 +39,7 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
     found = dict(evidential)
     for name, partition in evidential.items():
         found[f"{name}, hard"] = CredalPartition.from_hard(partition.labels)
-        found[f"{name}, fuzzy"] = CredalPartition.from_fuzzy(partition.fuzzy())
+        found[f"{name}, fuzzy"] = CredalPartition.from_fuzzy(partition.plausibility_transform())
         found[f"{name}, rough"] = CredalPartition.from_rough(
             partition.assignment("interval_dominance", keep_outliers=False)
         )

@@ -179,18 +179,22 @@ def test_definitions(m):
 def test_transforms_invert(family, seed):
     m = MassFunctions(random_masses(np.random.default_rng(seed), 3, len(family)), family)
     np.testing.assert_allclose(
-        MassFunctions.from_implicability(m.implicability(), family).masses, m.masses, atol=1e-9
+        MassFunctions.from_function(m.implicability(), family, "implicability").masses,
+        m.masses,
+        atol=1e-9,
     )
     np.testing.assert_allclose(
-        MassFunctions.from_commonality(m.commonality(), family).masses, m.masses, atol=1e-9
+        MassFunctions.from_function(m.commonality(), family, "commonality").masses,
+        m.masses,
+        atol=1e-9,
     )
     if family.omega_index is not None and family.empty_index is not None:
         np.testing.assert_allclose(
-            MassFunctions.from_belief(m.belief(), family).masses, m.masses, atol=1e-9
+            MassFunctions.from_function(m.belief(), family).masses, m.masses, atol=1e-9
         )
     full = MassFunctions(m.to_family(FocalSets.full(family.n_clusters)))
     np.testing.assert_allclose(
-        MassFunctions.from_plausibility(full.plausibility(), full.focal_sets).masses,
+        MassFunctions.from_function(full.plausibility(), full.focal_sets, "plausibility").masses,
         full.masses,
         atol=1e-9,
     )

@@ -9,16 +9,16 @@ from tests.strategies import mass_functions
 
 EXAMPLES = {
     "vacuous": ({"abc": 1}, "vacuous logical consonant normal"),
-    "certain": ({"a": 1}, "certain logical bayesian consonant normal dogmatic"),
-    "logical": ({"ab": 1}, "logical consonant normal dogmatic"),
-    "bayesian": ({"a": 0.5, "b": 0.5}, "bayesian normal dogmatic"),
-    "consonant": ({"a": 0.3, "ab": 0.7}, "consonant normal dogmatic"),
+    "certain": ({"a": 1}, "certain logical bayesian consonant normal"),
+    "logical": ({"ab": 1}, "logical consonant normal"),
+    "bayesian": ({"a": 0.5, "b": 0.5}, "bayesian normal"),
+    "consonant": ({"a": 0.3, "ab": 0.7}, "consonant normal"),
     "simple": ({"ab": 0.3, "abc": 0.7}, "consonant normal"),
-    "general": ({"ab": 0.5, "bc": 0.5}, "normal dogmatic"),
-    "subnormal": ({(): 0.1, "a": 0.9}, "consonant dogmatic"),
-    "empty": ({(): 1}, "logical consonant dogmatic"),
+    "general": ({"ab": 0.5, "bc": 0.5}, "normal"),
+    "subnormal": ({(): 0.1, "a": 0.9}, "consonant"),
+    "empty": ({(): 1}, "logical consonant"),
 }
-PREDICATES = ("vacuous", "bayesian", "consonant", "logical", "certain", "normal", "dogmatic")
+PREDICATES = ("vacuous", "bayesian", "consonant", "logical", "certain", "normal")
 
 
 @pytest.mark.parametrize("which", EXAMPLES)
@@ -44,7 +44,6 @@ def test_predicates_match_the_definitions(m):
             "logical": len(focal) == 1,
             "certain": len(focal) == 1 and len(focal[0]) == 1,
             "normal": frozenset() not in focal,
-            "dogmatic": whole not in focal,
         }
         assert {name: bool(getattr(m, f"is_{name}")[i]) for name in PREDICATES} == expected
 

@@ -130,7 +130,10 @@ def test_names_of_tables():
         (lambda: MassFunctions.from_counts([[1, 2]], rule="x"), "^rule must"),
         (lambda: MassFunctions.from_counts([[1, 2]], confidence=1), "^confidence must"),
         (lambda: MassFunctions.from_counts([[1, 2]], prior_weight=0), "^prior_weight must"),
-        (lambda: MassFunctions.from_counts(np.ones((1, 11))), "11 answers without an order"),
+        (
+            lambda: MassFunctions.from_counts(np.ones((1, 11))),
+            "10 answers without an order, got 11",
+        ),
     ],
 )
 def test_invalid_input(build, words):

@@ -122,7 +122,7 @@ def test_partitions():
     for rule in ("max_mass", "interval_dominance"):
         check_same(tensor.assignment(rule), array.assignment(rule))
         check_same(tensor.lower(0, rule), array.lower(0, rule))
-    check_same(tensor.fuzzy(), array.fuzzy())
+    check_same(tensor.plausibility_transform(), array.plausibility_transform())
     assert tensor.nonspecificity_index() == pytest.approx(array.nonspecificity_index(), abs=1e-12)
     assert str(tensor.summary()) == str(array.summary())
     assert repr(tensor) == repr(array)

@@ -174,7 +174,7 @@ def test_large_partitions():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: credal_rand_index([0, 1], [0, 1, 1]), "partitions .* got 2 and 3"),
+        (lambda: credal_rand_index([0, 1], [0, 1, 1]), "a and b .* got 2 and 3"),
         (lambda: credal_rand_index([0, 1], [0, 1], distance="x"), "distance must be"),
         (lambda: credal_rand_index([0, 1], [0, 1], n_pairs=0), "n_pairs must be"),
         (lambda: pairwise_nonspecificity([0]), "at least two objects"),

@@ -19,14 +19,16 @@ def test_reference(reference, name):
     case.assert_equal("N", cp.nonspecificity_index())
     case.assert_equal("conf", cp.empty)
     case.assert_equal("pl", cp.contour)
-    case.assert_equal("pl_n", cp.possibilistic(normalized=True))
+    case.assert_equal(
+        "pl_n", cp.plausibility([(k,) for k in range(cp.n_clusters)], normalized=True)
+    )
     case.assert_equal("bel", cp.singleton_belief)
-    case.assert_equal("p", cp.fuzzy())
+    case.assert_equal("p", cp.plausibility_transform())
     case.assert_equal("betp", cp.pignistic(normalized=False))
-    case.assert_equal("betp_n", cp.fuzzy("pignistic"))
+    case.assert_equal("betp_n", cp.pignistic())
     untied = case["Y_tied"] == 0
     case.assert_equal("y_pl", cp.labels, where=case["y_pl_tied"] == 0)
-    case.assert_equal("y_bel", cp.hard("belief"), where=case["y_bel_tied"] == 0)
+    case.assert_equal("y_bel", cp.singleton_belief.argmax(axis=1), where=case["y_bel_tied"] == 0)
     case.assert_equal("Y", cp.assignment(), where=untied)
     case.assert_equal("Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0)
     lower = np.stack(
@@ -87,7 +89,7 @@ def test_summaries_agree_with_the_masses(cp):
     assert dominance.any(axis=1).all()
     assert not cp.assignment("interval_dominance", keep_outliers=False)[cp.outliers].any()
     assert 0 <= cp.nonspecificity_index() <= 1
-    np.testing.assert_allclose(cp.fuzzy().sum(axis=1), 1)
+    np.testing.assert_allclose(cp.plausibility_transform().sum(axis=1), 1)
     assert (cp.labels_with_outliers[cp.outliers] == -1).all()
     others = np.setdiff1d(np.arange(len(cp)), cp.outliers)
     assert (cp.labels_with_outliers[others] == cp.labels[others]).all()
@@ -117,7 +119,7 @@ def test_round_trips():
     np.testing.assert_allclose(cp.singleton_belief, u)
     possible = np.array([[1.0, 0.4, 0.4], [0.3, 0.9, 0.0]])
     cp = CredalPartition.from_possibilistic(possible)
-    np.testing.assert_allclose(cp.possibilistic(), possible)
+    np.testing.assert_allclose(cp.contour, possible)
     assert isinstance(cp, CredalPartition)
     rough = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
     cp = CredalPartition.from_rough(rough, lower=[[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
@@ -144,7 +146,6 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
         (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be .* got 2"),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
-        (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 5)]), "from 0 to 1"),
     ],

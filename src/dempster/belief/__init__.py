@@ -1,4 +1,4 @@
-"""Dempster-Shafer calculus: families of sets, mass functions, transforms, combination, measures, decisions."""
+"""Dempster-Shafer calculus: families of sets, mass functions, combination and decisions."""
 
 from dempster.belief.focal_sets import FocalSets
 from dempster.belief.mass_functions import MassFunctions

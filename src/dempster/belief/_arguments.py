@@ -1,8 +1,8 @@
-"""Validation of the arguments of mass functions (masses, names, probabilities, sets of answers)."""
+"""Validation of the arguments of mass functions: masses, names, probabilities, sets of answers."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Mapping, Set
 from contextlib import suppress
 from numbers import Number
 from typing import Any
@@ -64,7 +64,10 @@ def parse_set(
 def membership_rows(
     sets: Any, family: FocalSets, frame: tuple[Hashable, ...], name: str = "sets"
 ) -> tuple[np.ndarray, bool]:
-    """Return the membership array of ``sets`` (default: the family), shape (s, c), and whether ``sets`` is one set."""
+    """Return the membership array of ``sets``, shape (s, c), and whether ``sets`` is one set.
+
+    None stands for all sets of the family.
+    """
     c = family.n_clusters
     if sets is None:
         return family.membership, False
@@ -79,8 +82,8 @@ def membership_rows(
     if getattr(sets, "ndim", 0) > 0:
         raise InvalidParameterError(
             name,
-            must=f"be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, got "
-            f"{type(sets).__name__}",
+            must="be one set (a tuple of answers), a list of sets, "
+            f"a Boolean array (s, {c}) or a FocalSets, got {type(sets).__name__}",
         )
     single = not isinstance(sets, list)
     return set_rows([sets] if single else sets, frame, name), single
@@ -95,7 +98,7 @@ def set_rows(sets: list[Any], frame: tuple[Hashable, ...], name: str) -> np.ndar
 
 
 def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
-    """Sort the columns of a table into the order of the sets, if all columns have the names of sets.
+    """Sort the columns of a table into the order of the sets, if they have the names of the sets.
 
     Otherwise return ``masses`` unchanged, after checking that no column has the name of a set at
     another position.
@@ -104,16 +107,14 @@ def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, .
     if columns is None or len(columns) != len(focal_sets):
         return masses
     names = focal_sets.names(frame)
-    if columns == names or set(columns) == set(names):
-        if columns == names:
-            return masses
+    if set(columns) == set(names):
         return masses[names]
     for column, name in zip(columns, names, strict=True):
         if column != name and column in names:
             raise InvalidParameterError(
                 "masses",
-                message=f"masses has the column {format_value(column)} at the position of the set {name}; name all "
-                "columns after the sets, or use an array",
+                message=f"masses has the column {format_value(column)} at the position of the set "
+                f"{name}; name all columns after the sets, or use an array",
             )
     return masses
 
@@ -130,9 +131,8 @@ def validate_masses(masses: Any, f: int) -> Array:
 
     Return them without negative values and with rows that sum to one, shape (n, f).
     """
-    values: Array = (
-        real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
-    )
+    read = real_tensor if is_tensor(masses) else as_reals
+    values: Array = read(masses, "masses")
     if values.ndim == 1:
         if len(values) in (0, f):
             values = values.reshape(len(values) // f, f)
@@ -151,30 +151,24 @@ def validate_masses(masses: Any, f: int) -> Array:
         raise InvalidParameterError(
             "masses", must=f"not be negative, got {values[row].min():.3g} in row {row}"
         )
-    if (abs(total - 1) > (1e-5 if values.dtype == library.float32 else SUM_TOLERANCE)).any():
-        row = int(abs(total - 1).argmax())
+    error = abs(total - 1)
+    tolerance = 1e-5 if values.dtype == library.float32 else SUM_TOLERANCE
+    if (error > tolerance).any():
+        row = int(error.argmax())
         raise InvalidParameterError(
             "masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}"
         )
-    if is_tensor(values):
-        values = values.clamp(min=0)
-    else:
-        values = np.maximum(values, 0)
+    values = library.clip(values, 0, None)
     return values / values.sum(axis=1, keepdims=True)
 
 
 def validate_index(index: Any, n: int) -> Any:
     """Return the row names ``index``, or raise an error if it does not contain n hashable names."""
     is_list = hasattr(index, "__len__") and not isinstance(index, str | Set | Mapping)
-    if is_list and getattr(index, "ndim", 1) == 1:
-        count = len(index)
-    else:
-        count = None
-    if count != n:
-        raise InvalidParameterError(
-            "index",
-            must=f"contain one name per row ({n}), got {format_value(index) if count is None else count}",
-        )
+    is_list = is_list and getattr(index, "ndim", 1) == 1
+    if not is_list or len(index) != n:
+        got = len(index) if is_list else format_value(index)
+        raise InvalidParameterError("index", must=f"contain one name per row ({n}), got {got}")
     if isinstance(index, list | tuple | np.ndarray):
         try:
             set(index)
@@ -186,7 +180,7 @@ def validate_index(index: Any, n: int) -> Any:
 
 
 def validate_rows(rows: Any, n: int) -> np.ndarray:
-    """Return ``rows`` as an array of row indices between -n and n - 1 or as a Boolean mask of length n."""
+    """Return ``rows`` as an array of indices from -n to n - 1, or as a Boolean mask of length n."""
     array = np.empty((0, 0))
     if not isinstance(rows, str | bytes | Mapping):
         with suppress(Exception):  # Classes of other packages may raise any exception.
@@ -195,7 +189,8 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
         return array.astype(np.intp)
     if array.ndim != 1 or array.dtype.kind not in "biu" or np.ma.is_masked(rows):
         raise IndexError(
-            f"rows must be an index, a slice, a Boolean mask or an array of indices, got {format_value(rows)}"
+            "rows must be an index, a slice, a Boolean mask or an array of indices, "
+            f"got {format_value(rows)}"
         )
     if array.dtype == bool and len(array) != n:
         raise IndexError(f"a Boolean mask must have length {n}, got {len(array)}")
@@ -206,41 +201,25 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
     return array
 
 
-def validate_frame(
-    frame: Iterable[Hashable] | None, c: int, argument: str = "frame"
-) -> tuple[Hashable, ...]:
-    """Return the names of the c answers as a tuple, by default 0, ..., c - 1."""
-    if frame is None:
-        return tuple(range(c))
-    names = tuple(
-        frame if isinstance(frame, str) else as_list(frame, argument, f"{c} different names")
-    )
+def validate_frame(frame: Any, c: int | None = None, argument: str = "frame") -> tuple[Any, ...]:
+    """Return the names of the c (or any number of) answers; the letters of a string are names."""
+    names = tuple(frame if isinstance(frame, str) else as_list(frame, argument, "names of answers"))
     if not all(map(hashable.test, names)):
         raise InvalidParameterError(
             argument, must="contain hashable names (text, numbers, tuples)", value=names
         )
-    if len(names) != c or len(set(names)) != len(names):
-        raise InvalidParameterError(argument, must=f"contain {c} different names", value=names)
+    if len(set(names)) != len(names) or c not in (None, len(names)):
+        raise InvalidParameterError(
+            argument, must=f"contain {c or len(names)} different names", value=names
+        )
     return names
 
 
-def parse_frame(frame: Any, argument: str = "frame") -> tuple[Hashable, ...]:
-    """Return the names of any number of answers as a tuple; the letters of a string are names."""
-    if isinstance(frame, str):
-        names = list(frame)
-    else:
-        names = as_list(frame, argument, "names of answers")
-    return validate_frame(names, len(names), argument)
-
-
 def validate_probabilities(values: Any, name: str, *, sum_to_one: bool = False) -> np.ndarray:
-    """Return the values as an array of shape (n, c), or raise an error if they are outside [0, 1]."""
+    """Return the values as an array of shape (n, c) of numbers in [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
-    if (
-        values.ndim != 2
-        or values.size == 0
-        or not np.all((values >= -1e-12) & (values <= 1 + 1e-12))
-    ):
+    is_inside = (values >= -1e-12) & (values <= 1 + 1e-12)
+    if values.ndim != 2 or values.size == 0 or not is_inside.all():
         raise InvalidParameterError(
             name, must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}"
         )

@@ -67,14 +67,14 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
 
 
 def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
-    """Convert the masses to the highest precision among them, or raise an error if they are on different devices."""
+    """Convert the masses, which must be on one device, to the highest precision among them."""
     devices = {
         str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources
     }
     if len(devices) > 1:
         raise InvalidInputError(
-            f"the mass functions must be on the same device, got {' and '.join(sorted(devices))}; move the tensors to "
-            "one device, or use to_numpy()"
+            f"the mass functions must be on the same device, got {' and '.join(sorted(devices))}; "
+            "move the tensors to one device, or use to_numpy()"
         )
     if not is_tensor(sources[0][0]):
         return sources
@@ -109,9 +109,9 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
-            f"the combination of families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows needs "
-            f"{pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or {_MAX_PAIRS:,} in one row); use families "
-            "of fewer sets, or fewer rows at once"
+            f"the combination of families of {len(rows_a):,} and {len(rows_b):,} sets in "
+            f"{len(a):,} rows needs {pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or "
+            f"{_MAX_PAIRS:,} in one row); use families of fewer sets, or fewer rows at once"
         )
     both = join(rows_a[:, None, :], rows_b[None, :, :])
     both = both.reshape(-1, both.shape[-1])
@@ -176,8 +176,8 @@ def _from_dense(dense: Array, c: int) -> Source:
 def _check_power_set(n: int, c: int) -> None:
     if c > _MAX_FRAME:
         raise InvalidInputError(
-            f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use another rule or a "
-            "smaller frame"
+            f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use "
+            "another rule or a smaller frame"
         )
     check_memory(
         4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once"
@@ -185,7 +185,7 @@ def _check_power_set(n: int, c: int) -> None:
 
 
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
-    """Return whether the transforms (c 2^c additions per source) are faster than a loop over all pairs of sets."""
+    """Return whether the transforms (c 2^c additions per source) are faster than a loop."""
     c = sources[0][1].n_clusters
     return c <= _MAX_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
@@ -194,7 +194,7 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 
 
 def _conjunctive(sources: Sequence[Source]) -> Source:
-    """Assign each product of masses to the intersection of the sets (equivalently, multiply the commonalities)."""
+    """Assign products of masses to the intersections of the sets (multiply the commonalities)."""
     if _dense_is_cheaper(sources):
         q = reduce(mul, (transforms.mass_to_commonality(_dense(source)) for source in sources))
         return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
@@ -202,7 +202,7 @@ def _conjunctive(sources: Sequence[Source]) -> Source:
 
 
 def _disjunctive(sources: Sequence[Source]) -> Source:
-    """Assign each product of masses to the union of the sets (equivalently, multiply the implicabilities)."""
+    """Assign products of masses to the unions of the sets (multiply the implicabilities)."""
     if _dense_is_cheaper(sources):
         b = reduce(mul, (transforms.mass_to_implicability(_dense(source)) for source in sources))
         return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
@@ -219,17 +219,14 @@ def _dempster(sources: Sequence[Source]) -> Source:
         return masses, family
     if len(family) == 1:
         masses, family = _with_omega(masses, family)
-    else:
-        masses = masses
-        family = family
     rest, family = _drop_empty(masses, family)
     agreement = rest.sum(axis=1)
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
     if lost.any():
         row = int(lost.argmax())
         raise InvalidInputError(
-            f"Dempster's rule is undefined for mass functions with conflict 1 (row {row}); discount the sources or use "
-            "rule='dubois_prade' or 'yager'"
+            f"Dempster's rule is undefined for mass functions with conflict 1 (row {row}); "
+            "discount the sources or use rule='dubois_prade' or 'yager'"
         )
     if (agreement < 1e-12).any():
         warnings.warn(
@@ -272,7 +269,7 @@ def _with_omega(masses: Array, family: FocalSets) -> Source:
 
 
 def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
-    """Move the mass of the empty set to the whole frame, and remove the empty set from the family."""
+    """Move the mass of the empty set to the whole frame, and remove the empty set."""
     if family.empty_index is None:
         return masses, family
     out, wider = _with_omega(masses, family)
@@ -284,7 +281,7 @@ NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 
 
 def _dubois_prade(sources: Sequence[Source]) -> Source:
-    """Assign products of masses to the intersection or, if it is empty, to the union (Dubois and Prade, 1988)."""
+    """Assign products of masses to the intersection or, if empty, the union (Dubois and Prade)."""
     if len(sources) == 1:
         return sources[0]
     c = sources[0][1].n_clusters
@@ -306,7 +303,7 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
-    """Divide each conflicting product among its sets in proportion to their masses (PCR6; Martin and Osswald, 2006)."""
+    """Divide each conflicting product among its sets by their masses (Martin and Osswald, 2006)."""
     for masses, family in sources:
         if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
             raise InvalidInputError(
@@ -368,29 +365,24 @@ def _average(sources: Sequence[Source]) -> Source:
 
 
 def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
-    """Combine dependent sources by the cautious rule or, if ``complemented``, by the bold rule (Denoeux, 2008).
+    """Apply the cautious rule or, if ``complemented``, the bold rule (Denoeux, 2008).
 
     The cautious rule takes the minimum of the conjunctive weights w of the sources for every set
     (see `transforms.mass_to_conjunctive_weights`). The bold rule applies the cautious rule to the
     complements of all sets. The minimum of w is computed as the maximum of -ln w.
     """
-    needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
-    if not complemented:
-        needed = "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+    c = sources[0][1].n_clusters
+    flip = 0
+    needed = "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+    if complemented:
+        # XOR with this number maps the code of a set to that of its complement.
+        flip = (1 << c) - 1
+        needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
     for masses, family in sources:
-        if complemented:
-            column = family.empty_index
-        else:
-            column = family.omega_index
+        column = family.empty_index if complemented else family.omega_index
         if column is None or not np.all(masses[:, column] > 0):
             raise InvalidInputError(needed)
-    c = sources[0][1].n_clusters
     _check_power_set(len(sources[0][0]), c)
-    # XOR with this number maps the code of a set to that of its complement.
-    if complemented:
-        flip = (1 << c) - 1
-    else:
-        flip = 0
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
     for rows in _blocks(len(out)):
@@ -437,21 +429,20 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 
 
 def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
-    """Multiply each mass by 1 - rate and add the rest to the mass of the whole frame (Shafer, 1976)."""
+    """Multiply each mass by 1 - rate and add the rest to the whole frame (Shafer, 1976)."""
     n = len(masses)
     has_gradient = is_tensor(rate) and is_tensor(masses)
-    rates: Array = rate if has_gradient else as_reals(rate, "rate").astype(float, copy=False)
+    rates: Array = rate
+    if not has_gradient:
+        rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise InvalidParameterError(
             "rate",
-            must=f"be a number or contain one number per row ({n}), got shape {rates.shape}; for one rate per answer "
-            "or set, use a mapping {set: rate} or the argument contexts",
+            must=f"be a number or contain one number per row ({n}), got shape {rates.shape}; for "
+            "one rate per answer or set, use a mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
-    if has_gradient:
-        keep = (1 - rates).to(masses)
-    else:
-        keep = cast_like(1 - rates, masses)
+    keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
     out, wider = _with_omega(masses * keep[:, None], family)
     out[:, wider.omega_index] += 1 - keep
@@ -477,13 +468,13 @@ def validate_contexts(
             raise InvalidParameterError("contexts", "'answers' or a list of sets", contexts)
         rows = np.eye(n_answers, dtype=bool)
     else:
+        if isinstance(contexts, tuple):
+            contexts = list(contexts)
         try:
-            rows = membership_rows(list(contexts) if isinstance(contexts, tuple) else contexts)[
-                0
-            ].astype(bool)
+            rows, _ = membership_rows(contexts)
         except ValueError as error:
             raise InvalidParameterError("contexts", must=f"be sets of answers: {error}") from error
-    if len({row.tobytes() for row in rows}) < len(rows):
+    if len(unique_sets(rows)[0]) < len(rows):
         raise InvalidParameterError("contexts", must="be different sets, but one occurs twice")
     if not rows.any(axis=1).all():
         raise InvalidParameterError("contexts", must="be nonempty sets")
@@ -530,7 +521,10 @@ def discount_contexts(
 
 
 def _check_sets(n: int, f: int, n_contexts: int) -> None:
-    advice = f"use fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
+    advice = (
+        f"use fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer "
+        "rows at once"
+    )
     if f > _MAX_SETS:
         raise InvalidInputError(
             f"contextual discounting gives a family of more than {_MAX_SETS:,} sets; {advice}"

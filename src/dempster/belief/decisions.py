@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, library_of, look_up, multiply, precision_of, zeros
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check, check_choice, integer, is_number, real
 from dempster.belief.focal_sets import FocalSets
 
@@ -38,10 +38,7 @@ def decide(
             raise InvalidParameterError(
                 "reject", f"None for rule={rule!r}, which keeps several acts", reject
             )
-        if rule == "interval_dominance":
-            keep = _find_undominated
-        else:
-            keep = _find_maximal
+        keep = _find_undominated if rule == "interval_dominance" else _find_maximal
         return keep(masses, family, table)
     return _choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
 
@@ -59,19 +56,16 @@ def decide_sets(
     check(optimism, "optimism", real(0, 1))
     check_choice(rule, "rule", SINGLE_RULES)
     c = family.n_clusters
-    if max_size is None:
-        if c > 8:
-            size = 2
-        else:
-            size = c
-    else:
-        size = max_size
+    size = max_size
+    if size is None:
+        size = 2 if c > 8 else c
     check(size, "max_size", integer(1))
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
     if count * len(family) > _MAX_LOSSES:
-        raise InvalidInputError(
-            f"max_size={size} gives {count:,} candidate sets of {c} answers and, with {len(family):,} focal sets, more "
-            f"than {_MAX_LOSSES:,} losses; use a smaller max_size"
+        raise InvalidParameterError(
+            "max_size",
+            must=f"be smaller than {size}, which gives {count:,} candidate sets of {c} answers "
+            f"and, with {len(family):,} focal sets, more than {_MAX_LOSSES:,} losses",
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
     # A set S that contains the true answer has the utility g_1(|S|). This is the first weight of
@@ -92,9 +86,8 @@ def decide_sets(
 def validate_losses(losses: Any, c: int) -> np.ndarray:
     """Return the matrix of losses, shape (c, acts) or (c + 1, acts), by default 0-1 losses."""
     if losses is None:
-        table = 1.0 - np.eye(c)
-    else:
-        table = as_reals(losses, "losses").astype(float, copy=False)
+        return 1.0 - np.eye(c)
+    table = as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
         raise InvalidParameterError(
             "losses", must=f"have {c} or {c + 1} rows, got shape {table.shape}"
@@ -123,12 +116,12 @@ def expected_losses(
         return multiply(masses, lowest)
     if rule == "maximin":
         return multiply(masses, highest)
-    share = float(optimism)
-    return multiply(masses, share * lowest + (1 - share) * highest)
+    optimism = float(optimism)
+    return multiply(masses, optimism * lowest + (1 - optimism) * highest)
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
-    """Return the membership array of the focal sets, with a column for the unknown class if losses has c + 1 rows."""
+    """Return the membership of the focal sets, with the unknown class if losses has c + 1 rows."""
     sets = family.membership
     if losses.shape[0] == family.n_clusters:
         return sets
@@ -136,7 +129,7 @@ def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
 
 
 def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest loss of each act over the classes of each set, each of shape (f, acts)."""
+    """Return the smallest and the largest loss of each act over each set, shape (f, acts)."""
     lowest = np.zeros((len(sets), losses.shape[1]))
     highest = np.zeros_like(lowest)
     for j in np.flatnonzero(sets.any(axis=1)):
@@ -146,7 +139,7 @@ def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _choose_acts(expected: Array, reject: float | None) -> Array:
-    """Return for each row the first act with the smallest expected loss, or -1 if this loss exceeds ``reject``."""
+    """Return the first act with the smallest expected loss, or -1 if it exceeds ``reject``."""
     act = expected.argmin(axis=1)
     if reject is None:
         return act
@@ -155,10 +148,11 @@ def _choose_acts(expected: Array, reject: float | None) -> Array:
 
 
 def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return a mask, shape (n, acts), of acts whose lower expected loss is at most the smallest upper expected loss.
+    """Return a mask of the acts that no other act dominates, shape (n, acts).
 
-    With 0-1 losses, the acts are the classes whose plausibility is at least the largest belief of a
-    single class.
+    The lower expected loss of these acts is at most the smallest upper expected loss. With 0-1
+    losses, the acts are the classes whose plausibility is at least the largest belief of a single
+    class.
     """
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
@@ -180,15 +174,14 @@ def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array
 
 
 def _slack(masses: Array, losses: np.ndarray) -> float:
-    """Return a tolerance for the comparison of expected losses, so that rounding errors do not exclude equal acts."""
-    return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(
-        1.0, float(np.abs(losses).max())
-    )
+    """Return a tolerance for expected losses, so that rounding errors do not exclude equal acts."""
+    tolerance = 1e-12 if precision_of(masses) == np.float64 else 1e-6
+    return tolerance * max(1.0, float(np.abs(losses).max()))
 
 
 @cache
 def _largest_weight(size: int, tolerance: float) -> float:
-    """Return the first weight of a maximum-entropy ordered weighted average (``size`` values, orness ``tolerance``)."""
+    """Return the first weight of a maximum-entropy ordered weighted average of ``size`` values."""
     if size == 1 or tolerance >= 1:
         return 1.0
     if tolerance <= 0.5:

@@ -33,7 +33,7 @@ _MAX_CLUSTERS = 1 << 20
 
 
 def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
-    """Return the edges (k, l), k < l, of the Gabriel graph of points, given their matrix of squared distances.
+    """Return the edges (k, l), k < l, of the Gabriel graph of points.
 
     An edge connects two points if the ball whose diameter is the segment between them contains no
     third point j, that is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
@@ -112,15 +112,9 @@ class FocalSets:
         -------
         FocalSets
         """
-        is_plain = type(n_clusters) is int and 1 <= n_clusters <= _FEW_SETS
-        if is_plain:
-            c = n_clusters
-        else:
-            c = _check_n_clusters(n_clusters)
-        if not (isinstance(empty, bool) and isinstance(omega, bool)):
-            check_flags(empty=empty, omega=omega)
-        if c > _FEW_SETS:
-            _check_family_fits(c, c)
+        c = _check_n_clusters(n_clusters)
+        check_flags(empty=empty, omega=omega)
+        _check_family_fits(c, c)
         rows = np.zeros((bool(empty) + c + (bool(omega) and c > 1), c), dtype=bool)
         rows[bool(empty) + c :] = True
         np.fill_diagonal(rows[bool(empty) :], True)
@@ -160,22 +154,20 @@ class FocalSets:
         """
         c = _check_n_clusters(n_clusters)
         if c > _MAX_POWER_SET:
-            raise InvalidInputError(
-                f"FocalSets.full supports at most {_MAX_POWER_SET} clusters, got {c} (2^{c} sets); use FocalSets.pairs "
-                "or FocalSets.simple"
+            raise InvalidParameterError(
+                "n_clusters",
+                must=f"be at most {_MAX_POWER_SET} for FocalSets.full, got {c} (2^{c} sets); use "
+                "FocalSets.pairs or FocalSets.simple",
             )
         check_flags(empty=empty, omega=omega)
-        if omega or c == 1:
-            largest = c
-        else:
-            largest = c - 1
+        largest = c if omega or c == 1 else c - 1
         return cls.max_cardinality(c, largest, empty=empty, omega=omega)
 
     @classmethod
     def max_cardinality(
         cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True
     ) -> FocalSets:
-        """Return all sets of 1 to ``size`` clusters, by default with the empty set and the whole frame.
+        """Return all sets of 1 to ``size`` clusters, the empty set and the whole frame.
 
         Parameters
         ----------
@@ -197,9 +189,10 @@ class FocalSets:
         for k in range(1, min(size, c) + 1):
             count += comb(c, k)
             if count > _MAX_SETS:
-                raise InvalidInputError(
-                    f"size={size} gives {count:,} or more sets of {c} clusters, the limit is {_MAX_SETS:,}; use a "
-                    "smaller size"
+                raise InvalidParameterError(
+                    "size",
+                    must=f"be smaller than {size}, which gives {count:,} or more sets of {c} "
+                    f"clusters; the limit is {_MAX_SETS:,}",
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
@@ -283,7 +276,9 @@ class FocalSets:
 
     @classmethod
     def intervals(cls, n_clusters: int, *, empty: bool = True) -> FocalSets:
-        """Return the empty set and all sets of consecutive clusters, for clusters with an order (such as grades).
+        """Return the empty set and all sets of consecutive clusters.
+
+        The clusters have an order, such as grades.
 
         Parameters
         ----------
@@ -367,7 +362,7 @@ class FocalSets:
 
         The empty set is disjoint from all sets, even itself.
         """
-        self._check_square("the conflict of all pairs of")
+        self._check_square("the conflict")
         rows = self._membership.astype(float)
         return freeze((rows @ rows.T == 0).astype(float))
 
@@ -377,7 +372,7 @@ class FocalSets:
 
         1 if both sets are empty.
         """
-        self._check_square("the Jaccard index of all pairs of")
+        self._check_square("the Jaccard index")
         rows = self._membership.astype(float)
         common = rows @ rows.T
         union = self.cardinality[:, None] + self.cardinality[None, :] - common
@@ -425,10 +420,9 @@ class FocalSets:
         return {row.tobytes(): i for i, row in enumerate(self._membership)}
 
     def _check_square(self, what: str) -> None:
-        f = len(self)
         check_memory(
-            3 * 8 * f * f,
-            f"{what} {f:,} sets",
+            3 * 8 * len(self) ** 2,
+            f"{what} of all pairs of {len(self):,} sets",
             "use a family of fewer sets, such as FocalSets.pairs",
         )
 
@@ -439,7 +433,7 @@ class FocalSets:
             freeze(value)
 
     def find(self, membership: np.ndarray) -> np.ndarray:
-        """Return the index in this family of each row of a membership array, or -1 for a set outside the family.
+        """Return the index of each row of a membership array, or -1 for a set outside the family.
 
         Parameters
         ----------
@@ -481,7 +475,7 @@ class FocalSets:
         return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
-        """Return the names of the sets as text, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
+        """Return the names of the sets, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
 
         If two sets would have the same name, such as {a,b} and the set of the single cluster "a,b",
         the names of the clusters are quoted.
@@ -511,7 +505,7 @@ class FocalSets:
         return found
 
     def union(self, other: FocalSets) -> FocalSets:
-        """Return the family of all sets of both families, sorted by cardinality, then lexicographically.
+        """Return the sets of both families, sorted by cardinality, then lexicographically.
 
         Parameters
         ----------
@@ -564,20 +558,19 @@ def _set_name(row: np.ndarray, labels: list[str]) -> str:
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Return whether row i of ``inner`` is a subset of row j of ``outer``, as a Boolean array of shape (a, b)."""
+    """Return whether row i of ``inner`` is a subset of row j of ``outer``, shape (a, b)."""
     return inner.astype(float) @ (~outer).T == 0
 
 
 def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows of a Boolean array, in no particular order, and the index of each row among them."""
+    """Return the distinct rows of a Boolean array, in any order, and the index of each row."""
     c = rows.shape[1]
     if c > 62:
         keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         number = {key: k for k, key in enumerate(sorted(first))}
-        return rows[[first[key] for key in number]], np.array(
-            [number[key] for key in keys], dtype=np.intp
-        )
+        target = np.array([number[key] for key in keys], dtype=np.intp)
+        return rows[[first[key] for key in number]], target
     packed = np.packbits(rows, axis=1, bitorder="little")
     padded = np.zeros((len(rows), 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -618,14 +611,15 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
                     name,
-                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
+                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in "
+                    f"{format_value(clusters)}",
                 )
         rows[i, list(clusters)] = True
     return rows
 
 
 def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
-    """Return the membership rows of all sets of at most ``size`` clusters, by cardinality, then lexicographically."""
+    """Return the rows of all sets of at most ``size`` clusters, sorted like the named families."""
     rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
     rows[empty + count :] = True
     start = int(empty)
@@ -640,9 +634,7 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
         raise InvalidInputError("exactly one of centers and squared_distances must be given")
     if centers is not None:
-        points = centers
-        if not (type(centers) is np.ndarray and centers.dtype == np.float64):
-            points = as_reals(centers, "centers").astype(float, copy=False)
+        points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
             raise InvalidParameterError(
                 "centers",

@@ -43,7 +43,6 @@ from dempster._validation import (
 from dempster.belief import combination, decisions, opinions, predictive, refinement, transforms
 from dempster.belief._arguments import (
     membership_rows,
-    parse_frame,
     parse_set,
     reorder_columns,
     rounding_tolerance,
@@ -128,6 +127,8 @@ class MassFunctions:
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
             raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
+        if frame is None:
+            frame = range(focal_sets.n_clusters)
         names = validate_frame(frame, focal_sets.n_clusters)
         if index is None:
             index = table_names(masses)["index"]
@@ -135,14 +136,15 @@ class MassFunctions:
         self._set(validate_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
+        c = focal_sets.n_clusters
+        if frame is None:
+            frame = range(c)
+        if index is not None:
+            index = validate_index(index, len(masses))
         self._masses = freeze(masses)
         self.focal_sets = focal_sets
-        if index is None:
-            self.index = None
-        else:
-            self.index = validate_index(index, len(masses))
-        c = focal_sets.n_clusters
-        self.frame: tuple[Any, ...] = tuple(range(c)) if frame is None else validate_frame(frame, c)
+        self.index = index
+        self.frame = validate_frame(frame, c)
 
     @classmethod
     def unchecked(
@@ -187,7 +189,7 @@ class MassFunctions:
         frame: Iterable[Hashable],
         index: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Return mass functions from a dictionary ``{set of names: mass}`` or a list of such dictionaries.
+        """Return mass functions from dictionaries ``{set of names: mass}``.
 
         Parameters
         ----------
@@ -204,7 +206,7 @@ class MassFunctions:
         MassFunctions
             A `CredalPartition` if the method is called on that class.
         """
-        names = parse_frame(frame)
+        names = validate_frame(frame)
         if isinstance(masses, Mapping):
             rows = [masses]
         else:
@@ -235,7 +237,7 @@ class MassFunctions:
         frame: Iterable[Hashable],
         index: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Return mass functions from probabilities of interpretations and a multivalued mapping (Dempster, 1967).
+        """Return mass functions from a multivalued mapping of interpretations (Dempster, 1967).
 
         If an interpretation of the evidence is right, the answer is in the image of this
         interpretation, and nothing more is known. The mass of a set is the probability of the
@@ -277,7 +279,7 @@ class MassFunctions:
         MassFunctions(1 mass function on {grass,road,tree,obstacle,sky})
         {tree,obstacle}: 0.9  Ω: 0.1
         """
-        names = parse_frame(frame)
+        names = validate_frame(frame)
         if not isinstance(images, Mapping) or not images:
             raise InvalidParameterError(
                 "images", "a mapping of interpretations to sets of answers", images
@@ -286,7 +288,8 @@ class MassFunctions:
         if getattr(probabilities, "ndim", 0) == 1:
             probabilities = reorder_by_names(probabilities, list(images))
         if isinstance(probabilities, Mapping):
-            probabilities, columns = [list(probabilities.values())], list(probabilities)
+            columns = list(probabilities)
+            probabilities = [list(probabilities.values())]
         else:
             columns = column_names(probabilities) or list(images)
         if set(columns) != set(images):
@@ -300,108 +303,43 @@ class MassFunctions:
             )
         rows = set_rows([images[column] for column in columns], names, "images")
         masses, family = refinement.merge_sets(values, rows)
-        return cls(masses, family, table_index if index is None else index, frame=names)
+        if index is None:
+            index = table_index
+        return cls(masses, family, index, frame=names)
 
     @classmethod
-    def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the unnormalized beliefs of all focal sets, which must include the whole frame.
-
-        Parameters
-        ----------
-        values : array-like of shape (n, f)
-            Unnormalized beliefs of the focal sets.
-        focal_sets : FocalSets
-            Family of the f focal sets, which must contain the whole frame.
-        **keywords
-            ``index`` and ``frame``, names of the rows and of the answers.
-
-        Returns
-        -------
-        MassFunctions
-            A `CredalPartition` if the method is called on that class.
-        """
-        values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
-        if focal_sets.omega_index is None:
-            raise InvalidParameterError(
-                "focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)"
-            )
-        empty = 1 - values[:, [focal_sets.omega_index]]
-        return cls.from_implicability(values + empty, focal_sets, **keywords)
-
-    @classmethod
-    def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the implicabilities b(A) = bel(A) + m(empty set) of all focal sets.
-
-        Parameters
-        ----------
-        values : array-like of shape (n, f)
-            Implicabilities of the focal sets.
-        focal_sets : FocalSets
-            Family of the f focal sets.
-        **keywords
-            ``index`` and ``frame``, names of the rows and of the answers.
-
-        Returns
-        -------
-        MassFunctions
-            A `CredalPartition` if the method is called on that class.
-        """
-        return cls._from_values(
-            transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords
-        )
-
-    @classmethod
-    def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the unnormalized plausibilities of all focal sets.
-
-        The plausibilities must determine the masses. They do for the power set, and for the family
-        of the singletons and the empty set.
-
-        Parameters
-        ----------
-        values : array-like of shape (n, f)
-            Unnormalized plausibilities of the focal sets.
-        focal_sets : FocalSets
-            Family of the f focal sets.
-        **keywords
-            ``index`` and ``frame``, names of the rows and of the answers.
-
-        Returns
-        -------
-        MassFunctions
-            A `CredalPartition` if the method is called on that class.
-        """
-        return cls._from_values(
-            transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords
-        )
-
-    @classmethod
-    def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions from the commonalities of all focal sets.
-
-        Parameters
-        ----------
-        values : array-like of shape (n, f)
-            Commonalities of the focal sets.
-        focal_sets : FocalSets
-            Family of the f focal sets.
-        **keywords
-            ``index`` and ``frame``, names of the rows and of the answers.
-
-        Returns
-        -------
-        MassFunctions
-            A `CredalPartition` if the method is called on that class.
-        """
-        return cls._from_values(
-            transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords
-        )
-
-    @classmethod
-    def _from_values(
-        cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]
+    def from_function(
+        cls, values: Any, focal_sets: FocalSets, kind: str = "belief", **keywords
     ) -> Self:
-        """Create mass functions from masses that were computed from the argument ``values``, which errors name."""
+        """Return mass functions from the beliefs, or another set function, of all focal sets.
+
+        Parameters
+        ----------
+        values : array-like of shape (n, f)
+            Unnormalized values of the focal sets.
+        focal_sets : FocalSets
+            Family of the f focal sets. It must contain the whole frame for beliefs. It must
+            determine the masses for plausibilities, as the power set does, or the singletons with
+            the empty set.
+        kind : {"belief", "plausibility", "commonality", "implicability"}, default="belief"
+            Method of `MassFunctions` that computes the values from the masses.
+        **keywords
+            ``index`` and ``frame``, names of the rows and of the answers.
+
+        Returns
+        -------
+        MassFunctions
+            A `CredalPartition` if the method is called on that class.
+
+        Examples
+        --------
+        >>> from dempster import FocalSets, MassFunctions
+        >>> MassFunctions.from_function([[0, 0.5, 0.2, 1]], FocalSets.full(2), frame="ab")
+        MassFunctions(1 mass function on {a,b})
+        {a}: 0.5  {b}: 0.2  Ω: 0.3
+        """
+        check_choice(kind, "kind", transforms.KINDS)
+        masses = transforms.masses_from_function(values, focal_sets, kind)
         try:
             return cls(masses, focal_sets, **keywords)
         except InvalidParameterError as error:
@@ -413,7 +351,7 @@ class MassFunctions:
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
-        """Return consonant mass functions (nested focal sets) from the plausibilities of the answers.
+        """Return consonant mass functions (nested sets) from the plausibilities of the answers.
 
         Parameters
         ----------
@@ -429,10 +367,8 @@ class MassFunctions:
             A `CredalPartition` if the method is called on that class.
         """
         values = validate_probabilities(contour, "contour")
-        return cls(
-            *transforms.nested_masses(*transforms.consonant_from_contour(values)),
-            **(table_names(contour) | keywords),
-        )
+        nested = transforms.consonant_from_contour(values)
+        return cls(*transforms.nested_masses(*nested), **(table_names(contour) | keywords))
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
@@ -451,11 +387,9 @@ class MassFunctions:
         MassFunctions
             A `CredalPartition` if the method is called on that class.
         """
-        p = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
-        return cls(
-            *transforms.nested_masses(*transforms.consonant_from_pignistic(p)),
-            **(table_names(probabilities) | keywords),
-        )
+        values = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
+        nested = transforms.consonant_from_pignistic(values)
+        return cls(*transforms.nested_masses(*nested), **(table_names(probabilities) | keywords))
 
     @classmethod
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
@@ -496,13 +430,14 @@ class MassFunctions:
         >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
         array([[0.54, 0.14, 0.32]])
         """
-        return cls(
-            *opinions.masses_from_opinions(belief, uncertainty), **(table_names(belief) | keywords)
-        )
+        masses, family = opinions.masses_from_opinions(belief, uncertainty)
+        return cls(masses, family, **(table_names(belief) | keywords))
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
-        """Return mass functions from the parameters of Dirichlet distributions (the output of evidential networks).
+        """Return mass functions from the parameters of Dirichlet distributions.
+
+        Evidential neural networks have this output.
 
         The evidence in the data is r = alpha - prior. With S the sum of alpha and W the sum of the
         prior, the belief in answer k is b_k = r_k / S and the uncertainty is u = W / S (Jøsang,
@@ -541,9 +476,8 @@ class MassFunctions:
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
         names = table_names(alpha) | keywords
-        return cls(
-            *opinions.masses_from_dirichlet(alpha, reorder_by_names(prior, names["frame"])), **names
-        )
+        prior = reorder_by_names(prior, names["frame"])
+        return cls(*opinions.masses_from_dirichlet(alpha, prior), **names)
 
     @classmethod
     def from_counts(
@@ -556,7 +490,7 @@ class MassFunctions:
         prior_weight: float = 2.0,
         **keywords,
     ) -> Self:
-        r"""Return predictive mass functions: beliefs about the next observation, given counts of earlier ones.
+        r"""Return beliefs about the next observation, given counts of earlier ones.
 
         Parameters
         ----------
@@ -654,9 +588,9 @@ class MassFunctions:
     def empty(self) -> Array:
         """Mass of the empty set in each row, shape (n,)."""
         where = self.focal_sets.empty_index
-        return freeze(
-            zeros((len(self),), self._masses) if where is None else self._masses[:, where]
-        )
+        if where is None:
+            return freeze(zeros((len(self),), self._masses))
+        return freeze(self._masses[:, where])
 
     # ---- properties ------------------------------------------------------------------------------
 
@@ -664,11 +598,6 @@ class MassFunctions:
     def is_normal(self) -> Array:
         """Whether the empty set has no mass, shape (n,)."""
         return ~self._has_focal(self.focal_sets.cardinality == 0)
-
-    @property
-    def is_dogmatic(self) -> Array:
-        """Whether the whole frame has no mass, shape (n,)."""
-        return ~self._has_focal(self.focal_sets.cardinality == self.n_clusters)
 
     @property
     def is_vacuous(self) -> Array:
@@ -702,9 +631,8 @@ class MassFunctions:
         # focal sets with more than k answers.
         is_focal = self._is_focal * cast_like(np.ones(1), self._masses)
         is_larger = self.focal_sets.cardinality[:, None] > np.arange(self.n_clusters)
-        common, smaller = (
-            multiply_rows(is_focal, table) for table in (self.focal_sets.membership, is_larger)
-        )
+        common = multiply_rows(is_focal, self.focal_sets.membership)
+        smaller = multiply_rows(is_focal, is_larger)
         return (common**2).sum(axis=1) == (smaller**2).sum(axis=1)
 
     @property
@@ -732,9 +660,7 @@ class MassFunctions:
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = self._masses[:, where] * cast_like(where >= 0, self._masses)
-        if single:
-            return values[:, 0]
-        return values
+        return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
         """Return the Boolean membership array of some sets, and whether they are a single set.
@@ -754,7 +680,9 @@ class MassFunctions:
         return membership_rows(sets, self.focal_sets, self.frame)
 
     def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        r"""Return bel(A), the sum of m(B) over the nonempty subsets B of A (the support for "the answer is in A").
+        r"""Return bel(A), the sum of m(B) over the nonempty subsets B of A.
+
+        It is the support for "the answer is in A".
 
         .. math::
 
@@ -846,7 +774,7 @@ class MassFunctions:
         )
 
     def pignistic(self, *, normalized: bool = True) -> Array:
-        r"""Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
+        r"""Return the pignistic probabilities of the answers (Smets and Kennes, 1994).
 
         .. math::
 
@@ -878,7 +806,7 @@ class MassFunctions:
         return self._per_answer(self.contour, normalized=True)
 
     def conflict(self, other: MassFunctions | None = None) -> Array:
-        r"""Return the degree of conflict in each row, the sum of m_1(A) m_2(B) over all disjoint sets A and B.
+        r"""Return the degree of conflict in each row.
 
         .. math::
 
@@ -896,10 +824,7 @@ class MassFunctions:
         -------
         array of shape (n,)
         """
-        if other is None:
-            other = self
-        else:
-            other = self._matched(other)
+        other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
         return library_of(self._masses).einsum(
             "if,if->i",
@@ -944,10 +869,8 @@ class MassFunctions:
         family = self.focal_sets.union(other.focal_sets)
         difference = self.to_family(family).masses - _broadcast_rows(other.to_family(family), self)
         if rule == "jousselme":
-            measure = _jousselme_distance
-        else:
-            measure = _belief_distance
-        return measure(difference, family)
+            return _jousselme_distance(difference, family)
+        return _belief_distance(difference, family)
 
     # ---- operations ------------------------------------------------------------------------------
 
@@ -978,9 +901,11 @@ class MassFunctions:
 
         .. math::
 
-            &m_\cap(A) = \sum_{B \cap C = A} m_1(B) m_2(C), \qquad m_\cup(A) = \sum_{B \cup C = A} m_1(B) m_2(C),
+            &m_\cap(A) = \sum_{B \cap C = A} m_1(B) m_2(C), \qquad
+            m_\cup(A) = \sum_{B \cup C = A} m_1(B) m_2(C),
 
-            &m_\oplus(A) = \frac{m_\cap(A)}{1 - m_\cap(\emptyset)} \quad\text{for } A \neq \emptyset.
+            &m_\oplus(A) = \frac{m_\cap(A)}{1 - m_\cap(\emptyset)}
+            \quad\text{for } A \neq \emptyset.
 
         The other rules treat the conflict, the mass of the empty set under the conjunctive rule,
         differently. Yager's rule moves it to the frame. If B and C are disjoint, the rule of Dubois
@@ -1058,7 +983,8 @@ class MassFunctions:
         Examples
         --------
         >>> from dempster import MassFunctions
-        >>> radar = MassFunctions.from_dict({"plane": 0.5, "rocket": 0.5}, frame=["plane", "helicopter", "rocket"])
+        >>> frame = ["plane", "helicopter", "rocket"]
+        >>> radar = MassFunctions.from_dict({"plane": 0.5, "rocket": 0.5}, frame)
         >>> radar.discount(0.4)
         MassFunctions(1 mass function on {plane,helicopter,rocket})
         {plane}: 0.3  {rocket}: 0.3  Ω: 0.4
@@ -1067,9 +993,8 @@ class MassFunctions:
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
         if contexts is None and not isinstance(rate, Mapping):
-            return self._like(
-                *combination.discount(self._masses, self.focal_sets, reorder_like(rate, self.index))
-            )
+            rate = reorder_like(rate, self.index)
+            return self._like(*combination.discount(self._masses, self.focal_sets, rate))
         if isinstance(contexts, str):
             rate = reorder_by_names(rate, self.frame)
         rows, rates = combination.validate_contexts(
@@ -1119,13 +1044,11 @@ class MassFunctions:
         check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
             return self
-        if rule == "dempster":
-            lost = int((self.empty >= 1).sum())
-        else:
-            lost = 0
-        if lost:
+        n_lost = int((self.empty >= 1).sum())
+        if rule == "dempster" and n_lost:
             warnings.warn(
-                f"{lost} mass functions with all mass on the empty set became vacuous", stacklevel=2
+                f"{n_lost} mass functions with all mass on the empty set became vacuous",
+                stacklevel=2,
             )
         return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
@@ -1177,7 +1100,8 @@ class MassFunctions:
         Examples
         --------
         >>> from dempster import MassFunctions
-        >>> m = MassFunctions.from_dict({"cat": 0.5, ("cat", "dog"): 0.2, ("dog", "duck"): 0.3}, ["cat", "dog", "duck"])
+        >>> masses = {"cat": 0.5, ("cat", "dog"): 0.2, ("dog", "duck"): 0.3}
+        >>> m = MassFunctions.from_dict(masses, frame=["cat", "dog", "duck"])
         >>> m.coarsen({"mammal": ("cat", "dog"), "bird": "duck"})
         MassFunctions(1 mass function on {mammal,bird})
         {mammal}: 0.7  Ω: 0.3
@@ -1185,7 +1109,7 @@ class MassFunctions:
         return self._coarsen(*refinement.parse_coarsening(parts, self.frame))
 
     def refine(self, parts: Mapping[Hashable, Sequence[Hashable]]) -> MassFunctions:
-        """Return mass functions on a finer frame, in which each answer is divided into several answers.
+        """Return mass functions on a finer frame, in which answers are divided.
 
         The mass of a set moves to the set of all finer answers of its answers. `coarsen` with the
         same argument is the inverse operation.
@@ -1202,7 +1126,8 @@ class MassFunctions:
         Examples
         --------
         >>> from dempster import MassFunctions
-        >>> m = MassFunctions.from_dict({"mammal": 0.7, ("mammal", "bird"): 0.3}, frame=["mammal", "bird"])
+        >>> frame = ("mammal", "bird")
+        >>> m = MassFunctions.from_dict({"mammal": 0.7, frame: 0.3}, frame)
         >>> m.refine({"mammal": ["cat", "dog"], "bird": ["duck"]})
         MassFunctions(1 mass function on {cat,dog,duck})
         {cat,dog}: 0.7  Ω: 0.3
@@ -1271,7 +1196,8 @@ class MassFunctions:
         >>> frame = ("car", "other")
         >>> first = MassFunctions.from_dict({"car": 0.8, frame: 0.2}, frame)
         >>> second = MassFunctions.from_dict({"car": 0.5, "other": 0.4, frame: 0.1}, frame)
-        >>> joint = first.vacuous_extension([frame, frame], 0) & second.vacuous_extension([frame, frame], 1)
+        >>> joint = first.vacuous_extension([frame, frame], component=0)
+        >>> joint &= second.vacuous_extension([frame, frame], component=1)
         >>> same = [(name, name) for name in frame]
         >>> joint.coarsen({"same": same, "different": set(joint.frame) - set(same)})
         MassFunctions(1 mass function on {same,different})
@@ -1400,11 +1326,8 @@ class MassFunctions:
                 f"the power set of {self.n_clusters} answers is too large for a dense array"
             )
         n_bytes = len(self) * precision_of(self._masses).itemsize << self.n_clusters
-        check_memory(
-            n_bytes,
-            f"{len(self):,} rows of 2^{self.n_clusters} masses",
-            "convert fewer rows at once",
-        )
+        what = f"{len(self):,} rows of 2^{self.n_clusters} masses"
+        check_memory(n_bytes, what, "convert fewer rows at once")
         return transforms.to_dense(self._masses, self.focal_sets)
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -1423,7 +1346,8 @@ class MassFunctions:
         Examples
         --------
         >>> from dempster import MassFunctions
-        >>> m = MassFunctions.from_dict([{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"])
+        >>> masses = [{"a": 1}, {"a": 0.5, "ab": 0.5}]
+        >>> m = MassFunctions.from_dict(masses, frame="ab", index=["x", "y"])
         >>> m.to_frame()
            {a}    Ω
         x  1.0  0.0
@@ -1481,7 +1405,7 @@ class MassFunctions:
         return len(self._masses)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return the mass functions of the rows given by an index, a slice, a Boolean mask or an array of indices."""
+        """Return the rows given by an index, a slice, a Boolean mask or an array of indices."""
         if is_integer(rows):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"rows must be an index of {len(self)} mass functions, got {rows}")
@@ -1523,11 +1447,8 @@ class MassFunctions:
         rows, single = self.membership_rows(sets)
         values = multiply_rows(self._masses, relation(self.focal_sets.membership, rows))
         if normalized:
-            rest = 1 - self.empty[:, None]
-            values = divide(values, rest, 0)
-        if single:
-            return values[:, 0]
-        return values
+            values = divide(values, 1 - self.empty[:, None], 0)
+        return values[:, 0] if single else values
 
     def _per_answer(self, values: Array, normalized: bool) -> Array:
         check_flags(normalized=normalized)
@@ -1544,15 +1465,10 @@ class MassFunctions:
         """
         self._check_frame(other)
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
-        if len(other) == 1 and len(self) != 1:
+        if other is self or len(other) == 1 or len(self) == 1:
             return other
-        if other is self or len(self) == 1:
-            order = None
-        else:
-            order = match_names(other.index, self.index)
-        if order is None:
-            return other
-        return other[order]
+        order = match_names(other.index, self.index)
+        return other if order is None else other[order]
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):
@@ -1572,7 +1488,7 @@ def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
 
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
-    """Return sqrt(d' J d / 2) for each row d of ``difference``, with J the Jaccard indices (Jousselme et al., 2001)."""
+    """Return sqrt(d' J d / 2) for each row d, with Jaccard indices J (Jousselme et al., 2001)."""
     library = library_of(difference)
     jaccard = cast_like(family.jaccard, difference)
     squared = zeros((len(difference),), difference)
@@ -1583,12 +1499,13 @@ def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
 
 
 def _belief_distance(difference: Array, family: FocalSets) -> Array:
-    """Return half the sum of |bel1(A) - bel2(A)| over all 2^c sets A (Denoeux, Li and Sriboonchitta, 2018)."""
+    """Return half the sum of |bel1(A) - bel2(A)| over all 2^c sets A (Denoeux et al., 2018)."""
     c = family.n_clusters
     if c > _MAX_FRAME or (len(difference) << c) > _MAX_BELIEFS:
         raise InvalidInputError(
-            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
-            f"2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all); use rule='jousselme', or fewer rows at once"
+            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {len(difference):,} "
+            f"rows (at most 2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all); use rule='jousselme', or "
+            "fewer rows at once"
         )
     total = zeros((len(difference),), difference)
     rows = max(1, _BLOCK_CELLS >> c)
@@ -1613,28 +1530,19 @@ def _row_text(m: MassFunctions, i: int) -> str:
 def _html_table(m: MassFunctions, title: str) -> str:
     sets = m.focal_sets.names(m.frame)
     shown = min(len(m), _MAX_HTML_ROWS)
-    if m.index is None:
-        names = range(shown)
-    else:
-        names = m.index[:shown]
+    names = range(shown) if m.index is None else m.index[:shown]
     rows = (
         f"<th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row)
         for name, row in zip(names, m.masses[:shown], strict=True)
     )
-    if len(m) > shown:
-        more = f"<p>{len(m) - shown} more rows</p>"
-    else:
-        more = ""
-    heading = f"<p>{html.escape(title)}</p>"
-    return f"<div>{heading}{html_table(['', *sets], rows)}{more}</div>"
+    table = html_table(["", *sets], rows)
+    more = f"<p>{len(m) - shown} more rows</p>" * (len(m) > shown)
+    return f"<div><p>{html.escape(title)}</p>{table}{more}</div>"
 
 
 def _cell(value: float) -> str:
+    if value < 5e-4:
+        return "<td></td>"
     # A larger mass has a darker background.
-    if value >= 5e-3:
-        shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"'
-    else:
-        shade = ""
-    if value >= 5e-4:
-        return f"<td{shade}>{value:.3f}</td>"
-    return "<td></td>"
+    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' * (value >= 5e-3)
+    return f"<td{shade}>{value:.3f}</td>"

@@ -1,4 +1,4 @@
-"""Opinions of subjective logic and Dirichlet distributions, and their conversion to mass functions."""
+"""Opinions of subjective logic and Dirichlet distributions as mass functions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Opinions:
 
     @property
     def probability(self) -> np.ndarray:
-        """Probabilities belief + base rate * uncertainty, shape (n, c), the means of the Dirichlet distributions."""
+        """Probabilities belief + base rate * uncertainty (means of the Dirichlet distributions)."""
         return self.belief + self.uncertainty[:, None] * self.base_rate
 
     def __len__(self) -> int:
@@ -69,11 +69,12 @@ class Opinions:
 
     def __repr__(self) -> str:
         n, c = self.belief.shape
-        return f"Opinions({n} on {c} answers, mean uncertainty {self.uncertainty.mean() if n else 0:.3f})"
+        mean = self.uncertainty.mean() if n else 0
+        return f"Opinions({n} on {c} answers, mean uncertainty {mean:.3f})"
 
 
 def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
-    """Return the masses (beliefs of the single answers and uncertainty of the whole frame) and their focal sets."""
+    """Return the masses of the single answers (beliefs) and of the frame, and their focal sets."""
     beliefs = _table(belief, "belief")
     if uncertainty is None:
         uncertainties = 1 - beliefs.sum(axis=1)
@@ -81,7 +82,8 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
             row = int(uncertainties.argmin())
             raise InvalidParameterError(
                 "belief",
-                must=f"sum to at most one in every row; row {row} sums to {1 - uncertainties[row]:.6g}",
+                must="sum to at most one in every row; "
+                f"row {row} sums to {1 - uncertainties[row]:.6g}",
             )
         uncertainties = np.maximum(uncertainties, 0)
     else:
@@ -98,7 +100,8 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
         if (np.abs(total - 1) > _tolerance(beliefs)).any():
             row = int(np.abs(total - 1).argmax())
             raise InvalidInputError(
-                f"belief and uncertainty must sum to one in every row; row {row} sums to {total[row]:.6g}"
+                "belief and uncertainty must sum to one in every row; "
+                f"row {row} sums to {total[row]:.6g}"
             )
     return _on_singletons_and_frame(beliefs, uncertainties)
 
@@ -120,8 +123,8 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
         row, k = np.unravel_index(short.argmax(), short.shape)
         raise InvalidParameterError(
             "alpha",
-            must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; if "
-            "alpha contains evidence alone, add the prior to it",
+            must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row "
+            f"{row}, column {k}; if alpha contains evidence alone, add the prior to it",
         )
     evidence = np.maximum(evidence, 0)
     weight = before.sum()
@@ -134,14 +137,14 @@ def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
     c = family.n_clusters
     if c == 1:
         raise InvalidInputError("opinions need a frame of at least two answers, got one")
-    other = (family.cardinality != 1) & (family.cardinality != c)
-    if (masses[:, other] > 0).any():
-        name = family.names(frame)[
-            np.flatnonzero(other)[(masses[:, other] > 0).any(axis=0).argmax()]
-        ]
+    others = np.flatnonzero((family.cardinality != 1) & (family.cardinality != c))
+    has_mass = (masses[:, others] > 0).any(axis=0)
+    if has_mass.any():
+        name = family.names(frame)[others[has_mass.argmax()]]
         raise InvalidInputError(
-            f"multinomial opinions have mass only on single answers and the whole frame, but {name} has mass; "
-            "MassFunctions.from_opinions(m.singleton_belief) has the same beliefs of the single answers"
+            "multinomial opinions have mass only on single answers and the whole frame, but "
+            f"{name} has mass; MassFunctions.from_opinions(m.singleton_belief) has the same "
+            "beliefs of the single answers"
         )
 
 
@@ -162,7 +165,8 @@ def _table(values: Any, name: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] < 2 or not (np.isfinite(array) & (array >= 0)).all():
         raise InvalidParameterError(
             name,
-            must=f"be a table (n, c) of finite nonnegative numbers for at least two answers, got shape {array.shape}",
+            must="be a table (n, c) of finite nonnegative numbers for at least two answers, got "
+            f"shape {array.shape}",
         )
     return array
 

@@ -1,4 +1,4 @@
-"""Conformal p-values and e-values: computation, selection with a false discovery rate, and combination.
+"""Conformal p-values and e-values: computation, selection and combination.
 
 The p-values of the answers of a question are the contour of a consonant mass function
 (`MassFunctions.from_contour`). A contour is *valid* if the plausibility of the true answer is at
@@ -15,11 +15,11 @@ from dempster._types import ArrayLike
 
 
 def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.ndarray:
-    """Return the share of calibration scores that are at least as large as each score, counting the score itself.
+    """Return the share of calibration scores that are at least as large as each score.
 
-    If the scores of the calibration objects and of a new object are exchangeable, the p-value of
-    the new object is at most a with a probability of at most a, for every a. Large scores mean that
-    an object is unusual.
+    The score itself counts, too. If the scores of the calibration objects and of a new object are
+    exchangeable, the p-value of the new object is at most a with a probability of at most a, for
+    every a. Large scores mean that an object is unusual.
 
     Parameters
     ----------
@@ -43,10 +43,8 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     >>> conformal_p_values([0.5, 9.0], [0.1, 0.4, 0.6, 1.3])
     array([0.6, 0.2])
     """
-    scores, known = (
-        _validate(values, name)
-        for values, name in ((scores, "scores"), (calibration_scores, "calibration_scores"))
-    )
+    scores = _validate(scores, "scores")
+    known = _validate(calibration_scores, "calibration_scores")
     if known.ndim != 1 or len(known) == 0:
         raise InvalidParameterError(
             "calibration_scores", must=f"have the shape (m,) with m > 0, got {known.shape}"
@@ -57,14 +55,14 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
 def upper_weights(
     scores: np.ndarray, calibration_scores: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return the total weight of the calibration scores that are at least as large as each score."""
+    """Return the weight of the calibration scores that are at least as large as each score."""
     order = np.argsort(calibration_scores, kind="stable")
     tails = np.append(weights[order][::-1].cumsum()[::-1], 0.0)
     return tails[np.searchsorted(calibration_scores[order], scores, side="left")]
 
 
 def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
-    """Select hypotheses to reject such that the expected share of wrong rejections is at most ``level``.
+    """Select hypotheses to reject with an expected share of wrong rejections of at most ``level``.
 
     The guarantee (a *false discovery rate* of at most ``level``) holds for independent p-values,
     and for conformal p-values of independent objects that share one calibration sample (Bates et
@@ -100,17 +98,10 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     rule.check(level, "level", rule.real(0, 1, open_low=True, open_high=True))
     if p.ndim != 1:
         raise InvalidParameterError("p_values", must=f"have the shape (n,), got {p.shape}")
+    ordered = np.sort(p)
     # The tolerance allows for rounding: 0.1 * 3 / 3 must not be below 0.1.
-    is_below = np.sort(p) <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (1 + 1e-12)
-    if is_below.any():
-        n_rejected = np.flatnonzero(is_below)[-1] + 1
-    else:
-        n_rejected = 0
-    if n_rejected:
-        threshold = np.sort(p)[n_rejected - 1]
-    else:
-        threshold = -1.0
-    return p <= threshold
+    is_below = ordered <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (1 + 1e-12)
+    return p <= ordered[is_below].max(initial=-1.0)
 
 
 def merge_p_values(p_values: ArrayLike) -> np.ndarray:
@@ -139,13 +130,12 @@ def merge_p_values(p_values: ArrayLike) -> np.ndarray:
     >>> merge_p_values([[0.02, 0.9], [0.04, 0.7]])  # two sources, two answers
     array([0.06, 1.  ])
     """
-    return np.minimum(
-        2 * _validate_sources(_validate_p_values(p_values), "p_values").mean(axis=0), 1.0
-    )
+    p = _validate_sources(_validate_p_values(p_values), "p_values")
+    return np.minimum(2 * p.mean(axis=0), 1.0)
 
 
 def merge_e_values(e_values: ArrayLike) -> np.ndarray:
-    """Combine the e-values of several sources, which may depend on each other in any way, by their mean.
+    """Combine the e-values of several, possibly dependent sources by their mean.
 
     An e-value is a nonnegative variable whose expectation is at most 1 for the true answer. Large
     values are evidence against the answer. ``min(1, 1 / e)`` is a p-value. e-values of independent
@@ -179,7 +169,9 @@ def merge_e_values(e_values: ArrayLike) -> np.ndarray:
 
 
 def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
-    """Convert p-values to e-values by (1 - p + p log p) / (p log(p)^2), the mean of k p^(k-1) over k in [0, 1].
+    """Convert p-values to e-values by (1 - p + p log p) / (p log(p)^2).
+
+    This is the mean of k p^(k-1) over k in [0, 1].
 
     Parameters
     ----------

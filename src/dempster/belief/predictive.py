@@ -1,4 +1,4 @@
-"""Predictive belief functions: beliefs about the next observation, given the counts of earlier observations."""
+"""Predictive belief functions: beliefs about the next observation, given earlier counts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, is_subset
@@ -18,18 +18,19 @@ _COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 
 
 def validate_counts(counts: Any) -> np.ndarray:
-    """Return the counts as an array of shape (n, c), or raise an error if a value is negative or not finite."""
+    """Return the counts as an array of shape (n, c) of finite nonnegative numbers."""
     values = np.atleast_2d(as_reals(counts, "counts")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] < 2 or not (np.isfinite(values) & (values >= 0)).all():
         raise InvalidParameterError(
             "counts",
-            must=f"be a table (n, c) of nonnegative numbers for at least two answers, got shape {values.shape}",
+            must="be a table (n, c) of nonnegative numbers for at least two answers, "
+            f"got shape {values.shape}",
         )
     return values
 
 
 def goodman_intervals(counts: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of simultaneous confidence intervals for the probabilities of the answers (Goodman, 1965)."""
+    """Return the bounds of simultaneous confidence intervals of the answers (Goodman, 1965)."""
     from scipy.special import chdtri
 
     total = counts.sum(axis=1, keepdims=True)
@@ -47,20 +48,18 @@ def masses_from_counts(
     """Return the masses and the focal sets for counts; see `MassFunctions.from_counts`."""
     n, c = counts.shape
     if not ordered and c > _MAX_ANSWERS:
-        raise InvalidInputError(
-            f"counts of {c} answers without an order are not supported, the limit is {_MAX_ANSWERS}; use "
-            "rule='dirichlet', or ordered=True if the answers have an order"
+        raise InvalidParameterError(
+            "counts",
+            must=f"have at most {_MAX_ANSWERS} answers without an order, got {c}; "
+            "use rule='dirichlet', or ordered=True if the answers have an order",
         )
-    if ordered:
-        family = FocalSets.intervals(c, empty=False)
-    else:
-        family = FocalSets.full(c, empty=False)
+    build = FocalSets.intervals if ordered else FocalSets.full
+    family = build(c, empty=False)
     check_memory(
         3 * 8 * n * len(family), f"{n:,} rows of {len(family):,} masses", "use fewer rows at once"
     )
-    masses = transforms.masses_from_implicability(
-        _lower_probabilities(counts, confidence, family), family
-    )
+    lower = _lower_probabilities(counts, confidence, family)
+    masses = transforms.masses_from_function(lower, family, "implicability")
     # This occurs only for four or more answers without an order.
     invalid = masses.min(axis=1) < -_ROUNDING
     if invalid.any():
@@ -69,14 +68,14 @@ def masses_from_counts(
 
 
 def _lower_probabilities(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
-    """Return the smallest probability of each set for probabilities of the answers in the confidence intervals."""
+    """Return the smallest probability of each set, given the confidence intervals."""
     lower, upper = goodman_intervals(counts, confidence)
     inside = family.membership.T
     return np.maximum(lower @ inside, 1 - upper @ ~inside)
 
 
 def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
-    """Maximize the sum of the beliefs in all sets, with beliefs that are at most the lower probabilities.
+    """Maximize the sum of all beliefs, with beliefs that are at most the lower probabilities.
 
     There are many solutions of this linear program. An additional variable with a small cost, the
     largest difference between the lower probabilities and the beliefs, selects one of them. It is

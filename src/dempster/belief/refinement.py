@@ -20,7 +20,7 @@ from dempster._arrays import Array, is_tensor, to_device_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_list, is_integer
 from dempster.belief import transforms
-from dempster.belief._arguments import parse_frame, set_rows
+from dempster.belief._arguments import set_rows, validate_frame
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
 _MAX_ANSWERS = 1 << 16  # Maximum number of answers of a product of frames.
@@ -29,7 +29,7 @@ Frame = tuple[Hashable, ...]
 
 
 def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
-    """Add the masses of equal sets, where row j of the Boolean array ``rows`` is the set of column j of the masses."""
+    """Add the masses of equal sets; row j of ``rows`` is the set of column j of the masses."""
     unique, target = unique_sets(rows)
     if is_tensor(masses):
         total = zeros((len(masses), len(unique)), masses).index_add(
@@ -54,7 +54,7 @@ def refine(family: FocalSets, coarse: np.ndarray) -> FocalSets:
 
 
 def parse_coarsening(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
-    """Return the index of the part that contains each answer of the frame, and the names of the parts."""
+    """Return the index of the part that contains each answer, and the names of the parts."""
     names = _validate_parts(parts)
     rows = set_rows([parts[name] for name in names], frame, "parts")
     if (rows.sum(axis=0) != 1).any() or not rows.any(axis=1).all():
@@ -65,7 +65,7 @@ def parse_coarsening(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
 
 
 def parse_refinement(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
-    """Return the index in the frame of the answer that contains each fine answer, and the names of the fine answers."""
+    """Return the index of the answer that contains each fine answer, and the fine answers."""
     if set(_validate_parts(parts)) != set(frame):
         raise InvalidParameterError(
             "parts", must=f"divide each answer of the frame {frame}", value=parts
@@ -75,7 +75,7 @@ def parse_refinement(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
         raise InvalidParameterError(
             "parts", must="divide each answer into at least one answer", value=parts
         )
-    names = parse_frame([name for part in fine for name in part], "parts")
+    names = validate_frame([name for part in fine for name in part], argument="parts")
     return np.repeat(np.arange(len(frame)), [len(part) for part in fine]), names
 
 
@@ -86,7 +86,7 @@ def _validate_parts(parts: Any) -> Frame:
 
 
 def project(frame: Frame, component: Any) -> tuple[np.ndarray, Frame]:
-    """Return the index of the projection of each answer to some components, and the projections."""
+    """Return the index of the projection of each answer to components, and the projections."""
     sizes = {len(name) if isinstance(name, tuple) else 0 for name in frame}
     if len(sizes) > 1 or sizes == {0}:
         raise InvalidInputError(
@@ -98,13 +98,15 @@ def project(frame: Frame, component: Any) -> tuple[np.ndarray, Frame]:
 
 
 def extend(frame: Frame, frames: Any, component: Any) -> tuple[np.ndarray, Frame]:
-    """Return the index in the frame of the projection of each answer of a product of frames, and these answers."""
-    factors = [parse_frame(factor, "frames") for factor in as_list(frames, "frames", "frames")]
+    """Return the index of the projection of each answer of a product of frames, and the answers."""
+    factors = [
+        validate_frame(factor, argument="frames") for factor in as_list(frames, "frames", "frames")
+    ]
     which = _validate_component(component, len(factors))
     n_answers = prod(map(len, factors))
     if n_answers > _MAX_ANSWERS:
-        raise InvalidInputError(
-            f"the product of frames has {n_answers:,} answers, the limit is {_MAX_ANSWERS:,}"
+        raise InvalidParameterError(
+            "frames", must=f"have a product of at most {_MAX_ANSWERS:,} answers, got {n_answers:,}"
         )
     names = tuple(product(*factors))
     projected = _components(names, which)

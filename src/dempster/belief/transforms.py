@@ -8,7 +8,6 @@ families other than the power set, the masses are the solution of a small linear
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,7 @@ def to_dense(masses: Array, family: FocalSets) -> Array:
 
 
 def _frame_size(values: Array) -> int:
-    if values.ndim:
-        size = values.shape[-1]
-    else:
-        size = 0
+    size = values.shape[-1] if values.ndim else 0
     c = size.bit_length() - 1
     if size < 2 or size != 1 << c:
         raise InvalidInputError(
@@ -40,7 +36,7 @@ def _frame_size(values: Array) -> int:
 
 
 def _sweep(values: Array, target: int, sign: int) -> Array:
-    """Add (or subtract), for each bit k, the values with the opposite bit to the values whose bit k is ``target``."""
+    """Add or subtract, for each bit, the values with the opposite bit where it is ``target``."""
     out = _copy(values)
     for k in range(_frame_size(out)):
         # The second to last axis is bit k.
@@ -55,11 +51,9 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
 def _copy(values: Array) -> Array:
     if not is_tensor(values):
         return np.array(values, dtype=np.result_type(values, np.float32), order="C")
-    if values.is_floating_point():
-        floating = values
-    else:
-        floating = values.double()
-    return floating.clone(memory_format=library_of(values).contiguous_format)
+    if not values.is_floating_point():
+        values = values.double()
+    return values.clone(memory_format=library_of(values).contiguous_format)
 
 
 def _reversed(values: Array) -> Array:
@@ -68,7 +62,7 @@ def _reversed(values: Array) -> Array:
 
 
 def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
-    """Apply `_sweep` in place to the columns of an array of shape (2^c, n), which contain n mass functions.
+    """Apply `_sweep` in place to the n columns of an array of shape (2^c, n).
 
     This is faster than `_sweep` for many mass functions if the array fits in the cache.
     """
@@ -91,7 +85,7 @@ def commonality_to_mass(commonality: Array) -> Array:
 
 
 def mass_to_implicability(mass: Array) -> Array:
-    """Return the implicabilities b(A), the sums of m(B) over all subsets B of A, including the empty set."""
+    """Return the implicabilities b(A), the sums of m(B) over all subsets B of A."""
     return _sweep(as_array(mass), 1, 1)
 
 
@@ -101,7 +95,7 @@ def implicability_to_mass(implicability: Array) -> Array:
 
 
 def mass_to_plausibility(mass: Array) -> Array:
-    """Return the unnormalized plausibilities pl(A) = 1 - b(complement of A), where b is the implicability."""
+    """Return the unnormalized plausibilities pl(A) = 1 - b(complement of A)."""
     return 1 - _reversed(mass_to_implicability(mass))
 
 
@@ -111,10 +105,10 @@ def plausibility_to_mass(plausibility: Array) -> Array:
 
 
 def mass_to_conjunctive_weights(mass: Array) -> Array:
-    """Return the weights w of the conjunctive canonical decomposition, which requires m(whole frame) > 0.
+    """Return the weights w of the conjunctive canonical decomposition.
 
-    With q the commonality, -ln w(A) is the sum of (-1)^(|B|-|A|) ln q(B) over all sets B that
-    contain A. The weight of the whole frame is set to 1.
+    It requires m(whole frame) > 0. With q the commonality, -ln w(A) is the sum of (-1)^(|B|-|A|)
+    ln q(B) over all sets B that contain A. The weight of the whole frame is set to 1.
     """
     mass = as_array(mass)
     if (mass[..., -1] <= 0).any():
@@ -139,10 +133,11 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
 
 
 def mass_to_disjunctive_weights(mass: Array) -> Array:
-    """Return the weights v of the disjunctive canonical decomposition, which requires m(empty set) > 0.
+    """Return the weights v of the disjunctive canonical decomposition.
 
-    v(A) is the conjunctive weight of the complement of A for the mass function that gives the mass
-    of each set to its complement. The weight of the empty set is set to 1.
+    It requires m(empty set) > 0. v(A) is the conjunctive weight of the complement of A for the mass
+    function that gives the mass of each set to its complement. The weight of the empty set is set
+    to 1.
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
@@ -158,7 +153,7 @@ def disjunctive_weights_to_mass(weights: Array) -> Array:
 
 
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the elements and the nested masses with the plausibilities ``contour``, shape (n, c).
+    """Return the order of the elements and the nested masses with given plausibilities.
 
     The order has shape (n, c) and sorts the elements by decreasing plausibility, then by index. The
     masses have shape (n, c + 1) and belong to the empty set, the first element in this order, the
@@ -169,7 +164,7 @@ def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the elements and the least committed masses with given pignistic probabilities.
+    """Return the order and the least committed masses with given pignistic probabilities.
 
     The mass of the k most probable elements is k (p_(k) - p_(k+1)), where p_(k) is the k-th largest
     probability. The shapes are those of `consonant_from_contour`.
@@ -187,44 +182,54 @@ def _sort_decreasing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # ---- masses on any family ------------------------------------------------------------------------
 
-
-def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:
-    """Return the masses, shape (n, f), from the implicabilities of the f sets of a family."""
-    validate_family(family, "focal_sets")
-    return _solve_masses(
-        values, family, implicability_to_mass, is_subset(family.membership, family.membership)
-    )
-
-
-def masses_from_commonality(values: Any, family: FocalSets) -> np.ndarray:
-    """Return the masses, shape (n, f), from the commonalities of the f sets of a family."""
-    validate_family(family, "focal_sets")
-    return _solve_masses(
-        values, family, commonality_to_mass, is_subset(family.membership, family.membership).T
-    )
+# These functions compute the masses of the power set in binary order.
+_INVERSES = {
+    "implicability": implicability_to_mass,
+    "plausibility": plausibility_to_mass,
+    "commonality": commonality_to_mass,
+}
+KINDS = ("belief", *_INVERSES)
 
 
-def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
-    """Return the masses, shape (n, f), from the plausibilities of the f sets.
+def masses_from_function(values: Any, family: FocalSets, kind: str) -> np.ndarray:
+    """Return the masses, shape (n, f), from the values of a set function for the f sets."""
+    values = _validate_values(values, validate_family(family, "focal_sets"))
+    if kind == "belief":
+        if family.omega_index is None:
+            raise InvalidParameterError(
+                "focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)"
+            )
+        values = values + (1 - values[:, [family.omega_index]])
+        kind = "implicability"
+    if family.is_full:
+        dense = np.empty_like(values)
+        dense[:, family.codes] = values
+        return _INVERSES[kind](dense)[:, family.codes]
+    if kind == "plausibility":
+        return _masses_from_plausibility(values, family)
+    # The system has a unique solution, because it is unit triangular if the sets are sorted by
+    # cardinality.
+    system = is_subset(family.membership, family.membership).astype(float)
+    if kind == "implicability":
+        system = system.T
+    return np.linalg.solve(system, values.T).T
 
-    Raise an error if they are not unique.
-    """
-    if validate_family(family, "focal_sets").is_full:
-        return _solve_masses(values, family, plausibility_to_mass, 1 - family.conflict)
-    values = validate_values(values, family)
+
+def _masses_from_plausibility(values: np.ndarray, family: FocalSets) -> np.ndarray:
     # A plausibility is a sum over intersecting sets. The last equation states that the masses sum
     # to one.
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
-        raise InvalidInputError(
-            "the plausibilities of this family of focal sets do not determine the masses; use the full power set"
+        raise InvalidParameterError(
+            "focal_sets",
+            must="be sets whose plausibilities determine the masses; use FocalSets.full",
         )
     right = np.column_stack([values, np.ones(len(values))])
     return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
 
 def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
-    """Return the masses and the family of focal sets, from the two results of `consonant_from_contour`."""
+    """Return the masses and their family from the two results of `consonant_from_contour`."""
     n, c = order.shape
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
@@ -254,29 +259,15 @@ def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
     return masses[:, family.find(ordered.membership)], ordered
 
 
-def validate_values(values: Any, family: FocalSets) -> np.ndarray:
-    """Return ``values`` as a finite array of shape (n, f).
-
-    Raise an error if sums of its values could overflow.
-    """
+def _validate_values(values: Any, family: FocalSets) -> np.ndarray:
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
         raise InvalidParameterError(
             "values",
-            must=f"have at least one row and one column per set ({len(family)}), got shape {values.shape}",
+            must=f"have at least one row and one column per set ({len(family)}), "
+            f"got shape {values.shape}",
         )
     if not np.isfinite(values).all():
         raise InvalidParameterError("values", must="be finite, got NaN or infinite values")
     check_size(values, "values")
     return values
-
-
-def _solve_masses(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) -> np.ndarray:
-    values = validate_values(values, family)
-    if family.is_full and family.n_clusters <= 20:
-        dense = np.empty_like(values)
-        dense[:, family.codes] = values
-        return fast(dense)[:, family.codes]
-    # The system has a unique solution, because it is unit triangular if the sets are sorted by
-    # cardinality.
-    return np.linalg.solve(system.T.astype(float), values.T).T

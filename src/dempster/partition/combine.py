@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 
 import dempster._validation as validation
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster.belief import FocalSets
 from dempster.belief.combination import NORMALIZATIONS
 from dempster.optimize.row_fit import no_links, pair_distances, sweep_rows, symmetric_pairs
-from dempster.partition.credal_partition import CredalPartition, as_credal_partitions
+from dempster.partition.credal_partition import (
+    CredalPartition,
+    as_credal_partitions,
+    match_objects,
+)
 from dempster.partition.relational import pair_forms, sample_pairs
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
@@ -110,13 +114,12 @@ def combine_partitions(
     validation.check(max_iter, "max_iter", validation.integer(1))
     validation.check(tol, "tol", validation.real(0))
     validation.check(verbose, "verbose", validation.verbosity)
-    orders = [validation.match_names(p.index, sources[0].index) for p in sources]
-    sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
+    sources = [match_objects(p, sources[0]) for p in sources]
     if rule != "conjunctive":
-        normalized = [NORMALIZATIONS[normalization](p.masses, p.focal_sets) for p in sources]
+        normalize = NORMALIZATIONS[normalization]
         sources = [
-            CredalPartition(*m, p.index, frame=p.frame)
-            for m, p in zip(normalized, sources, strict=True)
+            CredalPartition(*normalize(p.masses, p.focal_sets), p.index, frame=p.frame)
+            for p in sources
         ]
     rng = as_generator(random_state)
     n = len(sources[0])
@@ -149,7 +152,7 @@ def combine_partitions(
 
 
 def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
-    """Combine the masses of empty, same, different and unknown for p pairs of objects, arrays of shape (p, 4).
+    """Combine the masses of empty, same, different and unknown for p pairs, shape (p, 4).
 
     On the frame {same, different}, the conjunctive rule multiplies plausibilities.
     """
@@ -162,9 +165,8 @@ def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
         return np.column_stack([np.zeros_like(same), same, different, 1 - same - different])
     if rule == "dempster":
         total_conflict = _combine_conjunctively(stacked)[:, 0] >= 1 - 1e-12
-        stacked[:, total_conflict] = (1 - 1e-6) * stacked[:, total_conflict] + 1e-6 * np.array(
-            [0, 0, 0, 1]
-        )
+        stacked[:, total_conflict] *= 1 - 1e-6
+        stacked[:, total_conflict, 3] += 1e-6
     result = _combine_conjunctively(stacked)
     if rule == "conjunctive":
         return result
@@ -242,7 +244,7 @@ class _PartitionFit:
 
 
 def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
-    """Generate initial masses from each partition and from hierarchical clustering, then at random."""
+    """Generate initial masses from partitions and hierarchical clustering, then at random."""
     for source in sources:
         if source.n_clusters <= family.n_clusters:
             yield _transfer_masses(source, family)
@@ -274,7 +276,7 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
 
 
 def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
-    """Return initial masses from average-linkage clustering of one minus the pignistic probability of "same"."""
+    """Return initial masses from average-linkage clustering by the probability of "same"."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     relation = combine_relations([p.relational().masses for p in sources], rule)
@@ -287,23 +289,16 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
 
 def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
     validation.check(n_partners, "n_partners", validation.integer(1) | validation.choice("auto"))
-    if n <= _ALL_PAIRS_UP_TO:
-        few = n
-    else:
-        few = _PAIRS_PER_OBJECT
     if isinstance(n_partners, str):
-        per_object = few
-    else:
-        per_object = n_partners
-    if per_object >= (n - 1) / 2:
+        n_partners = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
+    if n_partners >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
     # A random cycle connects the graph of pairs. Otherwise its components would number their
     # clusters independently.
     cycle = rng.permutation(n)
     ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
-    return np.unique(
-        np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0
-    )
+    pairs = sample_pairs(n, n * (int(n_partners) - 1), rng)
+    return np.unique(np.concatenate([ring, pairs]), axis=0)
 
 
 def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
@@ -311,18 +306,15 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     if len(sources) < 1:
         raise InvalidParameterError("partitions", must="contain at least one partition")
     if len({len(p) for p in sources}) != 1:
-        raise InvalidInputError(
-            f"partitions must have the same number of objects, got {[len(p) for p in sources]}"
+        raise InvalidParameterError(
+            "partitions",
+            must=f"have the same number of objects, got {[len(p) for p in sources]}",
         )
     if len(sources[0]) < 2:
-        raise InvalidInputError("partitions must have at least two objects")
+        raise InvalidParameterError("partitions", must="have at least two objects")
     validation.check_choice(rule, "rule", _RULES)
     validation.check_choice(normalization, "normalization", NORMALIZATIONS)
     validation.check(n_clusters, "n_clusters", validation.choice(None) | validation.integer(1))
-    if n_clusters is None:
-        c = max(p.n_clusters for p in sources)
-    else:
-        c = n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
             raise InvalidParameterError(
@@ -333,4 +325,5 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     validation.check(
         focal_sets, "focal_sets", validation.kind(FocalSets) | validation.choice(*build)
     )
+    c = n_clusters or max(p.n_clusters for p in sources)
     return build[focal_sets](c, empty=rule == "conjunctive")

@@ -22,6 +22,7 @@ from dempster.partition.credal_partition import (
     CredalPartition,
     as_credal_partition,
     as_credal_partitions,
+    match_objects,
 )
 from dempster.partition.relational import pair_forms, sample_pairs
 
@@ -45,9 +46,10 @@ class IndexEstimate(float):
         return type(self), (float(self), self.standard_error, self.n_pairs)
 
     def __repr__(self) -> str:
-        if self.standard_error:
-            return f"{float(self):.6g} (standard error {self.standard_error:.1g}, {self.n_pairs} sampled pairs)"
-        return repr(float(self))
+        if not self.standard_error:
+            return repr(float(self))
+        error = f"standard error {self.standard_error:.1g}"
+        return f"{float(self):.6g} ({error}, {self.n_pairs} sampled pairs)"
 
 
 def credal_rand_index(
@@ -58,7 +60,7 @@ def credal_rand_index(
     n_pairs: int | str | None = "auto",
     random_state: Any = None,
 ) -> IndexEstimate:
-    """Compute the credal Rand index, one minus the mean distance between the pairwise masses of two partitions.
+    """Compute one minus the mean distance between the pairwise masses of two partitions.
 
     The index is equal to the Rand index if both partitions are hard, and to 1 if the partitions are
     identical. One minus the index is a metric.
@@ -94,16 +96,9 @@ def credal_rand_index(
     a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    validation.check(
-        n_pairs,
-        "n_pairs",
-        validation.integer(2) | validation.choice("auto") | validation.choice(None),
-    )
+    validation.check(n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto", None))
     if isinstance(n_pairs, str):
-        if n <= _EXACT_UP_TO:
-            n_pairs = None
-        else:
-            n_pairs = _DEFAULT_SAMPLE
+        n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
     if n_pairs is not None:
         pairs = sample_pairs(n, int(n_pairs), random_state)
         values = measure(a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs))
@@ -139,7 +134,7 @@ _DISTANCES = {
 
 
 def consistency_index(a: Any, b: Any) -> float:
-    """Compute the consistency index, one minus the mean conflict between the pairwise masses of two partitions.
+    """Compute one minus the mean conflict between the pairwise masses of two partitions.
 
     The index is equal to the Rand index for hard partitions. A vacuous partition is consistent with
     every partition, so use the index together with `pairwise_nonspecificity`. All pairs are used,
@@ -187,7 +182,9 @@ def consistency_index(a: Any, b: Any) -> float:
 
 
 def pairwise_nonspecificity(partition: Any) -> float:
-    """Compute the mean mass of ignorance over pairs of objects, 0 for a hard and 1 for a vacuous partition.
+    """Compute the mean mass of ignorance over pairs of objects.
+
+    It is 0 for a hard and 1 for a vacuous partition.
 
     Parameters
     ----------
@@ -212,7 +209,7 @@ def pairwise_nonspecificity(partition: Any) -> float:
 
 
 def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
-    """Return whether ``a`` is at least as precise as ``b`` and at least as consistent with a reference partition.
+    """Return whether ``a`` is at least as precise and as consistent with a reference as ``b``.
 
     Parameters
     ----------
@@ -231,20 +228,15 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
     True
     """
-    a, b, reference = (
-        as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference"))
-    )
     validation.check_flags(strict=strict)
-    ci_a = consistency_index(a, reference)
-    ci_b = consistency_index(b, reference)
-    ns_a = pairwise_nonspecificity(a)
-    ns_b = pairwise_nonspecificity(b)
-    is_no_worse = ci_a >= ci_b and ns_a <= ns_b
-    return is_no_worse and (not strict or ci_a > ci_b or ns_a < ns_b)
+    reference = as_credal_partition(reference, "reference")
+    first = _scores(as_credal_partition(a, "a"), reference)
+    second = _scores(as_credal_partition(b, "b"), reference)
+    return first[0] >= second[0] and first[1] >= second[1] and (not strict or first != second)
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
-    """Return the indices of the partitions that no other partition strictly dominates (see `dominates`).
+    """Return the indices of the partitions that no other one strictly dominates (see `dominates`).
 
     Parameters
     ----------
@@ -265,28 +257,30 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     """
     candidates = as_credal_partitions(partitions)
     reference = as_credal_partition(reference, "reference")
-    scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in candidates]
+    scores = np.array([_scores(p, reference) for p in candidates]).reshape(-1, 2)
 
-    def is_dominated(i: int) -> bool:
-        ci, ns = scores[i]
-        return any(
-            c >= ci and s <= ns and (c > ci or s < ns) for j, (c, s) in enumerate(scores) if j != i
-        )
+    def is_dominated(own: np.ndarray) -> bool:
+        no_worse = (scores >= own).all(axis=1)
+        return bool((no_worse & (scores > own).any(axis=1)).any())
 
-    return [i for i in range(len(scores)) if not is_dominated(i)]
+    return [i for i, own in enumerate(scores) if not is_dominated(own)]
+
+
+def _scores(partition: CredalPartition, reference: CredalPartition) -> tuple[float, float]:
+    """Return the consistency with the reference and the precision of a partition."""
+    return consistency_index(partition, reference), -pairwise_nonspecificity(partition)
 
 
 def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
-    """Validate two partitions, and sort the rows of ``b`` like those of ``a`` if both have names of objects."""
+    """Validate two partitions, and sort the rows of ``b`` like those of ``a``."""
     a = as_credal_partition(a, "a")
     b = as_credal_partition(b, "b")
     if len(a) != len(b):
         raise InvalidInputError(
-            f"partitions must have the same number of objects, got {len(a)} and {len(b)}"
+            f"a and b must have the same number of objects, got {len(a)} and {len(b)}"
         )
     _check_two_objects(a)
-    order = validation.match_names(b.index, a.index)
-    return a, b if order is None else b[order]
+    return a, match_objects(b, a)
 
 
 def _check_two_objects(partition: CredalPartition) -> None:
@@ -323,14 +317,14 @@ class PartitionMap:
 
 def embed_partitions(
     partitions: Sequence[Any],
-    names: Sequence[str] | None = None,
+    names: Sequence[Any] | None = None,
     *,
     rule: str = "smacof",
     distance: str = "jousselme",
     n_pairs: int | str | None = "auto",
     random_state: Any = 0,
 ) -> PartitionMap:
-    """Embed partitions in the plane by multidimensional scaling of one minus their credal Rand indices.
+    """Embed partitions in the plane by multidimensional scaling of their credal Rand indices.
 
     Parameters
     ----------
@@ -363,21 +357,19 @@ def embed_partitions(
             "partitions", must=f"contain at least two partitions, got {len(partitions)}"
         )
     validation.check_choice(rule, "rule", ("smacof", "classical"))
-    labels = validation.as_texts(
-        range(len(partitions)) if names is None else names, "names", "names"
-    )
+    if names is None:
+        names = range(len(partitions))
+    labels = validation.as_texts(names, "names", "names")
     if len(labels) != len(partitions):
         raise InvalidParameterError(
             "names", must=f"contain {len(partitions)} names, got {len(labels)}"
         )
     seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
-    for i in range(len(partitions)):
-        for j in range(i):
-            a = partitions[i]
-            b = partitions[j]
-            index = credal_rand_index(a, b, distance=distance, n_pairs=n_pairs, random_state=seed)
-            d[i, j] = d[j, i] = max(0.0, 1 - index)
+    options: dict[str, Any] = {"distance": distance, "n_pairs": n_pairs, "random_state": seed}
+    for i, a in enumerate(partitions):
+        for j, b in enumerate(partitions[:i]):
+            d[i, j] = d[j, i] = max(0.0, 1 - credal_rand_index(a, b, **options))
     xy = _classical_scaling(d)
     if rule == "smacof" and len(d) > 2 and d.any():
         from sklearn.manifold import smacof
@@ -386,10 +378,7 @@ def embed_partitions(
         xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
     distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
     total = np.sum(d**2)
-    if total > 0:
-        stress = float(np.sqrt(np.sum((distances - d) ** 2) / total))
-    else:
-        stress = 0.0
+    stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
     return PartitionMap(xy, d, stress, labels)
 
 
@@ -417,15 +406,15 @@ def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = 
     plausibilities. Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
     inside = partition.empty <= 1 - 1e-6
-    plausible = (
-        partition.contour[inside].astype(float)
-        / (1 - partition.empty[inside].astype(float))[:, None]
-    )
-    return plausible.T @ (plausible if weights is None else plausible * weights[inside, None])
+    nonempty = 1 - partition.empty[inside].astype(float)
+    plausible = partition.contour[inside].astype(float) / nonempty[:, None]
+    if weights is None:
+        return plausible.T @ plausible
+    return plausible.T @ (plausible * weights[inside, None])
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
-    """Return the pairs (j, k), j < k, of clusters that are among the ``n_neighbors`` most similar to each other."""
+    """Return the pairs of clusters that are both among the ``n_neighbors`` most similar ones."""
     validation.check(n_neighbors, "n_neighbors", validation.integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)
@@ -468,7 +457,6 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    checked = validation.validate_weights(
-        validation.reorder_like(weights, credal.index), len(credal), "weights"
-    )
-    return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)
+    weights = validation.reorder_like(weights, credal.index)
+    weights = validation.validate_weights(weights, len(credal), "weights")
+    return mutual_neighbors(cluster_similarity(credal, weights), n_neighbors)

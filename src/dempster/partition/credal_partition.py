@@ -22,7 +22,7 @@ from dempster._arrays import (
     positions_where,
     to_host,
 )
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
@@ -123,9 +123,9 @@ class CredalPartition(MassFunctions):
         CredalPartition
         """
         masses, family, names = _masses_from_hard(labels, noise)
-        return cls(
-            masses, family, validation.row_index(labels) if index is None else index, frame=names
-        )
+        if index is None:
+            index = validation.row_index(labels)
+        return cls(masses, family, index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
@@ -191,8 +191,8 @@ class CredalPartition(MassFunctions):
             pandas table provides the names of objects and clusters.
         rule : {"plausibility", "pignistic"}
             With two clusters, an object is ambiguous if u_2 > u_1 / 2 ("plausibility") or u_2 > u_1
-            / 3 ("pignistic", which is more cautious). ``fuzzy(rule)`` returns the memberships,
-            unless ``max_size`` changed the sets.
+            / 3 ("pignistic", which is more cautious). `plausibility_transform` or `pignistic`
+            returns the memberships, unless ``max_size`` changed the sets.
         remainder : {"outlier", "ignorance"}
             Meaning of a row sum below one. The object may be in no cluster ("outlier", for
             HDBSCAN), or its cluster is unknown ("ignorance").
@@ -222,9 +222,11 @@ class CredalPartition(MassFunctions):
         """
         masses, family = _masses_from_soft(memberships, rule, remainder, max_size)
         names = validation.table_names(memberships)
-        if index is None:
-            index = names["index"]
-        return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
+        if index is not None:
+            names["index"] = index
+        if frame is not None:
+            names["frame"] = frame
+        return cls(masses, family, **names)
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
@@ -243,11 +245,8 @@ class CredalPartition(MassFunctions):
         CredalPartition
         """
         values = validation.as_reals(possibilities, "possibilities")
-        if (
-            values.ndim not in (1, 2)
-            or values.size == 0
-            or not ((values >= 0) & (values <= 1)).all()
-        ):
+        is_inside = (values >= 0) & (values <= 1)
+        if values.ndim not in (1, 2) or values.size == 0 or not is_inside.all():
             expected = "a nonempty table (n, c) of numbers in [0, 1]"
             raise InvalidParameterError("possibilities", expected, values.shape)
         return cls.from_contour(values, **(validation.table_names(possibilities) | keywords))
@@ -291,63 +290,12 @@ class CredalPartition(MassFunctions):
         """
         return freeze(self.contour.argmax(axis=1))
 
-    def hard(self, rule: str = "plausibility") -> Array:
-        """Return the cluster with the largest plausibility, belief or pignistic probability.
-
-        Parameters
-        ----------
-        rule : {"plausibility", "belief", "pignistic"}, default="plausibility"
-            Quantity that is maximized.
-
-        Returns
-        -------
-        array of shape (n,)
-            Clusters 0, ..., c-1.
-        """
-        validation.check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
-        if rule == "pignistic":
-            return self.pignistic(normalized=False).argmax(axis=1)
-        return (self.contour if rule == "plausibility" else self.singleton_belief).argmax(axis=1)
-
     @cached_property
     def labels_with_outliers(self) -> Array:
         """`labels`, but -1 for outliers."""
         labels = copy_array(self.labels)
         labels[self.outliers] = -1
         return freeze(labels)
-
-    def fuzzy(self, rule: str = "plausibility") -> Array:
-        """Return fuzzy memberships, which sum to one for each object.
-
-        Parameters
-        ----------
-        rule : {"plausibility", "pignistic"}, default="plausibility"
-            Plausibilities divided by their sum, or pignistic probabilities.
-
-        Returns
-        -------
-        array of shape (n, c)
-        """
-        validation.check_choice(rule, "rule", ("plausibility", "pignistic"))
-        if rule == "plausibility":
-            return self.plausibility_transform()
-        return self.pignistic()
-
-    def possibilistic(self, *, normalized: bool = False) -> Array:
-        """Return the plausibilities of the clusters.
-
-        Parameters
-        ----------
-        normalized : bool, default=False
-            Whether to divide by 1 - m(empty set).
-
-        Returns
-        -------
-        array of shape (n, c)
-        """
-        return self.plausibility(
-            FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized
-        )
 
     # ---- rough summary ---------------------------------------------------------------------------
 
@@ -388,7 +336,7 @@ class CredalPartition(MassFunctions):
         return assigned
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that are assigned to this cluster only (its lower approximation).
+        """Return the indices of the objects in the lower approximation (in this cluster only).
 
         Parameters
         ----------
@@ -407,7 +355,7 @@ class CredalPartition(MassFunctions):
         return positions_where(assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1))
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that are assigned to this cluster, alone or with others.
+        """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
         ----------
@@ -453,10 +401,10 @@ class CredalPartition(MassFunctions):
         return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
-        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
+        """Return N*, the mean nonspecificity divided by log2 c.
 
-        Compare it only between partitions with the same type of focal sets, such as all pairs of
-        clusters.
+        It ranges from 0 (precise, or one cluster) to 1 (vacuous). Compare it only between
+        partitions with the same type of focal sets, such as all pairs of clusters.
 
         Returns
         -------
@@ -464,13 +412,11 @@ class CredalPartition(MassFunctions):
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
-        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64)) / np.log2(
-            self.n_clusters
-        )
-        return float(np.clip(mean, 0, 1))
+        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64))
+        return float(np.clip(mean / np.log2(self.n_clusters), 0, 1))
 
     def summary(self, *, verbose: bool = False) -> PartitionSummary:
-        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers.
+        """Return the numbers of certain, possible and ambiguous objects, and of outliers.
 
         Parameters
         ----------
@@ -484,14 +430,26 @@ class CredalPartition(MassFunctions):
         summary : PartitionSummary
             Its text, which ``print`` shows, is at most 80 characters wide unless a name is longer.
         """
-        return PartitionSummary.from_partition(
-            self, to_host(self.best_set), self.nonspecificity_index(), verbose
+        typical = self.singleton_belief.argmax(axis=0).tolist() if len(self) else []
+        outliers = self.outliers.tolist()
+        if self.index is not None:
+            typical = [self.index[i] for i in typical]
+            outliers = [self.index[i] for i in outliers]
+        return summarize_counts(
+            self.focal_sets,
+            np.bincount(to_host(self.best_set), minlength=len(self.focal_sets)),
+            names=self.frame,
+            typical=typical,
+            outliers=outliers,
+            nonspecificity=self.nonspecificity_index(),
+            choices=self.metadata.get("choices", {}),
+            verbose=verbose,
         )
 
     # ---- display ---------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
-        """Plot the partition in the space of the attributes (see `dempster.plot.CredalPartitionDisplay`).
+        """Plot the partition over the attributes (see `dempster.plot.CredalPartitionDisplay`).
 
         Parameters
         ----------
@@ -516,11 +474,9 @@ class CredalPartition(MassFunctions):
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 
     def __repr__(self) -> str:
-        text = super().__repr__()
-        c = self.n_clusters
-        return text.replace(
-            text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1
-        )
+        rows = super().__repr__().splitlines()[1:]
+        heading = f"CredalPartition({len(self)} objects, {self.n_clusters} clusters)"
+        return "\n".join([heading, *rows])
 
     def _repr_html_(self) -> str:
         return self.summary().to_html()
@@ -561,40 +517,44 @@ def as_credal_partitions(partitions: Any) -> list[CredalPartition]:
     ]
 
 
+def match_objects(partition: CredalPartition, reference: CredalPartition) -> CredalPartition:
+    """Sort the rows of a partition like those of a reference, if both have names of objects."""
+    order = validation.match_names(partition.index, reference.index)
+    return partition if order is None else partition[order]
+
+
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
-    """Compute and cache `labels` in threads, because ``argmax`` is slow for millions of short rows."""
-    if isinstance(partition.masses, np.ndarray):
-        contour = partition.contour
+    """Set the cached `labels` in threads, because ``argmax`` is slow for millions of short rows."""
+    contour = partition.contour
+    if isinstance(contour, np.ndarray):
         parts = apply(
             lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour))
         )
-        partition.__dict__["labels"] = freeze(np.concatenate(parts))
+        partition.labels = freeze(np.concatenate(parts))
 
 
 # ---- masses from other partitions ----------------------------------------------------------------
 
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
-    """Return the masses (0 or 1), the family of focal sets and the names of the clusters for hard labels."""
+    """Return the masses (0 or 1), the family of focal sets and the names of the clusters."""
     values = _label_array(labels)
     validation.check(noise, "noise", validation.hashable)
-    # Text "-1" is noise, too.
     if values.dtype.kind == "U" and noise is not None:
-        mark = str(noise)
-    else:
-        mark = noise
-    is_noise = _is_label(values, mark)
+        noise = str(noise)  # Text "-1" is noise, too.
+    is_noise = _is_label(values, noise)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise InvalidParameterError(
             "labels", must="contain at least one object that belongs to a cluster"
         )
     c = len(names)
-    n_bytes = 8 * (len(values) + c) * (c + 1)
     validation.check_memory(
-        n_bytes, f"a partition into {c:,} clusters", "labels are names of clusters"
+        8 * (len(values) + c) * (c + 1),
+        f"a partition into {c:,} clusters",
+        "labels are names of clusters",
     )
-    family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
+    family = FocalSets.simple(c, empty=bool(is_noise.any()), omega=False)
     masses = np.zeros((len(values), len(family)))
     masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
     if is_noise.any():
@@ -603,13 +563,13 @@ def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, l
 
 
 def _label_array(labels: Any) -> np.ndarray:
-    """Return labels as an array, of type object if they have different types (NumPy would convert them to text)."""
-    mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
+    """Return labels as an array, of type object if they have different types.
+
+    NumPy would convert labels of different types to text.
+    """
+    is_mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
     with validation.validating_labels(labels, "labels"):
-        if mixed:
-            values = np.array(labels, dtype=object)
-        else:
-            values = np.asarray(labels)
+        values = np.asarray(labels, dtype=object if is_mixed else None)
     if values.ndim != 1 or len(values) == 0:
         raise InvalidParameterError(
             "labels", must=f"be a nonempty sequence, got shape {values.shape}"
@@ -627,18 +587,15 @@ def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
 
     Each distinct label is compared only once.
     """
-    different, code = (
-        (values, slice(None))
-        if values.dtype.kind == "O"
-        else np.unique(values, return_inverse=True)
-    )
-    return np.array(
-        [validation.are_labels_equal(value, mark) for value in different.tolist()], dtype=bool
-    )[code]
+    if values.dtype.kind == "O":
+        return np.array([validation.are_labels_equal(value, mark) for value in values], dtype=bool)
+    different, code = np.unique(values, return_inverse=True)
+    is_equal = [validation.are_labels_equal(value, mark) for value in different.tolist()]
+    return np.array(is_equal, dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the distinct labels in sorted order, numbers before text, and the index of each label among them."""
+    """Return the distinct labels, numbers before text, and the index of each label among them."""
     if values.dtype.kind != "O":
         different, code = np.unique(values, return_inverse=True)
         return different.tolist(), code
@@ -669,10 +626,7 @@ def _masses_from_soft(
     u = _read_memberships(memberships)
     c = u.shape[1]
     validation.check(max_size, "max_size", validation.integer(1) | validation.choice(None))
-    if max_size is None:
-        largest = c
-    else:
-        largest = int(max_size)
+    largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())
@@ -682,11 +636,10 @@ def _masses_from_soft(
     if u.min() < -1e-10:
         raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
     if total.max() > 1 + _ROUNDING:
-        must = (
-            f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g}"
-        )
         raise InvalidParameterError(
-            "memberships", must=f"{must} (use from_possibilistic for possibilities)"
+            "memberships",
+            must=f"sum to at most one in every row, but row {total.argmax()} sums to "
+            f"{total.max():.6g} (use from_possibilistic for possibilities)",
         )
     certain = np.minimum(total, 1)
     certain[np.abs(total - 1) <= _ROUNDING] = 1
@@ -703,11 +656,13 @@ def _masses_from_soft(
 
 
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return nested masses whose plausibilities are the memberships divided by the largest (1 for rows of zeros)."""
+    """Return nested masses whose plausibilities are the memberships divided by the largest.
+
+    The plausibilities are 1 if all memberships are 0.
+    """
     top = share.max(axis=1, keepdims=True)
-    return transforms.consonant_from_contour(
-        np.divide(share, top, out=np.ones_like(share), where=top > 0)
-    )
+    contour = np.divide(share, top, out=np.ones_like(share), where=top > 0)
+    return transforms.consonant_from_contour(contour)
 
 
 _NESTED = {
@@ -717,17 +672,18 @@ _NESTED = {
 
 
 def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Raise an error unless each object in a lower approximation is in the upper approximation of only this cluster."""
+    """Check that objects in a lower approximation are only in this upper approximation."""
     if lower.shape != upper.shape:
         raise InvalidParameterError(
             "lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}"
         )
-    wrong = (lower & (upper.sum(axis=1) != 1)[:, None]) | (lower & ~upper)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong.any(axis=1))[0])
-        raise InvalidInputError(
-            f"object {row} is in a lower approximation but not only in this upper approximation"
+    is_wrong = (lower & ((upper.sum(axis=1) != 1)[:, None] | ~upper)).any(axis=1)
+    if is_wrong.any():
+        must = (
+            f"agree with upper, but object {is_wrong.argmax()} is in a lower approximation and not "
+            "only in this upper approximation"
         )
+        raise InvalidParameterError("lower", must=must)
 
 
 # ---- summary -------------------------------------------------------------------------------------
@@ -775,115 +731,6 @@ class PartitionSummary:
     n_outliers: int = 0
     verbose: bool = False
 
-    @classmethod
-    def from_partition(
-        cls,
-        partition: MassFunctions,
-        best_set: np.ndarray,
-        nonspecificity: float,
-        verbose: bool = False,
-    ) -> PartitionSummary:
-        """Summarize a partition.
-
-        Parameters
-        ----------
-        partition : MassFunctions
-            Partition to summarize.
-        best_set : integer array of shape (n,)
-            Index of the focal set with the largest mass of each object.
-        nonspecificity : float
-            Mean normalized nonspecificity, see `CredalPartition.nonspecificity_index`.
-        verbose : bool, default=False
-            As in `CredalPartition.summary`.
-
-        Returns
-        -------
-        PartitionSummary
-        """
-        family = partition.focal_sets
-        own = partition.singleton_belief
-
-        def name(i: int) -> Any:
-            if partition.index is None:
-                return int(i)
-            return partition.index[i]
-
-        return cls.from_counts(
-            family,
-            np.bincount(best_set, minlength=len(family)),
-            typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)]
-            if len(partition)
-            else [],
-            outliers=[name(int(i)) for i in np.flatnonzero(family.cardinality[best_set] == 0)],
-            nonspecificity=nonspecificity,
-            names=partition.frame,
-            choices=getattr(partition, "metadata", {}).get("choices", {}),
-            verbose=verbose,
-        )
-
-    @classmethod
-    def from_counts(
-        cls,
-        family: FocalSets,
-        counts: np.ndarray,
-        *,
-        typical: Sequence[Any],
-        outliers: list[Any],
-        nonspecificity: float,
-        names: Sequence[Any] | None = None,
-        choices: Mapping[str, str],
-        verbose: bool = False,
-    ) -> PartitionSummary:
-        """Create a summary from the number of objects with their largest mass on each focal set.
-
-        Parameters
-        ----------
-        family : FocalSets
-            Focal sets of the partition.
-        counts : integer array of shape (f,)
-            Number of objects with their largest mass on each focal set.
-        typical : sequence of length c
-            Typical object of each cluster.
-        outliers : list
-            The (first) outliers.
-        nonspecificity : float
-            Mean normalized nonspecificity, see `CredalPartition.nonspecificity_index`.
-        names : sequence of length c, optional
-            Names of the clusters; 0, ..., c-1 by default.
-        choices : mapping
-            Descriptions of the parameters that the fit selected.
-        verbose : bool, default=False
-            As in `CredalPartition.summary`.
-
-        Returns
-        -------
-        PartitionSummary
-        """
-        size = family.cardinality
-        sets = list(family)
-        c = family.n_clusters
-        certain = np.zeros(c, dtype=int)
-        possible = np.zeros(c, dtype=int)
-        for clusters, number in zip(sets, counts, strict=True):
-            possible[list(clusters)] += number
-            if len(clusters) == 1:
-                certain[clusters[0]] = number
-        between = [(sets[j], int(counts[j])) for j in range(len(sets)) if size[j] > 1 and counts[j]]
-        between.sort(key=lambda item: (-item[1], item[0]))
-        return cls(
-            n_objects=int(counts.sum()),
-            names=[printable(k) for k in (range(c) if names is None else names)],
-            certain=certain,
-            possible=possible,
-            typical=[typical[k] if certain[k] else None for k in range(c)],
-            ambiguous=between,
-            outliers=outliers,
-            nonspecificity=nonspecificity,
-            choices=choices,
-            n_outliers=int(counts[size == 0].sum()),
-            verbose=verbose,
-        )
-
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with the certain, possible and typical objects of each cluster.
 
@@ -895,23 +742,6 @@ class PartitionSummary:
 
         table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
         return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
-
-    def describe_set(self, clusters: tuple[int, ...]) -> str:
-        """Return a description such as ``clusters 1 and 2`` or ``all 3 clusters``.
-
-        Parameters
-        ----------
-        clusters : tuple of int
-            Indices of at least two clusters.
-
-        Returns
-        -------
-        str
-        """
-        names = [self.names[k] for k in clusters]
-        if len(names) == len(self.names) > 2:
-            return f"all {len(names)} clusters"
-        return f"clusters {join_words(names)}"
 
     def __str__(self) -> str:
         shown = self._shown_clusters()
@@ -931,7 +761,7 @@ class PartitionSummary:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return a table of the clusters, and the numbers of ambiguous objects and outliers, as HTML.
+        """Return the table of the clusters and the other numbers as HTML.
 
         Returns
         -------
@@ -942,19 +772,19 @@ class PartitionSummary:
         for k in shown:
             certain = int(self.certain[k])
             possible = int(self.possible[k])
-            cells = f"<td>{certain:,}</td><td>{possible:,}</td>{_html_bar(certain, possible, self.n_objects)}"
             rows.append(
-                f"<th>{escape(self.names[k])}</th>{cells}<td>{escape(self._typical_name(k))}</td>"
+                f"<th>{escape(self.names[k])}</th><td>{certain:,}</td><td>{possible:,}</td>"
+                f"{_html_bar(certain, possible, self.n_objects)}"
+                f"<td>{escape(self._typical_name(k))}</td>"
             )
-        lines = [
-            f"{number:,} {name}{': ' * bool(text)}{text}"
-            for name, number, text in self._other_objects()
-        ]
+        lines = []
         if len(shown) < len(self.names):
-            lines.insert(
-                0, f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown"
+            lines.append(
+                f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown"
             )
-        lines += [f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"]
+        for name, number, text in self._other_objects():
+            lines.append(f"{number:,} {name}{': ' * bool(text)}{text}")
+        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
         lines += [f"chosen: {text}" for text in self._shown_choices()]
         table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
         heading = f"{format_count(self.n_objects)}, {format_count(len(self.names), 'cluster')}"
@@ -963,12 +793,9 @@ class PartitionSummary:
     _repr_html_ = to_html
 
     def _shown_clusters(self) -> list[int]:
-        c = len(self.names)
-        return sorted(
-            np.argsort(-self.possible, kind="stable")[
-                : c if self.verbose else _MAX_LISTED_CLUSTERS
-            ].tolist()
-        )
+        most = len(self.names) if self.verbose else _MAX_LISTED_CLUSTERS
+        largest = np.argsort(-self.possible, kind="stable")[:most]
+        return sorted(largest.tolist())
 
     def _typical_name(self, k: int) -> str:
         if self.typical[k] is None:
@@ -976,8 +803,14 @@ class PartitionSummary:
         return printable(self.typical[k])
 
     def _other_objects(self) -> list[tuple[str, int, str]]:
-        """Return a name, a number and a description of the ambiguous objects and of the outliers."""
-        parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
+        """Return the name, number and description of the ambiguous objects and of the outliers."""
+        parts = []
+        for clusters, number in self.ambiguous[:6]:
+            if 2 < len(clusters) == len(self.names):
+                parts.append(f"{number} between all {len(clusters)} clusters")
+            else:
+                names = join_words([self.names[k] for k in clusters])
+                parts.append(f"{number} between clusters {names}")
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         outliers = [_unbreakable(printable(i)) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
@@ -989,25 +822,59 @@ class PartitionSummary:
         ]
 
     def _shown_choices(self) -> list[str]:
-        choices = self.choices.items()
         return [
             f"{name} = {printable(why)}"
-            for name, why in choices
+            for name, why in self.choices.items()
             if self.verbose or name in _ALWAYS_SHOWN
         ]
 
     __repr__ = __str__
 
 
+def summarize_counts(
+    family: FocalSets,
+    counts: np.ndarray,
+    *,
+    names: Sequence[Any],
+    typical: Sequence[Any],
+    **fields: Any,
+) -> PartitionSummary:
+    """Create a summary from the number of objects with their largest mass on each focal set.
+
+    ``typical`` contains an object for each cluster, and ``fields`` the remaining fields.
+    """
+    certain = np.zeros(family.n_clusters, dtype=int)
+    possible = np.zeros(family.n_clusters, dtype=int)
+    ambiguous = []
+    for clusters, number in zip(family, counts.tolist(), strict=True):
+        possible[list(clusters)] += number
+        if len(clusters) == 1:
+            certain[clusters[0]] = number
+        elif clusters and number:
+            ambiguous.append((clusters, number))
+    return PartitionSummary(
+        n_objects=int(counts.sum()),
+        names=[printable(name) for name in names],
+        certain=certain,
+        possible=possible,
+        typical=[typical[k] if certain[k] else None for k in range(len(certain))],
+        ambiguous=sorted(ambiguous, key=lambda item: (-item[1], item[0])),
+        n_outliers=int(counts[family.cardinality == 0].sum()),
+        **fields,
+    )
+
+
 def _html_bar(certain: int, possible: int, total: int) -> str:
-    """Return a cell with a bar for the share of the certain objects, and a paler bar for the other possible objects."""
+    """Return a cell with a bar for the certain objects, and a paler bar for the possible ones."""
     first, second = (f"{100 * number / max(total, 1):.1f}%" for number in (certain, possible))
-    colors = f"rgba(0, 114, 178, .7) {first}, rgba(0, 114, 178, .3) {first} {second}, rgba(128, 128, 128, .15) {second}"
-    return f'<td style="min-width: 9em; background: linear-gradient(90deg, {colors}) content-box"></td>'
+    blue = "rgba(0, 114, 178"
+    colors = f"{blue}, .7) {first}, {blue}, .3) {first} {second}, rgba(128, 128, 128, .15) {second}"
+    background = f"linear-gradient(90deg, {colors}) content-box"
+    return f'<td style="min-width: 9em; background: {background}"></td>'
 
 
 def _wrap(start: str, text: str) -> list[str]:
-    """Return the lines of ``start`` and ``text``, at most 80 characters wide unless a word is longer."""
+    """Return the lines of ``start`` and ``text``, at most 80 characters wide if words allow it."""
     lines = textwrap.wrap(
         text,
         _MAX_LINE_CHARACTERS,

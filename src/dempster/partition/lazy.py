@@ -15,7 +15,11 @@ from dempster._validation import check, choice, integer, is_integer
 from dempster.belief import FocalSets
 from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply, block_map
-from dempster.partition.credal_partition import CredalPartition, PartitionSummary
+from dempster.partition.credal_partition import (
+    CredalPartition,
+    PartitionSummary,
+    summarize_counts,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -173,7 +177,7 @@ class LazyCredalPartition:
         return self._find("lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the indices of the objects that are assigned to this cluster, alone or with others.
+        """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
         ----------
@@ -213,7 +217,7 @@ class LazyCredalPartition:
         return dict(zip(self.focal_sets, self._totals().counts.tolist(), strict=True))
 
     def nonspecificity_index(self) -> float:
-        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
+        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise) to 1 (vacuous).
 
         Returns
         -------
@@ -222,7 +226,7 @@ class LazyCredalPartition:
         return self._totals().nonspecificity_index(self.n_clusters)
 
     def summary(self, *, verbose: bool = False) -> PartitionSummary:
-        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers.
+        """Return the numbers of certain, possible and ambiguous objects, and of outliers.
 
         At most 1,000 outliers are listed.
 
@@ -236,9 +240,10 @@ class LazyCredalPartition:
         PartitionSummary
         """
         totals = self._totals()
-        return PartitionSummary.from_counts(
+        return summarize_counts(
             self.focal_sets,
             totals.counts,
+            names=range(self.n_clusters),
             typical=totals.typical.tolist(),
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
@@ -275,7 +280,7 @@ class LazyCredalPartition:
         )
 
     def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
-        """Write one Parquet file for each block into a folder, and return the paths of the files in order.
+        """Write one Parquet file for each block, and return their paths in order.
 
         `dempster.io.read_partition` reads the files. The names of the objects are their indices.
 
@@ -304,24 +309,21 @@ class LazyCredalPartition:
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
-        if self.n_objects is None:
-            n = "an unknown number of"
-        else:
-            n = f"{self.n_objects:,}"
-        return f"LazyCredalPartition({n} objects, {self.n_clusters} clusters)"
+        number = "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
+        return f"LazyCredalPartition({number} objects, {self.n_clusters} clusters)"
 
     # ---- helpers ---------------------------------------------------------------------------------
 
     def _map(
         self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any
     ) -> Blocks:
-        """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns a row per object, by blocks."""
+        """Evaluate an attribute or method of `CredalPartition` with a row per object, by blocks."""
         return self._rows.map(
             _compute_summary, (self.focal_sets, name, arguments, options), width, dtype
         )
 
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns row indices, by blocks."""
+        """Evaluate an attribute or method of `CredalPartition` with row indices, by blocks."""
         mask = self._rows.map(
             _compute_mask, (self.focal_sets, name, arguments, options), None, bool
         )
@@ -341,9 +343,7 @@ _Request = tuple[FocalSets, str, tuple[Any, ...], dict[str, Any]]
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
     family, name, arguments, options = request
     summary = getattr(CredalPartition.unchecked(block, family), name)
-    if callable(summary):
-        return summary(*arguments, **options)
-    return summary
+    return summary(*arguments, **options) if callable(summary) else summary
 
 
 def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
@@ -429,14 +429,14 @@ def _compute_totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Tota
 
 
 def family_with_frame(family: FocalSets) -> FocalSets:
-    """Return the family with the frame added as the last set, or the family itself if it contains the frame."""
+    """Return the family with the frame, which is added as the last set if it is missing."""
     if family.omega_index is not None:
         return family
     return FocalSets(np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)]))
 
 
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
-    """Return a sparse array of the ``top`` largest masses of each row, with the rest moved to the frame.
+    """Return the ``top`` largest masses of each row, with the rest moved to the frame.
 
     No belief increases and no plausibility decreases. In case of ties the first columns are kept.
     The columns of the result are those of `family_with_frame`.

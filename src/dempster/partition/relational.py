@@ -22,7 +22,7 @@ RELATIONS = ("empty", "same", "different", "unknown")
 
 
 def pair_forms(family: FocalSets) -> np.ndarray:
-    """Return the four matrices of the pairwise masses (empty, same, different, unknown), shape (4, f, f).
+    """Return the matrices of the four pairwise masses (see `RELATIONS`), shape (4, f, f).
 
     For a matrix O and two objects with masses m_i and m_j, m_i' O m_j is the pairwise mass. For two
     focal sets, let E be 1 if one of them is empty, S be 1 if both are the same singleton, and C be
@@ -59,10 +59,9 @@ class RelationalPartition:
             raise InvalidParameterError("partition", "a CredalPartition", partition)
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
-        if pairs is None:
-            self._pairs = None
-        else:
-            self._pairs = check_pair_indices(pairs, len(partition))
+        if pairs is not None:
+            pairs = check_pair_indices(pairs, len(partition))
+        self._pairs = pairs
 
     @property
     def n_objects(self) -> int:
@@ -76,7 +75,7 @@ class RelationalPartition:
 
     @property
     def pairs(self) -> np.ndarray:
-        """Pairs of row indices, shape (p, 2), by default in the order (0, 1), (0, 2), ..., (1, 2), ..."""
+        """Pairs of row indices, shape (p, 2), by default (0, 1), (0, 2), ..., (1, 2), ..."""
         if self._pairs is not None:
             return self._pairs
         return np.column_stack(np.triu_indices(self.n_objects, 1))
@@ -195,10 +194,7 @@ class RelationalPartition:
         )
 
     def __repr__(self) -> str:
-        if self._pairs is None:
-            which = "all pairs"
-        else:
-            which = "selected pairs"
+        which = "all pairs" if self._pairs is None else "selected pairs"
         return f"RelationalPartition({len(self)} pairs of {self.n_objects} objects, {which})"
 
 

@@ -112,15 +112,15 @@ INVALID = {
         [3, "ab", ["a"], object()],
     ),
     "values": (
-        lambda v: MassFunctions.from_belief(v, FocalSets.full(2)),
+        lambda v: MassFunctions.from_function(v, FocalSets.full(2)),
         [[[0, -1, 2, 1]], [[0, 1, 1, 1]], "x"],
     ),
     "values of implicability": (
-        lambda v: MassFunctions.from_implicability(v, FocalSets.full(2)),
+        lambda v: MassFunctions.from_function(v, FocalSets.full(2), "implicability"),
         [[[9, 9, 9, 9]]],
     ),
     "values of commonality": (
-        lambda v: MassFunctions.from_commonality(v, FocalSets.full(2)),
+        lambda v: MassFunctions.from_function(v, FocalSets.full(2), "commonality"),
         [[[0, 0, 0, 0]]],
     ),
 }
