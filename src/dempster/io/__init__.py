@@ -11,5 +11,6 @@ __all__ = [
     "read_partition",
     "write_partition",
     "write_top_masses",
+    "read_r",
+    "write_r",
 ]
-__all__ += ["read_r", "write_r"]

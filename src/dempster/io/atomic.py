@@ -87,7 +87,7 @@ def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
 
 @contextmanager
 def wrap_read_errors(path: Path) -> Iterator[None]:
-    """Convert exceptions raised by readers to an InvalidInputError with a one-line message that names the file."""
+    """Convert exceptions of readers to an InvalidInputError of one line that names the file."""
     try:
         yield
     except MissingExtraError:
@@ -145,12 +145,12 @@ def _validate_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _temporary_path(target: Path) -> Path:
-    """Return a new path in the folder of the target, because a rename works only within one file system."""
+    """Return a new path in the folder of the target, because a rename needs one file system."""
     return target.with_name(_PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:])
 
 
 def _create(temporary: Path, like: Path) -> None:
-    """Create an empty file with the permissions of the file ``like``, or default permissions if that does not exist."""
+    """Create an empty file with the permissions of the file ``like``, if that exists."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:

@@ -17,31 +17,24 @@ from itertools import islice, zip_longest
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
-from dempster.io.numbers import (
-    MISSING_WORDS,
-    choose_decimal,
-    is_number,
-    is_quantity,
-    looks_like_number,
-)
+from dempster.io.numbers import MISSING_WORDS, UNITS, choose_decimal, is_number, looks_like_number
 from dempster.io.text import BLANKS, MAX_LINE_CHARACTERS, has_open_quote, open_text, split_cells
 
 _DELIMITERS = (",", ";", "\t", "|")
 # delimiter for files with one column; text files do not contain this character
 _ONE_COLUMN = "\x1f"
 _SAMPLE_LINES = 100
-_FRACTION = re.compile(r"\s*[-+]?\d*,(\d+([eE][-+]?\d+)?)\s*")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_SEVERAL_BLANKS = re.compile(r"\S(\t|\s{2,})\S")
-_ADVICE = "remove comments, fill missing cells, quote names, or set delimiter (';' if there is a single column)"
-_OTHER_FORMATS = (
-    (re.compile(r'\s*[\[{]\s*(["\[{].*)?', re.DOTALL), "the file contains JSON; save it as CSV"),
-    (
-        re.compile(r"\s*<(\?xml|!doctype|html|head|body|table|svg)\b.*", re.DOTALL | re.IGNORECASE),
-        "the file contains HTML or XML; save it as CSV",
-    ),
+_ADVICE = (
+    "remove comments, fill missing cells, quote names, or set delimiter "
+    "(';' if there is a single column)"
 )
-_RULE = re.compile(r"[\s|+:]*(?:[-=*_~]{3,}[\s|+:]*)+")
+_OTHER_FORMATS = {
+    "JSON": re.compile(r'\s*[\[{]\s*(["\[{].*)?', re.DOTALL),
+    "HTML or XML": re.compile(
+        r"\s*<(\?xml|!doctype|html|head|body|table|svg)\b.*", re.DOTALL | re.IGNORECASE
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -70,17 +63,17 @@ class _Reading:
     cells: list[list[str]]
     level: int
     coverage: float
-    row_names: bool
-    trailing: bool
+    row_names: bool = False
+    trailing: bool = False
 
     @property
-    def score(self) -> tuple[int, float, bool]:
-        is_named = (
-            self.level == 2
-            and len(self.cells[0]) > 1
-            and not any(map(looks_like_number, self.cells[0]))
-        )
-        return self.level, self.coverage, is_named
+    def score(self) -> tuple[int, float]:
+        return self.level, self.coverage
+
+    def is_as_good_as(self, best: _Reading) -> bool:
+        # If both delimiters result in row names, the names differ, and the coverage cannot decide.
+        both_named = self.row_names and best.row_names and self.coverage > 0
+        return self.score == best.score or (both_named and self.level == best.level)
 
 
 def sniff(
@@ -94,17 +87,16 @@ def sniff(
     Arguments that are None are detected from its first lines.
     """
     lines = _first_lines(path)
-    if header is None:
-        _check_comment(lines)
-    reading = _best_reading(lines, header, delimiter, decimal)
+    if delimiter is None:
+        reading = _detect_delimiter(lines, header, decimal)
+    else:
+        reading = _split_by(delimiter, lines, header, decimal)
     cells = reading.cells
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = has_header(
-            first, cells[1:], starts_with_comment=reading.row_names or lines[0].startswith("#")
-        )
+        header = has_header(first, cells[1:], reading.row_names)
     if decimal is None:
-        columns = [[cell or "" for cell in column] for column in zip_longest(*(cells[1:] or cells))]
+        columns = zip_longest(*(cells[1:] or cells), fillvalue="")
         decimal = choose_decimal(reading.delimiter, columns)
     return Dialect(
         reading.delimiter,
@@ -124,97 +116,66 @@ def _first_lines(path: str | os.PathLike[str]) -> list[str]:
     with open_text(path) as file:
         following = iter(lambda: file.readline(MAX_LINE_CHARACTERS), "")
         lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
-        while (
-            has_open_quote("".join(lines))
-            and (line := next(following, ""))
-            and len(lines) < 2 * _SAMPLE_LINES
-        ):
+        for line in islice(following, _SAMPLE_LINES):
+            if not has_open_quote("".join(lines)):
+                break
             lines.append(line)
+    if not lines:
+        raise InvalidInputError("the file is empty")
     if any(len(line) == MAX_LINE_CHARACTERS for line in lines):
         raise InvalidInputError(
             f"a line has more than {MAX_LINE_CHARACTERS:,} characters; the file is not a table"
         )
-    with open_text(path) as file:
-        while block := file.read(1 << 20):
-            if "\0" in block:
-                raise InvalidInputError("the file is not a text file; it contains zero bytes")
-    if not lines:
-        raise InvalidInputError("the file is empty")
-    for pattern, message in _OTHER_FORMATS:
+    if any("\0" in line for line in lines):
+        raise InvalidInputError("the file is not a text file; it contains zero bytes")
+    for name, pattern in _OTHER_FORMATS.items():
         if pattern.fullmatch(lines[0]):
-            raise InvalidInputError(message)
-    rule = next(
-        (line.strip() for line in lines if len(line.strip()) > 3 and _RULE.fullmatch(line)), None
-    )
-    if rule is not None:
-        raise InvalidInputError(
-            f"the line {rule[:40]} contains no cells; remove such lines and comments"
-        )
+            raise InvalidInputError(f"the file contains {name}; save it as CSV")
     return lines
 
 
 # ---- delimiters ----------------------------------------------------------------------------------
 
 
-def _best_reading(
-    lines: list[str], header: bool | None, delimiter: str | None, decimal: str | None
+def _split_by(
+    delimiter: str, lines: list[str], header: bool | None, decimal: str | None
 ) -> _Reading:
-    if delimiter is not None:
-        others = [other for other in _DELIMITERS if other in lines[0]]
-        if delimiter not in lines[0] and others and not looks_like_number(lines[0]):
-            message = f"delimiter={delimiter!r} does not occur in the first line, which contains {others[0]!r}"
-            raise InvalidParameterError("delimiter", message=message)
-        reading = _read(lines, delimiter, header, decimal)
-        if reading is None:
-            raise InvalidInputError(_explain_sample(lines, delimiter))
-        return reading
-    quoted = any('"' in line for line in lines)
-    possible = [other for other in _DELIMITERS if other != decimal or quoted]
-    candidates = [_read(lines, other, header, decimal) for other in possible]
-    readings = [
-        reading for reading in candidates if reading is not None and len(reading.cells[-1]) > 1
-    ]
-    blanks = _read(lines, BLANKS, header, decimal)
-    # Cells between tabs may contain spaces.
-    has_tabs = any(reading.delimiter == "\t" for reading in readings)
-    if (
-        blanks is not None
-        and len(blanks.cells[-1]) > 1
-        and not _has_delimiters(blanks.cells)
-        and not has_tabs
-    ):
-        readings.append(blanks)
-    column = _read_one_column(
-        lines, header, decimal, has_rival=any(reading.level == 2 for reading in readings)
-    )
+    """Split the lines by the delimiter that the user set."""
+    others = [other for other in _DELIMITERS if other in lines[0]]
+    if delimiter not in lines[0] and others and not looks_like_number(lines[0]):
+        raise InvalidParameterError(
+            "delimiter",
+            message=f"delimiter={delimiter!r} does not occur in the first line, "
+            f"which contains {others[0]!r}",
+        )
+    reading = _read(lines, delimiter, header, decimal)
+    if reading is None:
+        raise InvalidInputError(_explain_sample(lines, delimiter))
+    return reading
+
+
+def _detect_delimiter(lines: list[str], header: bool | None, decimal: str | None) -> _Reading:
+    """Return the best reading of the lines; raise an error if there is none or a second one."""
+    is_quoted = any('"' in line for line in lines)
+    possible = [*(mark for mark in _DELIMITERS if mark != decimal or is_quoted), BLANKS]
+    candidates = [_read(lines, delimiter, header, decimal) for delimiter in possible]
+    readings = [one for one in candidates if one is not None and len(one.cells[-1]) > 1]
+    if readings and readings[-1].delimiter == BLANKS and not _may_be_blanks(readings, lines):
+        readings.pop()
+    column = _read_one_column(lines, decimal)
     if column is not None:
         readings.append(column)
     if not readings:
         raise InvalidInputError(_explain_sample(lines))
     # A cell with an odd number of quotation marks was split inside a quoted text.
-    readings = [
-        one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)
-    ] or readings
+    whole = [one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)]
+    readings = whole or readings
     best = max(readings, key=lambda reading: reading.score)
-    rivals = [reading for reading in readings if reading is not best and _is_as_good(reading, best)]
-    # Spaces between words do not separate columns.
-    if best.coverage == 0 and not any('"' in line for line in lines[1:]):
-        rivals = [reading for reading in rivals if reading.delimiter != BLANKS]
-        if best.delimiter == BLANKS and rivals:
-            best = rivals.pop()
-    if rivals:
-        raise _ambiguous(lines, best, rivals[0])
-    if best.delimiter == _ONE_COLUMN and best.coverage < 1 and _may_be_aligned_columns(lines):
+    for reading in readings:
+        if reading is not best and reading.is_as_good_as(best):
+            raise _ambiguous(lines, best, reading)
+    if best is column and best.coverage < 1 and _may_be_aligned_columns(lines):
         raise InvalidInputError(_explain_sample(lines, BLANKS))
-    if best.delimiter == _ONE_COLUMN and best.coverage < 1 and quoted:
-        inside = [row[0] for row in best.cells]
-        inner = [_read(inside, other, header, decimal) for other in _DELIMITERS]
-        if any(
-            reading is not None and reading.level == 2 and reading.coverage > 0 for reading in inner
-        ):
-            raise InvalidInputError(
-                f"whole lines are quoted, such as {lines[0].strip()[:40]}; remove the quotes"
-            )
     return best
 
 
@@ -226,182 +187,127 @@ def _read(
     Return None if the numbers of cells per line are not consistent.
     """
     cells = split_cells(lines, delimiter)
-    if not cells:
-        raise InvalidInputError("the file is empty")
-    sizes = [len(row) for row in cells]
-    first = sizes[0]
-    width = max(sizes[1:], default=sizes[0])
+    first, *others = [len(row) for row in cells]
+    width = max(others, default=first)
     is_longer = width == first + 1
+    is_even = set(others) <= {width} and width == first + is_longer
     trailing = (
         is_longer and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
     )
     row_names = is_longer and not trailing
-    if set(sizes[1:]) <= {width} and width == first + is_longer:
-        if row_names and not _may_be_row_names([row[0].strip() for row in cells[1:]], header):
-            return None
-        if width > 1 and not row_names:
-            level = 2
-        else:
-            level = 1
-    elif width == first and delimiter != BLANKS:
-        level = 0
-    else:
+    if not is_even and (width != first or delimiter == BLANKS):
         return None
-    return _Reading(
-        delimiter, cells, level, _coverage(cells, decimal, row_names), row_names, trailing
-    )
+    if is_even and row_names and not _may_be_row_names(cells, header):
+        return None
+    if not is_even:
+        level = 0
+    elif row_names or width == 1:
+        level = 1
+    else:
+        level = 2
+    coverage = _coverage([row[row_names:] for row in cells], decimal)
+    return _Reading(delimiter, cells, level, coverage, row_names, trailing)
 
 
-def _may_be_row_names(names: list[str], header: bool | None) -> bool:
+def _may_be_row_names(cells: list[list[str]], header: bool | None) -> bool:
     """Return whether the first cells of the lines may be row names.
 
-    Row names are unique words or integers. Other numbers are accepted only if ``header`` is given.
+    Row names are unique words or integers. Other numbers, and names below a comment, are accepted
+    only if ``header`` is given.
     """
-    if len(set(names)) < len(names) or any(
-        delimiter in name for name in names for delimiter in (";", "\t", "|")
-    ):
+    names = [row[0].strip() for row in cells[1:]]
+    if len(set(names)) < len(names) or re.search(r"[;\t|]", "".join(names)):
         return False
-    return (
-        header is not None or not all(map(looks_like_number, names)) or all(map(str.isdigit, names))
-    )
+    if header is not None:
+        return True
+    is_number = all(map(looks_like_number, names)) and not all(map(str.isdigit, names))
+    return not is_number and not cells[0][0].startswith("#")
 
 
-def _coverage(cells: Sequence[Sequence[str]], decimal: str | None, row_names: bool) -> float:
-    body = [cell.strip() for row in cells[1:] or cells for cell in row[row_names:]]
+def _coverage(cells: Sequence[Sequence[str]], decimal: str | None) -> float:
+    body = [cell.strip() for row in cells[1:] or cells for cell in row]
     body = [cell for cell in body if cell.lower() not in MISSING_WORDS]
-    if decimal:
-        marks = [decimal]
-    else:
-        marks = [".", ","]
-    n_numeric = max(sum(len(cell) for cell in body if is_number(cell, mark)) for mark in marks)
+    n_numeric = max(
+        sum(len(cell) for cell in body if is_number(cell, mark)) for mark in decimal or ".,"
+    )
     return n_numeric / max(sum(map(len, body)), 1)
 
 
-def _has_delimiters(cells: Sequence[Sequence[str]]) -> bool:
-    """Return whether cells separated by spaces also end with a delimiter, in the first line or in all other lines."""
-    ends = [any(cell.endswith(_DELIMITERS) for cell in row[:-1]) for row in cells]
-    return ends[0] or (len(ends) > 1 and all(ends[1:]))
+def _may_be_blanks(readings: list[_Reading], lines: list[str]) -> bool:
+    """Return whether spaces separate the columns.
+
+    They do not if cells also end with another delimiter, if tabs separate the columns, if a cell is
+    the unit of a number, or if all cells are words.
+    """
+    *others, blanks = readings
+    if any(cell.endswith(_DELIMITERS) for row in blanks.cells for cell in row[:-1]):
+        return False
+    if any(cell in UNITS for row in blanks.cells for cell in row if cell):
+        return False
+    if any(reading.delimiter == "\t" for reading in others):
+        return False
+    return blanks.coverage > 0 or any('"' in line for line in lines[1:])
 
 
-def _read_one_column(
-    lines: list[str], header: bool | None, decimal: str | None, has_rival: bool
-) -> _Reading | None:
+def _read_one_column(lines: list[str], decimal: str | None) -> _Reading | None:
     """Read each line as a single cell.
 
-    Return None if delimiters show that the lines contain several cells.
+    Return None if delimiters show that the lines contain several cells. Commas in numbers are not
+    delimiters; without a heading, two columns of numbers are more plausible.
     """
+    unquoted = [line for line in lines if not _QUOTED.fullmatch(line.strip())]
+    if any('"' in line for line in unquoted):
+        return None  # Quotation marks inside a line show that it has several cells.
     cells = split_cells(lines, _ONE_COLUMN)
     values = [row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS]
-    whole = [_QUOTED.fullmatch(line.strip()) for line in lines]
-    if any('"' in line and not match for line, match in zip(lines, whole, strict=True)):
-        return None  # Quotation marks inside a line show that it has several cells.
-    bare = ["" if match else line for line, match in zip(lines, whole, strict=True)]
-    has_name = (
-        not looks_like_number(cells[0][0]) and cells[0][0].strip().lower() not in MISSING_WORDS
-    )
-    body = values[has_name:]
-    if any(delimiter in line for line in bare for delimiter in _DELIMITERS):
-        if decimal:
-            marks = [decimal]
-        else:
-            marks = [".", ","]
-        is_column = bool(body) and any(
-            all(is_number(cell, mark) for cell in body) for mark in marks
-        )
-        counts = {delimiter: sum(delimiter in line for line in bare) for delimiter in _DELIMITERS}
-        is_text = counts[","] == 0 and 2 * max(counts.values()) < len(lines)
-        if not (is_column or is_text) or (
-            has_name and any(delimiter in bare[0] for delimiter in _DELIMITERS)
-        ):
+    heading = cells[0][0].strip()
+    has_heading = not looks_like_number(heading) and heading.lower() not in MISSING_WORDS
+    level = 1
+    if any(delimiter in line for line in unquoted for delimiter in _DELIMITERS):
+        body = values[has_heading:]
+        is_numeric = any(all(is_number(cell, mark) for cell in body) for mark in decimal or ".,")
+        is_split = has_heading and any(delimiter in heading for delimiter in _DELIMITERS)
+        if not body or not is_numeric or is_split:
             return None
-    if has_name or not any("," in line for line in bare):
-        level = 1
-    else:
-        level = 0
-    if has_rival and (all(map(is_quantity, body)) or (not has_name and _are_fractions(values))):
-        level = 2
-    return _Reading(_ONE_COLUMN, cells, level, _coverage(cells, decimal, False), False, False)
-
-
-def _are_fractions(values: Sequence[str]) -> bool:
-    """Return whether the commas in a column without a heading are decimal marks rather than delimiters.
-
-    This is the case if there is only one number, if a number has an exponent or decimals that start
-    with a zero (1,05), or if three or more numbers all have the same number of decimals (at least
-    two, or a single zero).
-    """
-    matches = [_FRACTION.fullmatch(value) for value in values]
-    digits = [match[1] for match in matches if match]
-    if len(digits) < len(values):
-        return False
-    if len(digits) == 1 or any(re.match(r"0\d|\d+[eE]", part) for part in digits):
-        return True
-    same = len(digits) > 2 and len(set(map(len, digits))) == 1
-    return same and (len(digits[0]) > 1 or set(digits) == {"0"})
-
-
-def _is_as_good(reading: _Reading, best: _Reading) -> bool:
-    if reading.score == best.score:
-        return True
-    # If both delimiters result in row names, the names differ. The coverage cannot decide between
-    # them.
-    return (
-        reading.level == best.level
-        and reading.row_names
-        and best.row_names
-        and reading.coverage > 0
-    )
+        level = int(has_heading)
+    return _Reading(_ONE_COLUMN, cells, level, _coverage(cells, decimal))
 
 
 def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> InvalidParameterError:
-    """Return an error that shows two ways to split a line, and the options that select each of them."""
-    options = []
-    for reading, other in ((best, rival), (rival, best)):
-        if reading.delimiter != _ONE_COLUMN:
-            options.append(("delimiter", reading.delimiter))
-        elif other.delimiter == ",":
-            options.append(("decimal", ","))
-        else:
-            options.append(("delimiter", "|" if other.delimiter == ";" else ";"))
-    shown = []
-    for reading in (best, rival):
-        row = [cell.strip() for cell in reading.cells[-1]]
-        shown.append(" and ".join(row[:4]) + (" ..." if len(row) > 4 else ""))
+    """Return an error that shows two ways to split a line, and the option for each of them."""
+    options = [_option(best, rival), _option(rival, best)]
+    shown = [" and ".join(cell.strip() for cell in one.cells[-1][:4]) for one in (best, rival)]
     (name, value), (other_name, other_value) = options
+    settings = {name: (value, other_value)} if name == other_name else dict(options)
     return InvalidParameterError(
         name,
-        message=f"the line {lines[-1].strip()[:60]} can be read as {shown[0]} with {name}={value!r} or as {shown[1]} "
-        f"with {other_name}={other_value!r}; set one of them",
-        settings={name: (value, other_value)}
-        if name == other_name
-        else {name: value, other_name: other_value},
+        message=f"the line {lines[-1].strip()[:60]} can be read as {shown[0]} with "
+        f"{name}={value!r} or as {shown[1]} with {other_name}={other_value!r}; set one of them",
+        settings=settings,
     )
+
+
+def _option(reading: _Reading, rival: _Reading) -> tuple[str, str]:
+    """Return the option that selects a reading instead of its rival."""
+    if reading.delimiter != _ONE_COLUMN:
+        return "delimiter", reading.delimiter
+    if rival.delimiter == ",":
+        return "decimal", ","
+    return "delimiter", ";"
 
 
 def _may_be_aligned_columns(lines: Sequence[str]) -> bool:
-    """Return whether lines look like space-separated columns although their numbers of cells differ."""
+    """Return whether lines look like space-separated columns with different numbers of cells."""
     rows = [split_cells([line], BLANKS)[0] for line in lines]
-    several = [len(row) > 1 and all(map(looks_like_number, row)) for row in rows]
-    several = [
-        is_row and not is_quantity(line) for is_row, line in zip(several, lines, strict=True)
-    ]
-    fitting = sum(len(row) == len(rows[0]) > 1 for row in rows[1:])
-    longer = sum(
-        len(row) > len(rows[0]) > 1 and any(map(looks_like_number, row)) for row in rows[1:]
-    )
-    return (
-        several[0]
-        or sum(several) > 1
-        or 2 * max(fitting, longer) > len(rows)
-        or all(map(_SEVERAL_BLANKS.search, lines))
-    )
+    n_numeric = sum(len(row) > 1 and any(map(looks_like_number, row)) for row in rows)
+    return len(rows[0]) > 1 and 2 * n_numeric >= len(rows)
 
 
 # ---- header --------------------------------------------------------------------------------------
 
 
 def has_header(
-    first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_comment: bool = False
+    first: Sequence[str], rows: Sequence[Sequence[str]], row_names: bool = False
 ) -> bool:
     """Return whether the first row contains column names.
 
@@ -410,36 +316,27 @@ def has_header(
     Numbers and missing values are not column names. The exception is a first row written by pandas,
     which is an empty cell followed by 0, 1, 2, ...
     """
-    numbers = [looks_like_number(cell) for cell in first]
-    below = [row[0].strip() for row in rows]
-    corner = (
-        len(first) > 1
-        and first[0] == ""
-        and all(map(str.isdigit, first[1:]))
-        and len(set(first)) == len(first)
-    )
-    if corner and all(below) and 1 < len(below) == len(set(below)):
-        if first[1:] == [str(j) for j in range(max(len(first) - 1, 2))]:
+    if _is_pandas_header(first, rows):
+        if first[1:] == [str(j) for j in range(len(first) - 1)]:
             return True
         raise _ambiguous_header(first[1])
-    if all(
-        number or cell.lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)
-    ):
+    numbers = [cell for cell in first if looks_like_number(cell)]
+    if len(numbers) == sum(cell.lower() not in MISSING_WORDS for cell in first):
         return False
-    if len(first) > 1 and first[0] and not any(first[1:]):
-        message = f"the first row must contain column names, got {first[0]!r} only; remove the rows above the column "
-        message += "names, or set header=True if they are in the first row"
-        raise InvalidParameterError("header", message=message, settings={"header": True})
-    if any(numbers):
-        raise _ambiguous_header(first[numbers.index(True)])
-    if starts_with_comment and _starts_with_names(rows):
-        message = "the first line may be a comment above the header; remove it, or set header=True if it is the header"
-        raise InvalidParameterError("header", message=message, settings={"header": True})
-    words = [(word, j) for j, word in enumerate(first) if word]
+    if numbers:
+        raise _ambiguous_header(numbers[0])
+    if row_names and _starts_with_names(rows):
+        raise InvalidParameterError(
+            "header",
+            message="the first line may be a comment above the header; remove it, "
+            "or set header=True if it is the header",
+            settings={"header": True},
+        )
+    words = [word for word in first if word]
     repeated = [
         word
-        for word, j in words
-        if any(len(row) == len(first) and row[j].strip() == word for row in rows)
+        for j, word in enumerate(first)
+        if word and any(len(row) == len(first) and row[j].strip() == word for row in rows)
     ]
     # Repeated words may be categories instead of column names.
     if repeated and 2 * len(repeated) >= len(words):
@@ -447,36 +344,34 @@ def has_header(
     return True
 
 
+def _is_pandas_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a first row of different integers follows an empty cell above row names."""
+    names = [row[0].strip() for row in rows]
+    return (
+        len(first) > 1
+        and first[0] == ""
+        and all(map(str.isdigit, first[1:]))
+        and len(set(first)) == len(first)
+        and all(names)
+        and 1 < len(names) == len(set(names))
+    )
+
+
 def _ambiguous_header(cell: str) -> InvalidParameterError:
     return InvalidParameterError(
         "header",
-        message=f"the first line, which contains {cell}, can be read as column names with header=True or as a row with "
-        "header=False; set header",
+        message=f"the first line, which contains {cell}, can be read as column names with "
+        "header=True or as a row with header=False; set header",
         settings={"header": (True, False)},
     )
 
 
 def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row has neither numbers nor missing values, and a later row has numbers."""
+    """Return whether the first row contains only names, and a later row numbers."""
     has_numbers = [any(map(looks_like_number, row)) for row in rows]
-    if len(rows) < 2 or has_numbers[0] or not any(has_numbers):
+    if has_numbers[0] or not any(has_numbers):
         return False
     return not any(cell.strip().lower() in MISSING_WORDS | {"true", "false"} for cell in rows[0])
-
-
-def _check_comment(lines: list[str]) -> None:
-    """Raise an error if the first line starts with # and has a different number of cells than the other lines."""
-    if not lines[0].startswith("#"):
-        return
-    sizes = [
-        [len(row) for row in split_cells(lines, delimiter)] for delimiter in (*_DELIMITERS, BLANKS)
-    ]
-    even = [each for each in sizes if len(each) > 1 and len(set(each[1:])) == 1 and each[1] > 1]
-    if even and all(each[0] != each[1] for each in even):
-        raise InvalidInputError(
-            f"the first line, {lines[0].strip()}, starts with # and has a different number of cells than the "
-            "other lines; remove # if the line contains column names, or the line if it is a comment"
-        )
 
 
 # ---- uneven lines --------------------------------------------------------------------------------
@@ -485,19 +380,21 @@ def _check_comment(lines: list[str]) -> None:
 def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
     """Return an error message about a line with an unusual number of cells."""
     if delimiter is None:
-        possible = [each for each in _DELIMITERS if any(each in line for line in lines)] or [BLANKS]
-        delimiter = max(possible, key=lambda each: sum(each in line for line in lines))
+        counts = {mark: sum(mark in line for line in lines) for mark in _DELIMITERS}
+        delimiter = max(counts, key=counts.__getitem__)
+        if not counts[delimiter]:
+            delimiter = BLANKS
     sizes = [len(row) for row in split_cells(lines, delimiter)]
     usual = Counter(sizes[1:] or sizes).most_common(1)[0][0]
-    odd = next((k for k, size in enumerate(sizes) if size != usual), None)
-    if odd is None:
-        return f"the lines cannot be split by {_name_delimiter(delimiter)}; {_ADVICE}"
-    return _describe_line(odd + 1, sizes[odd], usual, delimiter)
+    for number, size in enumerate(sizes, 1):
+        if size != usual:
+            return _describe_line(number, size, usual, delimiter)
+    return f"the lines cannot be split by {_name_delimiter(delimiter)}; {_ADVICE}"
 
 
 def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str | None:
-    """Return an error message about the first line with a wrong number of cells, or None if all lines are valid."""
-    width = len(dialect.first_line)
+    """Return a message about the first line with a wrong number of cells, or None."""
+    expected = len(dialect.first_line)
     record = ""
     is_first = True
     with open_text(path) as file:
@@ -506,11 +403,12 @@ def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str 
             if not record.strip() or has_open_quote(record):
                 continue
             size = sum(map(len, split_cells([record], dialect.delimiter)))
-            expected = width + ((dialect.row_names + dialect.trailing) if not is_first else 0)
             if size > expected or (size < expected and dialect.delimiter == BLANKS):
                 return _describe_line(number, size, expected, dialect.delimiter)
             record = ""
-            is_first = False
+            if is_first:
+                expected += dialect.row_names + dialect.trailing
+                is_first = False
     if record.strip():
         return "a quotation mark is not closed"
     return None
@@ -518,7 +416,10 @@ def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str 
 
 def _describe_line(number: int, size: int, expected: int, delimiter: str) -> str:
     cells = format_count(size, "cell")
-    return f"line {number} has {cells} split by {_name_delimiter(delimiter)}, other lines have {expected}; {_ADVICE}"
+    return (
+        f"line {number} has {cells} split by {_name_delimiter(delimiter)}, "
+        f"other lines have {expected}; {_ADVICE}"
+    )
 
 
 def _name_delimiter(delimiter: str) -> str:

@@ -74,7 +74,8 @@ def read_dissimilarities(
     >>> from dempster.io import read_dissimilarities
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "towns.csv"
-    ...     _ = path.write_text(",Lille,Paris,Lyon\nLille,0,225,690\nParis,225,0,465\nLyon,690,465,0\n")
+    ...     text = ",Lille,Paris,Lyon\nLille,0,225,690\nParis,225,0,465\nLyon,690,465,0\n"
+    ...     _ = path.write_text(text)
     ...     read_dissimilarities(path)
            Lille  Paris   Lyon
     Lille    0.0  225.0  690.0
@@ -84,11 +85,9 @@ def read_dissimilarities(
     path = as_file(path)
     check_read_options(index_col, header, delimiter, decimal)
     file_format = detect_format(path, _FORMATS)
-    if file_format in ("market", "sparse", "matlab"):
+    if file_format in _MATRIX_READERS:
         with wrap_read_errors(path):
-            if file_format == "matlab":
-                return _read_matlab(path)
-            return _read_sparse(path, file_format)
+            return _MATRIX_READERS[file_format](path)
     if file_format == "text" and header is None:
         with wrap_read_errors(path):
             triangle = _read_phylip(path)
@@ -142,68 +141,67 @@ def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     if rows == columns or set(rows).isdisjoint(columns):
         return table
     odd = sorted(set(rows) ^ set(columns))
-    if odd or len(set(rows)) < len(rows):
-        if odd:
-            problem = f"{odd[0]!r} is only in one of them"
-        else:
-            problem = "some names are repeated"
-        raise InvalidInputError(
-            f"{path.name}: rows and columns must have the same unique names, but {problem}"
-        )
-    return table[rows]
+    if not odd and len(set(rows)) == len(rows):
+        return table[rows]
+    problem = f"{odd[0]!r} is only in one of them" if odd else "some names are repeated"
+    raise InvalidInputError(
+        f"{path.name}: rows and columns must have the same unique names, but {problem}"
+    )
 
 
 def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    if table.shape[0] != table.shape[1]:
-        if table.shape[1] == 3:
-            remedy = "; convert a list of pairs to a matrix or to MatrixMarket (.mtx)"
-        else:
-            remedy = ""
-        shape = f"{table.shape[0]:,} rows and {table.shape[1]:,} columns"
-        raise InvalidInputError(
-            f"{path.name} must contain a square matrix of dissimilarities, got {shape}{remedy}"
+    n_rows, n_columns = table.shape
+    if n_rows != n_columns:
+        problem = (
+            f"{path.name} must contain a square matrix of dissimilarities, "
+            f"got {n_rows:,} rows and {n_columns:,} columns"
         )
+        if n_columns == 3:
+            problem += "; convert a list of pairs to a matrix or to MatrixMarket (.mtx)"
+        raise InvalidInputError(problem)
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
         raise InvalidInputError(
             f"{path.name} must contain numbers only, but column {odd[0]!r} contains other values"
         )
-    has_names = not isinstance(table.index, pd.RangeIndex)
-    if has_names and table.attrs.get("header", True):
-        table = _sort_columns(table, path)
-    if has_names:
+    header = table.attrs.get("header")
+    index: pd.Index = pd.RangeIndex(n_rows)
+    if not isinstance(table.index, pd.RangeIndex):
+        if header is not False:
+            table = _sort_columns(table, path)
         index = table.index.rename(None)
-    else:
-        index = pd.RangeIndex(len(table))
-    matrix = pd.DataFrame(_fill_empty_half(table.to_numpy(dtype=float)), index=index)
-    if not has_names and table.attrs.get("header"):  # Only the first line contains names.
-        matrix.index = pd.Index(table.columns)
-    matrix.columns = matrix.index.map(str)
-    return matrix
+    elif header:  # Only the first line contains names.
+        index = pd.Index(table.columns)
+    values = _fill_empty_half(table.to_numpy(dtype=float))
+    return pd.DataFrame(values, index=index, columns=index.map(str))
 
 
 def _fill_empty_half(values: np.ndarray) -> np.ndarray:
     """Fill all cells above (or below) the diagonal by symmetry if exactly these cells are empty."""
     empty = np.isnan(values)
-    if not empty.any():
-        return values
-    for half in (np.tri(len(values), k=-1, dtype=bool).T, np.tri(len(values), k=-1, dtype=bool)):
-        if len(values) > 1 and np.array_equal(empty, half):
+    below = np.tri(len(values), k=-1, dtype=bool)
+    for half in (below.T, below):
+        if empty.any() and np.array_equal(empty, half):
             return np.where(half, values.T, values)
     return values
 
 
-def _read_sparse(path: Path, file_format: str) -> Any:
-    """Return a DataFrame if the file contains the dissimilarities of all pairs, otherwise a sparse matrix."""
-    from scipy import io, sparse
+def _read_market(path: Path) -> Any:
+    from scipy import io
 
-    return _to_frame(io.mmread(path) if file_format == "market" else sparse.load_npz(path))
+    return _to_frame(io.mmread(path))
+
+
+def _read_sparse(path: Path) -> Any:
+    from scipy import sparse
+
+    return _to_frame(sparse.load_npz(path))
 
 
 def _read_matlab(path: Path) -> Any:
-    """Read the only square matrix or PRTools dataset of a MATLAB file, and the classes of the objects."""
+    """Read the only square matrix or PRTools dataset of a MATLAB file, and the classes."""
     from scipy import io
 
     variables = {
@@ -229,11 +227,11 @@ def _read_matlab(path: Path) -> Any:
     return frame
 
 
-def _to_frame(matrix: Any) -> Any:
-    """Return a DataFrame of a matrix with the dissimilarities of all pairs.
+_MATRIX_READERS = {"market": _read_market, "sparse": _read_sparse, "matlab": _read_matlab}
 
-    Otherwise the sparse matrix.
-    """
+
+def _to_frame(matrix: Any) -> Any:
+    """Return a matrix with the dissimilarities of all pairs as a DataFrame, others as CSR."""
     import pandas as pd
     from scipy import sparse
 

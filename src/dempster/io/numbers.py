@@ -1,4 +1,4 @@
-"""Parse numbers in text cells, including percent signs, currencies, thousands separators and missing values."""
+"""Parse numbers in text cells with percent signs, currencies and thousands separators."""
 
 from __future__ import annotations
 
@@ -11,43 +11,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dempster._errors import InvalidParameterError
+from dempster._text import join_some
 from dempster._validation import format_value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-# Error values of spreadsheets, in several languages.
+# error values of spreadsheets, in several languages
 _ERRORS = {
-    "#null!",
-    "#n/a",
-    "#nv",
-    "#div/0!",
-    "#num!",
-    "#zahl!",
-    "#value!",
-    "#wert!",
-    "#valeur!",
-    "#ref!",
-    "#bezug!",
+    *("#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!"),
+    *("#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"),
 }
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERRORS
 _MISSING_CELLS = MISSING_WORDS | {
-    "--",
-    "—",
-    "–",
-    "n.a.",
-    "n.a",
-    "n.d.",
-    "n.d",
-    "missing",
-    "unknown",
+    *("--", "—", "–", "n.a.", "n.a", "n.d.", "n.d", "missing", "unknown")
 }
 MAX_SAMPLE_CELLS = 1000
 _SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
-_UNITS = "€$£¥%"
-_REMOVE_UNITS = str.maketrans("", "", _UNITS)
-_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # characters that may stand beside a number
+UNITS = "€$£¥%"
+_REMOVE_UNITS = str.maketrans("", "", UNITS)
+_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + UNITS  # characters that may stand beside a number
 # with a point or a comma
 _PLAIN_NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")
 _NUMBER_WITH_TEXT = re.compile(
@@ -65,11 +49,11 @@ _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
 
 
 def is_number(cell: str, decimal: str) -> bool:
-    """Return whether a cell is a number with the given decimal mark, possibly with a unit and thousands separators."""
+    """Return whether a cell is a number, possibly with a unit and thousands separators."""
     if "_" in cell:
         return False
     try:
-        float(cell.replace(",", ".") if decimal == "," else cell)
+        float(cell.replace(decimal, "."))
     except ValueError:
         return _pattern(decimal).fullmatch(cell.strip()) is not None
     return cell.strip().lower().lstrip("+-") != "nan"
@@ -80,26 +64,13 @@ def looks_like_number(cell: str) -> bool:
     return is_number(cell, ".") or is_number(cell, ",")
 
 
-def is_quantity(text: str) -> bool:
-    """Return whether a text is a number with a unit or thousands separators."""
-    matches = [_pattern(decimal).fullmatch(text.strip()) for decimal in ".,"]
-    return any(
-        match is not None and any(map(match.group, ("apart", "before", "first", "unit")))
-        for match in matches
-    )
-
-
 @cache
 def _pattern(decimal: str) -> re.Pattern[str]:
-    if decimal == ".":
-        other = ","
-        mark = r"\."
-    else:
-        other = r"\."
-        mark = ","
-    whole = rf"(?:[1-9][0-9]{{0,2}}(?P<apart>[{_SEPARATORS}{other}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
+    mark = re.escape(decimal)
+    separators = f"{_SEPARATORS}.,".replace(decimal, "")
+    groups = rf"[1-9][0-9]{{0,2}}(?P<apart>[{separators}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*"
     power = r"(?(apart)|(?:[eE][-+]?[0-9]+)?)"
-    number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
+    number = rf"(?:(?:{groups}|[0-9]+)(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
     blank = "[\u0020\u00a0\u202f\u2009]?"
     # The sign is before the currency, as in -€5, or after it, as in € -5.
     before = (
@@ -124,36 +95,35 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
         [_BLANK_IN_NUMBER.sub("", cell.translate(_REMOVE_UNITS)).strip() for cell in cells]
         for cells in columns
     ]
-    cells = [cell for column in columns for cell in column if "." in cell or "," in cell]
+    mark = _find_mark(delimiter, [cell for column in columns for cell in column])
+    if delimiter != ",":
+        for column in columns:
+            _check_grouped_integers(column, mark)
+    return mark
+
+
+def _find_mark(delimiter: str, cells: list[str]) -> str:
     points = [cell for cell in cells if _DECIMALS["."].fullmatch(cell)]
     commas = [
         cell for cell in cells if _DECIMALS[","].fullmatch(cell) or _GROUPS[","].fullmatch(cell)
     ]
-    several = [cell for cell in cells if cell.count(".") > 1 and _GROUPS["."].fullmatch(cell)]
-    grouped = all(map(_GROUPS[","].fullmatch, commas))
+    has_several_points = any(cell.count(".") > 1 and _GROUPS["."].fullmatch(cell) for cell in cells)
+    is_grouped = all(map(_GROUPS[","].fullmatch, commas))
     if not all(map(_GROUPS["."].fullmatch, points)) or (delimiter == "," and points):
-        mark = "."
-    elif any(map(_COMMA_AFTER_POINTS.fullmatch, cells)):
-        mark = ","
-    elif grouped and any(cell.count(",") > 1 for cell in commas):
-        mark = "."
-    elif points and (commas or several):
+        return "."
+    if any(map(_COMMA_AFTER_POINTS.fullmatch, cells)):
+        return ","
+    if is_grouped and any(cell.count(",") > 1 for cell in commas):
+        return "."
+    if points and (commas or has_several_points):
         raise _ambiguous_mark(points[0])
-    elif not commas:
-        if several:
-            mark = ","
-        else:
-            mark = "."
-    elif grouped and delimiter not in ",;":
-        raise _ambiguous_mark(commas[0])
-    else:
-        if grouped and delimiter == ",":
-            mark = "."
-        else:
-            mark = ","
-    for column in columns if delimiter != "," else []:
-        _check_grouped_integers(column, mark)
-    return mark
+    if not commas:
+        return "," if has_several_points else "."
+    if not is_grouped or delimiter == ";":
+        return ","
+    if delimiter == ",":
+        return "."
+    raise _ambiguous_mark(commas[0])
 
 
 def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
@@ -175,18 +145,12 @@ def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
 
 
 def _ambiguous_mark(cell: str) -> InvalidParameterError:
-    if "." in cell:
-        mark = "."
-    else:
-        mark = ","
-    if mark == ".":
-        other = ","
-    else:
-        other = "."
+    mark = "." if "." in cell else ","
+    other = ",.".replace(mark, "")
     return InvalidParameterError(
         "decimal",
-        message=f"{cell} can be read as {cell.replace(mark, '.')} with decimal={mark!r} or as {cell.replace(mark, '')} "
-        f"with decimal={other!r}; set decimal",
+        message=f"{cell} can be read as {cell.replace(mark, '.')} with decimal={mark!r} "
+        f"or as {cell.replace(mark, '')} with decimal={other!r}; set decimal",
         settings={"decimal": (mark, other)},
     )
 
@@ -195,10 +159,11 @@ def _ambiguous_mark(cell: str) -> InvalidParameterError:
 
 
 def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | None:
-    """Return the numbers in text cells and a description of the conversion, or None if a cell is not a number.
+    """Return the numbers in text cells and a description of the conversion.
 
-    ``decimal`` is the decimal mark of the file (point or comma); the other of the two may separate
-    thousands. All numbers must have the same unit, which is removed (12 % becomes 12).
+    Return None if a cell is not a number. ``decimal`` is the decimal mark of the file (point or
+    comma); the other of the two may separate thousands. All numbers must have the same unit, which
+    is removed (12 % becomes 12).
     """
     import pandas as pd
 
@@ -207,59 +172,49 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
         isinstance(cell, str | int | float) and not isinstance(cell, bool) for cell in cells
     ):
         return None
-    pattern = _pattern(decimal)
-    texts = [
-        cell.strip() if isinstance(cell, str) else _number_as_text(cell, decimal) for cell in cells
-    ]
-    # Most text columns fail in the first part.
-    for part in (texts[:MAX_SAMPLE_CELLS], texts[MAX_SAMPLE_CELLS:]):
-        if not all(text.lower() in _MISSING_CELLS or pattern.fullmatch(text) for text in part):
+    texts = [_to_text(cell, decimal) for cell in cells]
+    matches = []
+    for text in texts:
+        match = _pattern(decimal).fullmatch(text)
+        if match is None and text.lower() not in _MISSING_CELLS:
             return None
-    matches = [
-        None if text.lower() in _MISSING_CELLS else pattern.fullmatch(text) for text in texts
-    ]
-    units = {match["unit"] or match["before"] or match["first"] or "" for match in matches if match}
-    units = {"%" if "%" in unit else unit.strip() for unit in units}
+        matches.append(match)
+    found = [match for match in matches if match is not None]
+    units = {(match["unit"] or match["before"] or match["first"] or "").strip() for match in found}
     if len(units) != 1:
         return None
-    values = np.array(
-        [np.nan if match is None else _parse_match(match, decimal) for match in matches] + [np.nan]
-    )
-    return values[codes], _describe_conversion(units.pop(), matches, texts, decimal)
-
-
-def _number_as_text(number: float, decimal: str) -> str:
-    if float(number).is_integer():
-        text = repr(int(number))
-    else:
-        text = repr(float(number))
-    return text.replace(".", decimal)
-
-
-def _parse_match(match: re.Match[str], decimal: str) -> float:
-    text = match["number"].replace(match["apart"] or "\0", "")
-    value = float(text.replace(",", ".") if decimal == "," else text)
-    if (match["sign"] or match["then"]) in ("-", "−", "–"):
-        return -value
-    return value
-
-
-def _describe_conversion(
-    unit: str, matches: list[re.Match[str] | None], texts: list[str], decimal: str
-) -> str:
+    # The code of an empty cell is -1.
+    values = np.array([*(_parse_match(match, decimal) for match in matches), np.nan])
     parts = []
-    if unit:
+    if unit := units.pop():
         parts.append("without percent signs" if unit == "%" else f"without {unit}")
-    grouped = [match for match in matches if match and match["apart"]]
+    grouped = [match.group() for match in found if match["apart"]]
     if grouped:
-        parts.append(f"{grouped[0].group()} has thousands separators")
+        parts.append(f"{grouped[0]} has thousands separators")
     missing = [text for text, match in zip(texts, matches, strict=True) if match is None]
     if missing:
         parts.append(f"'{missing[0]}' is a missing value")
-    comma = next((text for text in texts if "," in text), None)
-    return ", ".join(parts) or (
-        f"{comma} has a decimal comma" if comma and decimal == "," else "stored as text"
-    )
+    commas = [text for text in texts if "," in text]
+    if not parts and commas and decimal == ",":
+        parts.append(f"{commas[0]} has a decimal comma")
+    return values[codes], ", ".join(parts) or "stored as text"
+
+
+def _to_text(cell: str | float, decimal: str) -> str:
+    if isinstance(cell, str):
+        return cell.strip()
+    text = repr(int(cell)) if float(cell).is_integer() else repr(float(cell))
+    return text.replace(".", decimal)
+
+
+def _parse_match(match: re.Match[str] | None, decimal: str) -> float:
+    if match is None:
+        return np.nan
+    text = match["number"].replace(match["apart"] or "\0", "")
+    value = float(text.replace(decimal, "."))
+    if (match["sign"] or match["then"]) in ("-", "−", "–"):
+        return -value
+    return value
 
 
 def warn_about_text(columns: pd.DataFrame, name: str) -> None:
@@ -271,19 +226,19 @@ def warn_about_text(columns: pd.DataFrame, name: str) -> None:
         if cell is not None
     ]
     if suspects:
-        if len(suspects) > 5:
-            more = f" and {len(suspects) - 5} more columns"
-        else:
-            more = ""
-        message = f"{name}: columns read as text although most cells look like numbers: {', '.join(suspects[:5])}{more}"
+        message = (
+            f"{name}: columns read as text although most cells look like numbers: "
+            f"{join_some(suspects, 5)}"
+        )
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def find_nonnumeric_cell(column: pd.Series) -> str | None:
-    """Return a cell that prevents a text column from being numeric, or None if the column is probably not numeric.
+    """Return a cell that prevents a text column from being numeric.
 
-    A column is probably numeric if most of its cells are numbers, or if all cells are numbers with
-    the same text (a unit or currency) before or after them.
+    Return None if the column is probably not numeric. A column is probably numeric if most of its
+    cells are numbers, or if all cells are numbers with the same text (a unit or currency) before or
+    after them.
     """
     import pandas as pd
 

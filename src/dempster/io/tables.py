@@ -14,7 +14,7 @@ import numpy as np
 
 import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import quote_names
+from dempster._text import join_some, quote_names
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
 from dempster.io.numbers import choose_decimal, looks_like_number, parse_numbers, warn_about_text
@@ -38,7 +38,6 @@ TABLE_FORMATS = {
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 _UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
 _DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
-_COMMENT = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -131,60 +130,50 @@ def read_quietly(
 ) -> pd.DataFrame:
     """Read a table like `read_table`, without warnings."""
     check_read_options(index_col, header, delimiter, decimal)
-    # Spaces around column names are removed, too.
-    if index_col is None:
-        index_col = None
-    else:
-        index_col = index_col.strip()
-    names = None if columns is None else _validate_columns(columns)
+    if index_col is not None:
+        index_col = index_col.strip()  # Spaces around column names are removed, too.
+    if columns is not None:
+        columns = _validate_columns(columns)
     rule.check(sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet"))
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
         if file_format == "text":
-            table = _read_text(
-                path, index_col, sniff(path, header, delimiter, decimal), decimal, missing
-            )
-        elif file_format == "npy":
-            table = _read_npy(path)
+            dialect = sniff(path, header, delimiter, decimal)
+            table = _read_text(path, index_col, dialect, decimal, missing)
         elif file_format == "excel":
             table = _read_excel(path, index_col, header, decimal, sheet, missing)
+        elif file_format == "npy":
+            table = _read_npy(path)
         else:
             table = _read_columnar(path, file_format)
     if missing and file_format not in ("text", "excel"):
         table = table.mask(_is_any_of(table, missing))
-    if (
-        index_col is None
-        and table.shape[1] > 1
-        and table.columns[0] == _UNNAMED
-        and table[_UNNAMED].is_unique
-    ):
+    if index_col is None and _has_unnamed_index(table):
         table = _select(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
-    return _select(table, names, index_col, path)
+    return _select(table, columns, index_col, path)
 
 
 def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
     """Raise InvalidParameterError if an option for reading files is invalid."""
-    for value, name, allowed in (
-        (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
-        (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
-        (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
-    ):
-        rule.check(value, name, allowed)
-    if delimiter is not None and not (
-        isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)
-    ):
+    none = rule.choice(None)
+    rule.check(header, "header", none | rule.kind(bool, np.bool_, words="True or False"))
+    rule.check(decimal, "decimal", none | rule.choice(".", ","))
+    rule.check(index_col, "index_col", none | rule.kind(str, words="the name of a column"))
+    if delimiter is None:
+        return
+    if not isinstance(delimiter, str) or not _DELIMITER.fullmatch(delimiter):
         raise InvalidParameterError(
             "delimiter", "one character other than a letter, digit, quote or dot", delimiter
         )
-    if delimiter is not None and delimiter == decimal:
+    if delimiter == decimal:
         raise InvalidParameterError("delimiter", "different from decimal", delimiter)
 
 
 def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
-    """Read the columns at the given positions as text, so that 007 does not become 7 and NA is not a missing value."""
+    """Read the columns at the given positions as text, so that 007 and NA are not changed."""
     header = table.attrs.get("header")
     names = [table.columns[j] for j in columns]
     return [
@@ -194,17 +183,8 @@ def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[
 
 
 def _validate_columns(columns: Any) -> list[str]:
-    names = (
-        [columns]
-        if isinstance(columns, str)
-        else rule.as_list(columns, "columns", "names of columns")
-    )
-    names = [name.strip() if isinstance(name, str) else name for name in names]
-    if (
-        not names
-        or not all(isinstance(name, str) for name in names)
-        or len(set(names)) < len(names)
-    ):
+    names = [name.strip() for name in rule.as_names(columns, "columns", "names of columns")]
+    if not names or len(set(names)) < len(names):
         raise InvalidParameterError("columns", "unique names of columns, at least one", names)
     return names
 
@@ -214,28 +194,19 @@ def detect_format(path: Path, formats: dict[str, str]) -> str:
 
     Raise an error if ``formats`` does not contain the extension.
     """
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    is_compressed = bool(suffixes) and suffixes[-1] == ".gz"
-    if suffixes:
-        file_format = formats.get(suffixes[-2 if is_compressed and len(suffixes) > 1 else -1])
-    else:
-        file_format = None
+    is_compressed = path.suffix.lower() == ".gz"
+    name = path.stem if is_compressed else path.name
+    file_format = formats.get(Path(name).suffix.lower())
     if file_format is None or (is_compressed and file_format != "text"):
-        if is_compressed:
-            got = "".join(suffixes)
-        else:
-            got = path.suffix
         raise InvalidInputError(
-            f"{path.name}: the extension must be one of {', '.join(formats)}, got {got or 'none'}"
+            f"{path.name}: the extension must be one of {', '.join(formats)}, "
+            f"got {''.join(path.suffixes) or 'none'}"
         )
     return file_format
 
 
 def parse_scalar(text: str) -> Any:
-    """Convert a text to an integer or a float if Python prints the number as the same text.
-
-    Else return the text.
-    """
+    """Convert a text to the number that Python prints as the same text, if there is one."""
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
@@ -248,7 +219,7 @@ def parse_scalar(text: str) -> Any:
 
 
 def parse_index(values: Sequence[str]) -> Any:
-    """Return row names as integers or floats if `parse_scalar` converts all of them to one type, otherwise as text."""
+    """Return row names as integers or floats if all of them can be converted, otherwise as text."""
     scalars = [parse_scalar(value) for value in values]
     for kind, array in ((int, np.int64), (float, np.float64)):
         if scalars and all(type(value) is kind for value in scalars):
@@ -286,56 +257,21 @@ def _read_text(
     """
     import pandas as pd
 
-    def read(**options: Any) -> pd.DataFrame:
-        try:
-            with open_text(path) as file:
-                table = pd.read_csv(
-                    file,
-                    sep=r"\s+" if dialect.delimiter == BLANKS else dialect.delimiter,
-                    decimal=dialect.decimal,
-                    header=0 if dialect.has_header else None,
-                    skipinitialspace=True,
-                    low_memory=False,
-                    index_col=False if dialect.trailing else None,
-                    **options,
-                )
-        except pd.errors.ParserError as error:
-            raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
-        names = (
-            _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
-        )
-        return table.set_axis(pd.Index(names), axis=1)
-
-    table = read(**exact_float_options(), na_values=missing)
-    # pandas puts additional cells of a line into the index, which should contain only the row name.
-    has_index = table.index.nlevels > 1 or (
-        type(table.index).__name__ != "RangeIndex" and not dialect.row_names
-    )
-    if has_index and len(table):
-        raise InvalidInputError(
-            explain_uneven_lines(path, dialect) or "some lines have more cells than the first one"
-        )
+    table = _parse_text(path, dialect, **exact_float_options(), na_values=missing)
     if decimal is None and dialect.decimal == "." and not _has_decimals(table):
         # The lines used to detect the decimal mark may contain only integers or quoted decimal
         # commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal, missing)
-    # The line with the missing value may be too short.
-    if table.shape[1] and table.iloc[:, -1].hasnans:
-        if dialect.delimiter == BLANKS:
-            uneven = explain_uneven_lines(path, dialect)
-        else:
-            uneven = None
-        if uneven is not None:
-            raise InvalidInputError(uneven)
-        _check_comments(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
-    names = _UNNAMED if unnamed else index_col
+    names = index_col
+    if unnamed:
+        names = _UNNAMED
     if dialect.row_names or names in table.columns:
         # Row names are read as text, because pandas would convert 007 to 7 and NA to a missing
         # value.
-        texts = read(dtype=str, keep_default_na=False)
+        texts = _parse_text(path, dialect, dtype=str, keep_default_na=False)
         if dialect.row_names:
             table.index = pd.Index(parse_index(list(texts.index)))
         if names in table.columns and (not unnamed or texts[names].is_unique):
@@ -347,21 +283,44 @@ def _read_text(
     return _convert_numbers(table, index_col, dialect.decimal)
 
 
-def _check_comments(table: pd.DataFrame, row_names: bool) -> None:
-    """Raise an error if a line with a single cell is a comment or a horizontal rule."""
-    if row_names:
-        rest = table
-    else:
-        rest = table.iloc[:, 1:]
-    if rest.shape[1]:
-        alone = rest.isna().all(axis=1).to_numpy()
-    else:
-        alone = np.zeros(len(table), dtype=bool)
-    for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
-        if isinstance(cell, str) and _COMMENT.fullmatch(cell):
-            raise InvalidInputError(
-                f"the line {rule.format_value(cell)} has only one cell; remove comment lines"
+def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
+    """Return the cells of a text file; raise an error if its lines have too many or too few."""
+    import pandas as pd
+
+    try:
+        with open_text(path) as file:
+            table = pd.read_csv(
+                file,
+                sep=r"\s+" if dialect.delimiter == BLANKS else dialect.delimiter,
+                decimal=dialect.decimal,
+                header=0 if dialect.has_header else None,
+                skipinitialspace=True,
+                low_memory=False,
+                index_col=False if dialect.trailing else None,
+                **options,
             )
+    except pd.errors.ParserError as error:
+        raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
+    # pandas puts additional cells of a line into the index, which should contain only the row name.
+    has_index = not isinstance(table.index, pd.RangeIndex)
+    is_longer = table.index.nlevels > 1 or (has_index and not dialect.row_names)
+    # A line with missing values at its end may be too short.
+    is_shorter = dialect.delimiter == BLANKS and table.iloc[:, -1:].isna().to_numpy().any()
+    if len(table) and (is_longer or is_shorter):
+        problem = explain_uneven_lines(path, dialect)
+        if is_longer and problem is None:
+            problem = "some lines have more cells than the first one"
+        if problem is not None:
+            raise InvalidInputError(problem)
+    if dialect.has_header:
+        names = _make_unique(table.columns)
+    else:
+        names = _numbered_names(table.shape[1])
+    return table.set_axis(pd.Index(names), axis=1)
+
+
+def _has_unnamed_index(table: pd.DataFrame) -> bool:
+    return table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
@@ -369,7 +328,7 @@ def _text_columns(table: pd.DataFrame) -> Any:
 
 
 def _has_decimals(table: pd.DataFrame) -> bool:
-    """Return whether a column contains floats other than integers that became floats because of missing values."""
+    """Return whether a column contains fractions, or floats without missing values."""
     floats = table.select_dtypes("float")
     return any(
         not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats
@@ -384,9 +343,9 @@ def _text_cells(table: pd.DataFrame) -> list[list[str]]:
 
 
 def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
-    """Convert text columns to numbers where possible, and remove trailing spaces from the remaining text columns."""
+    """Convert text columns to numbers where possible, and remove trailing spaces from others."""
     converted = {}
-    for name in (name for name in _text_columns(table) if name not in (index_col, _UNNAMED)):
+    for name in _text_columns(table).difference([index_col, _UNNAMED], sort=False):
         numbers = parse_numbers(table[name], decimal)
         if numbers is not None:
             table[name], converted[name] = numbers
@@ -421,19 +380,16 @@ def _read_excel(
     sheet: str | None,
     missing: list[str],
 ) -> pd.DataFrame:
-    """Read a sheet, by default the first visible one, without empty rows and columns and titles above the header."""
+    """Read a sheet without empty rows and columns and titles above the header."""
     import openpyxl
     import pandas as pd
 
     with zipfile.ZipFile(path) as archive:
         check_compression_ratio(path, sum(part.file_size for part in archive.infolist()))
     book = openpyxl.load_workbook(path, read_only=True)
-    sheets = [
-        each.title
-        for each in book.worksheets
-        if each.sheet_state == "visible" or each.title == sheet
-    ]
+    states = {each.title: each.sheet_state for each in book.worksheets}
     book.close()
+    sheets = [name for name, state in states.items() if state == "visible" or name == sheet]
     if not sheets:
         raise InvalidInputError("the file has no visible sheet")
     if sheet is None:
@@ -441,41 +397,30 @@ def _read_excel(
     if sheet not in sheets:
         raise InvalidParameterError("sheet", f"one of {quote_names(sheets, 20)}", sheet)
     # Cells are read without conversion, so that 007 and a column named NA are not changed.
-    options: dict[str, Any] = {
-        "header": None,
-        "dtype": object,
-        "keep_default_na": False,
-        "na_values": [""],
-    }
-    table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
-    _check_formulas(path, sheet, table.isna().to_numpy())
+    table = pd.read_excel(
+        path,
+        sheet_name=sheet,
+        engine="openpyxl",
+        header=None,
+        dtype=object,
+        keep_default_na=False,
+        na_values=[""],
+    )
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    # A title is the only cell of its row, and rows below it have several cells.
-    n_cells = table.notna().sum(axis=1).to_numpy()
-    if header is None:
-        n_titles = int((n_cells > 1).argmax())
-    else:
-        n_titles = 0
-    if not any(looks_like_number(str(cell)) for cell in table.iloc[:n_titles].to_numpy().ravel()):
-        table = table.iloc[n_titles:].dropna(axis="columns", how="all")
+    if header is None and len(table):
+        table = _drop_titles(table)
     first_rows = table.head(100).itertuples(index=False)
     rows = [["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in first_rows]
-    if rows:
-        first = rows[0]
-    else:
-        first = []
     if header is None and rows:
-        header = has_header(first, rows[1:])
+        header = has_header(rows[0], rows[1:])
     if len(table) <= bool(header):
         raise InvalidInputError(f"the sheet {sheet!r} is empty")
-    names = (
-        [name or f"Unnamed: {j}" for j, name in enumerate(first)]
-        if header
-        else _numbered_names(len(first))
-    )
-    table = (
-        table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_make_unique(names), axis=1)
-    )
+    if header:
+        names = [name or f"Unnamed: {j}" for j, name in enumerate(rows[0])]
+        table = table.iloc[1:]
+    else:
+        names = _numbered_names(table.shape[1])
+    table = table.reset_index(drop=True).set_axis(_make_unique(names), axis=1)
     table = table.mask(_is_any_of(table, _MISSING + missing)).infer_objects()
     table.attrs["header"] = bool(header)
     if len(sheets) > 1:
@@ -483,36 +428,13 @@ def _read_excel(
     return _convert_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
 
 
-def _check_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
-    """Raise an error if a formula has no stored value, because it would be read as an empty cell.
-
-    ``empty`` is a mask of the cells that were read as empty. openpyxl reports the type of a formula
-    without a stored value as numeric.
-    """
-    import openpyxl
-
-    if not empty.any() or not _has_formulas(path):
-        return
-    formulas, values = (
-        openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True)
-    )
-    for row, column in np.argwhere(empty) + 1:
-        cell = formulas.cell(int(row), int(column))
-        if cell.data_type == "f" and values.cell(int(row), int(column)).data_type == "n":
-            raise InvalidInputError(
-                f"cell {cell.coordinate} contains a formula without a value, {str(cell.value)[:40]}; open the file in "
-                "a spreadsheet program and save it again"
-            )
-
-
-def _has_formulas(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
-        sheets = [
-            name
-            for name in archive.namelist()
-            if name.startswith("xl/worksheets/") and name.endswith(".xml")
-        ]
-        return any(b"<f>" in data or b"<f " in data for data in map(archive.read, sheets))
+def _drop_titles(table: pd.DataFrame) -> pd.DataFrame:
+    """Drop first rows with a single text cell if rows below them have several cells."""
+    n_cells = table.notna().sum(axis=1).to_numpy()
+    n_titles = int((n_cells > 1).argmax())
+    if any(looks_like_number(str(cell)) for cell in table.iloc[:n_titles].to_numpy().ravel()):
+        return table
+    return table.iloc[n_titles:].dropna(axis="columns", how="all")
 
 
 def _numbered_names(n: int) -> list[str]:
@@ -548,7 +470,7 @@ def _make_unique(names: Iterable[Any]) -> list[str]:
 
 
 def _select(
-    table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path
+    table: pd.DataFrame, columns: Sequence[str] | None, index_col: str | None, path: Path
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -556,7 +478,7 @@ def _select(
     if index_col is not None and (index_col != table.index.name or index_col in table.columns):
         _check_names([index_col], table, "index_col", path)
         names = table.pop(index_col)
-        values: Any = list(names) if names.dtype.kind not in "iufMm" else names.to_numpy()
+        values: Any = names.to_numpy()
         if all(isinstance(value, str) for value in values):
             values = parse_index(values)
         table.index = pd.Index(values, name=index_col)
@@ -570,6 +492,8 @@ def _select(
 def _check_names(names: Sequence[str], table: pd.DataFrame, argument: str, path: Path) -> None:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
-        available = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
-        message = f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {available}"
-        raise InvalidParameterError(argument, message=message)
+        raise InvalidParameterError(
+            argument,
+            message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; "
+            f"it has {join_some(list(table.columns), 20)}",
+        )

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dempster._errors import InvalidInputError
 
@@ -24,8 +24,6 @@ _BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=.?"?\s*', re.IGNORECASE)
-_NON_ASCII_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]+")
-_WESTERN_UTF_8 = re.compile(rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\x80-\xbf]{2}")
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
@@ -35,34 +33,29 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
     them. Other line ends are not changed. A first line such as ``sep=;``, an instruction for
     spreadsheet programs, is skipped.
     """
-    encoding = text_encoding(path)
-    compressed = Path(path).suffix.lower() == ".gz"
-    if compressed:
+    if _is_compressed(path):
         with open(path, "rb") as binary:
             binary.seek(max(0, os.stat(path).st_size - 4))
             # The file ends with the size.
             check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))
-
-    def open_with(newline: str | None) -> IO[str]:
-        if compressed:
-            return gzip.open(path, "rt", encoding=encoding, newline=newline)
-        return open(path, encoding=encoding, newline=newline)
-
-    with open_with("") as file:
+    encoding = text_encoding(path)
+    with _open(path, "rt", encoding=encoding, newline="") as file:
         try:
             first_line = file.readline(_SAMPLE_BYTES)
         except (UnicodeError, OSError, EOFError, zlib.error):
             first_line = ""  # Reading the whole file will raise a clearer error.
-    file = open_with(None if first_line.endswith("\r") else "")
+    newline: str | None = ""
+    if first_line.endswith("\r"):
+        newline = None
+    file = _open(path, "rt", encoding=encoding, newline=newline)
     if _SEPARATOR_LINE.fullmatch(first_line):
         file.readline()
     return file
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:
-    """Return the encoding of a file, which is UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
-    opener = gzip.open if Path(path).suffix.lower() == ".gz" else open
-    with opener(path, "rb") as file:
+    """Return the encoding: UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
+    with _open(path, "rb") as file:
         try:
             head = file.read(_SAMPLE_BYTES)
         except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -72,29 +65,22 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        if _is_western(head):
-            return "cp1252"
-        return "utf-8-sig"
+        return "cp1252"
     return "utf-8-sig"
 
 
-def _is_western(head: bytes) -> bool:
-    """Return whether bytes may be Windows-1252 text, with no control characters and few runs of non-ASCII letters."""
-    try:
-        text = head.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
-    n_strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
-    runs = [len(run) for run in _NON_ASCII_LETTERS.findall(text)]
-    return (
-        n_strange == 0
-        and _WESTERN_UTF_8.search(head) is None
-        and 2 * sum(n for n in runs if n > 2) <= sum(runs)
-    )
+def _is_compressed(path: str | os.PathLike[str]) -> bool:
+    return Path(path).suffix.lower() == ".gz"
+
+
+def _open(path: str | os.PathLike[str], mode: Any, **options: Any) -> Any:
+    if _is_compressed(path):
+        return gzip.open(path, mode, **options)
+    return open(path, mode, **options)
 
 
 def check_compression_ratio(path: str | os.PathLike[str], size: int) -> None:
-    """Raise an error if the content of a compressed file, which has ``size`` bytes, would fill the memory."""
+    """Raise an error if the ``size`` bytes in a compressed file would fill the memory."""
     n_bytes = os.stat(path).st_size
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
         raise InvalidInputError(
@@ -107,21 +93,25 @@ def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 
     Non-breaking and thin spaces are not delimiters, because they occur inside numbers.
     """
-    if delimiter != BLANKS:
-        limit = csv.field_size_limit(MAX_LINE_CHARACTERS)
-        try:
-            rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        finally:
-            csv.field_size_limit(limit)
-        return [row for row in rows if row and row != [""]]
-    rows = [[]]
-    for cell in _BLANK_SEPARATED_CELL.findall("".join(lines)):
+    if delimiter == BLANKS:
+        return _split_at_blanks("".join(lines))
+    limit = csv.field_size_limit(MAX_LINE_CHARACTERS)
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    finally:
+        csv.field_size_limit(limit)
+    return [row for row in rows if row and row != [""]]
+
+
+def _split_at_blanks(text: str) -> list[list[str]]:
+    rows: list[list[str]] = [[]]
+    for cell in _BLANK_SEPARATED_CELL.findall(text):
         if cell in ("\n", "\r", "\r\n"):
             rows.append([])
-        else:
-            rows[-1].append(
-                cell[1:-1].replace('""', '"') if cell.startswith('"') and len(cell) > 1 else cell
-            )
+            continue
+        if _QUOTED_CELL.fullmatch(cell):
+            cell = cell[1:-1].replace('""', '"')
+        rows[-1].append(cell)
     return [row for row in rows if row]
 
 
