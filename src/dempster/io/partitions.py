@@ -52,6 +52,7 @@ _FRAME = "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FULL_FORMAT = "write_top_masses stores no other names; use write_partition to store all masses"
 _SPARSE_KEY = b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
 _MAX_ROUNDING_UNITS = 64  # Masses are not normalized again if the sum is one within this error.
 
@@ -85,7 +86,8 @@ def write_partition(
     >>> from pathlib import Path
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.io import read_partition, write_partition
-    >>> cp = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), index=["ann", "bob"])
+    >>> masses = [[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]]
+    >>> cp = CredalPartition(masses, FocalSets.full(2), index=["ann", "bob"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "people.csv"
     ...     write_partition(cp, path)
@@ -155,23 +157,22 @@ def check_partition(partition: CredalPartition) -> None:
 
 def encode_name(name: Hashable) -> str:
     """Encode the name of a cluster as text that `decode_name` converts back."""
-    if isinstance(name, np.generic):
-        value = name.item()
-    else:
-        value = name
+    value = _to_python(name)
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
         raise InvalidInputError(f"cluster names must be text or numbers, got {format_value(name)}")
-    plain = (
-        value
-        and value == value.strip()
-        and not _SPECIAL.search(value)
-        and decode_name(value) == value
-    )
-    if plain:
+    is_plain = value != "" and value == value.strip() and not _SPECIAL.search(value)
+    if is_plain and decode_name(value) == value:
         return value
     return json.dumps(value)
+
+
+def _to_python(value: Any) -> Any:
+    """Convert a number of NumPy to a number of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
 
 
 def decode_name(text: str) -> Any:
@@ -184,7 +185,7 @@ def decode_name(text: str) -> Any:
 
 
 def encode_cell(text: str) -> str:
-    """Encode a name as a cell, with an apostrophe in front if a spreadsheet would read the name as a formula."""
+    """Encode a name as a cell, with an apostrophe if a spreadsheet would read it as a formula."""
     if _FORMULA.match(text):
         return f"'{text}"
     return text
@@ -200,11 +201,12 @@ def decode_cell(text: str) -> str:
 def encode_headings(
     focal_sets: FocalSets, frame: Sequence[Hashable]
 ) -> tuple[list[str], str | None]:
-    """Return the headings of the columns of masses, and the heading of the frame column (None if not needed)."""
+    """Return the headings of the masses, and of the frame column (None if it is not needed)."""
     names = [encode_name(name) for name in frame]
     headings = focal_sets.names(names)
-    implied = _names_in_order([_members(heading) for heading in headings])
-    return headings, None if implied == names else f"{_FRAME}{{{','.join(names)}}}"
+    if _names_in_order([_members(heading) for heading in headings]) == names:
+        return headings, None
+    return headings, f"{_FRAME}{{{','.join(names)}}}"
 
 
 def is_set_heading(text: str) -> bool:
@@ -213,27 +215,27 @@ def is_set_heading(text: str) -> bool:
 
 
 def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
-    """Return the positions of the columns of masses, their focal sets, and the names of the clusters."""
+    """Return the positions of the columns of masses, their sets, and the names of the clusters."""
     positions = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
     if not positions:
         raise InvalidInputError("no column heading is a set of clusters, such as {0} or {0,1}")
     sets = [_members(headings[i]) for i in positions]
-    written = next((h.removeprefix(_FRAME) for h in headings if h.startswith(_FRAME)), None)
-    if written is None:
-        frame = _names_in_order(sets)
-    else:
-        frame = _members(written) or []
+    frame = _names_in_order(sets)
+    for heading in headings:
+        if heading.startswith(_FRAME):
+            frame = _members(heading.removeprefix(_FRAME)) or []
     order = {name: k for k, name in enumerate(frame)}
     if not frame or len(order) < len(frame):
         raise InvalidInputError("the column headings do not contain unique names of the clusters")
     rows = np.zeros((len(positions), len(frame)), dtype=bool)
     for row, members in zip(rows, sets, strict=True):
-        unknown = [name for name in members or [] if name not in order]
-        if unknown:
-            raise InvalidInputError(
-                f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}"
-            )
-        row[[order[name] for name in frame if members is None or name in members]] = True
+        if members is None:
+            row[:] = True
+            continue
+        for name in members:
+            if name not in order:
+                raise InvalidInputError(f"cluster {name} is not in the frame {{{','.join(frame)}}}")
+            row[order[name]] = True
     return positions, FocalSets(rows), tuple(decode_name(name) for name in frame)
 
 
@@ -265,13 +267,12 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
     heading, names = _object_names(partition)
+    frame = [_to_python(name) for name in partition.frame]
     # The last entry is for label -1 (outliers).
-    clusters = np.array([*map(str, partition.frame), "-1"])
-    if all(
-        isinstance(name, int | np.integer) and not isinstance(name, bool)
-        for name in partition.frame
-    ):
-        clusters = np.array([*map(int, partition.frame), -1])
+    if all(type(name) is int for name in frame):
+        clusters = np.array([*frame, -1])
+    else:
+        clusters = np.array([*map(str, partition.frame), "-1"])
     first = {
         heading: names,
         "label": clusters[partition.labels],
@@ -280,8 +281,8 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
     }
     if sets is not None:
         distinct, which = np.unique(sets, axis=0, return_inverse=True)
-        names = [encode_name(name) for name in partition.frame]
-        texts = ["|".join(np.array(names)[members]) or _EMPTY for members in distinct]
+        encoded = np.array([encode_name(name) for name in frame])
+        texts = ["|".join(encoded[members]) or _EMPTY for members in distinct]
         first[_SETS] = np.array(texts, dtype=object)[which.ravel()]
     masses = pd.DataFrame(partition.masses, columns=headings)
     table = pd.concat([pd.DataFrame(first), masses], axis=1)
@@ -295,19 +296,13 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     if partition.index is None:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
-    if name is None:
-        heading = _OBJECT
-    else:
-        heading = " ".join(str(name).split())
-    if (
-        heading in ("", _POSITION, *_DERIVED)
-        or is_set_heading(heading)
-        or heading.startswith(_FRAME)
-    ):
+    heading = " ".join(str(name).split())
+    is_reserved = heading in ("", _POSITION, *_DERIVED) or heading.startswith(_FRAME)
+    if name is None or is_reserved or is_set_heading(heading):
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = np.array([_to_text(value) for value in partition.index], dtype=object)
+        values = np.array([str(_to_python(name)) for name in partition.index], dtype=object)
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
             raise InvalidInputError(
                 "index contains different names with the same text, such as 1 and '1'; convert all"
@@ -315,45 +310,38 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     return heading, values
 
 
-def _to_text(value: Any) -> str:
-    if isinstance(value, np.generic):
-        plain = value.item()
-    else:
-        plain = value
-    if isinstance(plain, float):
-        return repr(plain)
-    return str(plain)
-
-
 def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
     table = _to_table(partition, sets)
     names = table.iloc[:, 0]
     # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
-    has_returns = any("\r" in str(name) for name in partition.frame)
-    quoting: Any = csv.QUOTE_NONNUMERIC if has_returns else csv.QUOTE_MINIMAL
+    needs_quotes = any("\r" in str(name) for name in partition.frame)
     if names.dtype.kind in "Mm":
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":
         cells = [encode_cell(name) for name in names]
         table.isetitem(0, np.array(cells, dtype=object))
         # Quotation marks distinguish text from numbers, and protect carriage returns.
-        if (
-            not isinstance(parse_index(cells), list)
-            or any("\r" in name for name in cells)
-            or cells != [*names]
-        ):
-            quoting = csv.QUOTE_NONNUMERIC
-    for j in (1, 2) if sets is None else (1, 2, 4):  # labels and conformal sets
-        if table.iloc[:, j].dtype.kind not in "iuf":
-            table.isetitem(j, [encode_cell(str(name)) for name in table.iloc[:, j]])
+        needs_quotes |= any("\r" in cell for cell in cells) or cells != [*names]
+        needs_quotes |= not isinstance(parse_index(cells), list)
+    for name in ("label", "label_with_outliers", _SETS):
+        if name in table and table[name].dtype.kind not in "iuf":
+            table[name] = [encode_cell(str(cell)) for cell in table[name]]
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
     table = table.astype(dict.fromkeys(table.columns[table.dtypes == np.float32], float))
-    if path.suffix.lower() == ".tsv":
-        separator = "\t"
-    else:
-        separator = ","
     with open(path, "w", encoding="utf-8", newline="") as file:
-        table.to_csv(file, sep=separator, index=False, quoting=quoting, lineterminator="\n")
+        table.to_csv(
+            file,
+            sep=_default_delimiter(path),
+            index=False,
+            quoting=csv.QUOTE_NONNUMERIC if needs_quotes else csv.QUOTE_MINIMAL,
+            lineterminator="\n",
+        )
+
+
+def _default_delimiter(path: Path) -> str:
+    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
+        return "\t"
+    return ","
 
 
 def _partition_dialect(path: Path) -> Dialect:
@@ -362,18 +350,13 @@ def _partition_dialect(path: Path) -> Dialect:
     The delimiter is selected such that at least one heading is a set of clusters, because another
     program may have saved the file with semicolons and decimal commas.
     """
-    if ".tsv" in path.suffixes:
-        default = "\t"
-    else:
-        default = ","
     with open_text(path) as file:
         line = file.readline()
-    for delimiter in dict.fromkeys((default, ",", ";", "\t", "|")):
+    for delimiter in (_default_delimiter(path), ",", ";", "\t", "|"):
         cells = split_cells([line], delimiter)
         if cells and any(is_set_heading(cell.strip()) for cell in cells[0]):
-            return sniff(
-                path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None
-            )
+            decimal = "." if delimiter == "," else None
+            return sniff(path, header=True, delimiter=delimiter, decimal=decimal)
     return sniff(path, header=True)
 
 
@@ -384,34 +367,35 @@ def _read_text(path: Path) -> CredalPartition:
     headings = [decode_cell(heading) for heading in dialect.first_line]
     positions, family, frame = decode_headings(headings)
     has_names = _has_names(headings, positions)
+    dtypes: dict[int, type] = dict.fromkeys(positions, float)
+    if has_names:
+        dtypes[0] = str
+    table = pd.DataFrame(np.empty((0, len(headings))))
     with open_text(path) as file:
-        _ = file.readline()
-        line = file.readline()
-    if not line.strip():
-        if has_names:
-            index = _to_index([], headings[0])
-        else:
-            index = None
-        return _make_partition(np.empty((0, len(family))), family, index, frame)
-    with open_text(path) as file:
-        table = pd.read_csv(
-            file,
-            sep=dialect.delimiter,
-            decimal=dialect.decimal,
-            header=0,
-            names=list(range(len(headings))),
-            usecols=[0, *positions] if has_names else positions,
-            dtype={j: str if j == 0 and has_names else float for j in [0, *positions]},
-            keep_default_na=False,
-            na_values=[],
-            **exact_float_options(),
-        )
+        file.readline()
+        second_line = file.readline()
+    if second_line.strip():
+        with open_text(path) as file:
+            table = pd.read_csv(
+                file,
+                sep=dialect.delimiter,
+                decimal=dialect.decimal,
+                header=0,
+                names=list(range(len(headings))),
+                usecols=list(dtypes),
+                dtype=dtypes,
+                keep_default_na=False,
+                na_values=[],
+                **exact_float_options(),
+            )
     index = None
     if has_names:
         names = table[0].tolist()
-        index = _to_index(
-            [*map(decode_cell, names)] if line.startswith('"') else parse_index(names), headings[0]
-        )
+        if second_line.startswith('"'):
+            names = [decode_cell(name) for name in names]
+        else:
+            names = parse_index(names)
+        index = _to_index(names, headings[0])
     return _make_partition(table[positions].to_numpy(), family, index, frame)
 
 
@@ -436,10 +420,7 @@ def _read_parquet(path: Path) -> CredalPartition:
     positions, family, frame = decode_headings(headings)
     index = None
     if _has_names(headings, positions):
-        names = table.iloc[:, 0]
-        index = _to_index(
-            names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0]
-        )
+        index = _to_index(table.iloc[:, 0].to_numpy(), headings[0])
     masses = table.iloc[:, positions].to_numpy()
     return _make_partition(masses, family, index, frame, table.attrs.get("dempster"))
 
@@ -448,9 +429,13 @@ def _to_index(names: Any, heading: str) -> Any:
     """Return the index of the objects, or None if their names are the positions 0, 1, ..."""
     import pandas as pd
 
-    if heading == _POSITION and np.array_equal(np.asarray(names), np.arange(len(names))):
+    if heading == _POSITION and np.array_equal(names, np.arange(len(names))):
         return None
-    return pd.Index(names, name=None if heading in (_OBJECT, _POSITION) else heading)
+    if np.asarray(names).dtype.kind not in "iufMm":
+        names = list(names)
+    if heading in (_OBJECT, _POSITION):
+        return pd.Index(names)
+    return pd.Index(names, name=heading)
 
 
 # ---- largest masses ------------------------------------------------------------------------------
@@ -479,7 +464,8 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     >>> from pathlib import Path
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.io import read_partition, write_top_masses
-    >>> cp = CredalPartition([[0.7, 0.2, 0.06, 0.04, 0]], FocalSets.from_sets(3, [[0], [1], [2], [0, 1], [0, 1, 2]]))
+    >>> sets = FocalSets.from_sets(3, [[0], [1], [2], [0, 1], [0, 1, 2]])
+    >>> cp = CredalPartition([[0.7, 0.2, 0.06, 0.04, 0]], sets)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_top_masses(cp, Path(folder) / "large.parquet", 2)
     ...     read_partition(Path(folder) / "large.parquet")
@@ -491,20 +477,13 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     partition = partition.to_numpy()
     path = as_path(path)
     if path.suffix.lower() != ".parquet":
-        raise InvalidParameterError(
-            "path", message=f"path must end in .parquet, got {format_value(path.name)}"
-        )
+        raise InvalidParameterError("path", must=f"end in .parquet, got {path.name!r}")
     if partition.frame != tuple(range(partition.n_clusters)):
-        raise InvalidInputError(
-            "partition must have numbered clusters; names of clusters cannot be written"
-        )
-    if partition.index is None:
-        names = np.arange(len(partition))
-    else:
-        names = np.asarray(partition.index)
+        raise InvalidParameterError("partition", must=f"have clusters 0, 1, ...; {_FULL_FORMAT}")
+    names = _object_names(partition)[1]
     if names.dtype.kind not in "iu":
-        raise InvalidInputError(
-            "partition must have objects with integer names or none; other names cannot be written"
+        raise InvalidParameterError(
+            "partition", must=f"have objects with integer names or without names; {_FULL_FORMAT}"
         )
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
@@ -564,9 +543,8 @@ def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) 
     if partition.index is not None:
         heading, names = _object_names(partition)
         if names.dtype == object:
-            arrays["index"] = names.astype(str)
-        else:
-            arrays["index"] = names
+            names = names.astype(str)
+        arrays["index"] = names
         arrays["index_name"] = np.array(heading)
     if sets is not None:
         arrays["sets"] = sets
@@ -575,27 +553,22 @@ def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) 
 
 
 def _check_sizes(archive: Any) -> None:
-    """Raise an error if the arrays of an archive are too large or inconsistent, before they are read into memory."""
-    sizes = {
-        entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()
-    }
-    total = sum(sizes.get(key, 0) for key in _ARRAYS)
+    """Raise an error if the arrays are too large or inconsistent, before they are read."""
+    files = {f"{key}.npy" for key in _ARRAYS}
+    total = sum(one.file_size for one in archive.zip.infolist() if one.filename in files)
     check_memory(total, "the arrays of the archive", "write the partition in parts")
-    shapes = {}
-    for key in ("masses", "membership"):
-        with archive.zip.open(f"{key}.npy") as file:
-            version = np.lib.format.read_magic(file)
-            if version == (1, 0):
-                read = np.lib.format.read_array_header_1_0
-            else:
-                read = np.lib.format.read_array_header_2_0
-            shapes[key] = read(file)[0]
-    masses = shapes["masses"]
-    membership = shapes["membership"]
+    masses = _read_shape(archive, "masses")
+    membership = _read_shape(archive, "membership")
     if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
         raise InvalidInputError(
             f"the archive contains no partition: masses {masses} do not match sets {membership}"
         )
+
+
+def _read_shape(archive: Any, key: str) -> tuple[int, ...]:
+    with archive.zip.open(f"{key}.npy") as file:
+        np.lib.format.read_magic(file)
+        return np.lib.format.read_array_header_1_0(file)[0]
 
 
 def _read_npz(path: Path) -> CredalPartition:
@@ -609,16 +582,9 @@ def _read_npz(path: Path) -> CredalPartition:
         arrays = {key: archive[key] for key in _ARRAYS if key in archive}
     index = None
     if "index" in arrays:
-        names = arrays["index"]
-        index = _to_index(
-            names.tolist() if names.dtype.kind == "U" else names,
-            str(arrays.get("index_name", _OBJECT)),
-        )
+        index = _to_index(arrays["index"], str(arrays.get("index_name", _OBJECT)))
     frame = tuple(decode_name(str(name)) for name in arrays["frame"])
-    if "metadata" in arrays:
-        metadata = json.loads(str(arrays["metadata"]))
-    else:
-        metadata = None
+    metadata = json.loads(str(arrays.get("metadata", "null")))
     return _make_partition(
         arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata
     )
@@ -630,17 +596,16 @@ def _read_npz(path: Path) -> CredalPartition:
 def _make_partition(
     masses: np.ndarray, family: FocalSets, index: Any, frame: tuple, metadata: dict | None = None
 ) -> CredalPartition:
-    """Return the partition with validated masses, which are not normalized if they sum to one up to rounding."""
+    """Return the partition with validated masses.
+
+    Masses that sum to one up to rounding errors are not normalized.
+    """
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
-    if masses.dtype != checked.masses.dtype or masses.size == 0:
+    if masses.dtype != checked.masses.dtype or masses.size == 0 or masses.min() < 0:
         return checked
-    if (
-        masses.min() >= 0
-        and np.abs(masses - checked.masses).max()
-        <= _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps
-    ):
-        return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
-    return checked
+    if np.abs(masses - checked.masses).max() > _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps:
+        return checked
+    return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
@@ -649,9 +614,9 @@ def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
     Values of other types are replaced by their ``repr``.
     """
 
-    def plain(value: Any) -> Any:
+    def to_plain(value: Any) -> Any:
         if isinstance(value, np.generic):
             return value.item()
         return repr(value)
 
-    return json.loads(json.dumps(partition.metadata, default=plain))
+    return json.loads(json.dumps(partition.metadata, default=to_plain))
