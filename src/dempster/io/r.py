@@ -1,4 +1,4 @@
-"""Read and write partitions of the R package evclust (class ``credpart``) in files of ``saveRDS``, without R.
+"""Read and write partitions of the R package evclust in files of ``saveRDS``, without R.
 
 The format is R's serialization in XDR ("R Internals", section 1.8). Every item consists of a word
 of flags with the type in its lowest byte, the content, and the attributes as a list of pairs. Code
@@ -59,6 +59,7 @@ _ASCII = 1 << 6
 _MAX_SAFE_BYTES = 100 << 20
 _MAX_RATIO = 200
 MAX_DEPTH = 200
+_DAMAGE_ERRORS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError)
 _DAMAGED = "the file is truncated or damaged; write it again"
 
 
@@ -83,11 +84,9 @@ class RValue:
 
     def get(self, name: str) -> RValue | None:
         """Return the element of a list with the given name, or None if it does not exist."""
-        names = self.texts("names")
-        if isinstance(self.values, list) and name in names:
-            value = self.values[names.index(name)]
-        else:
-            value = None
+        if not isinstance(self.values, list):
+            return None
+        value = dict(zip(self.texts("names"), self.values, strict=True)).get(name)
         if isinstance(value, RValue):
             return value
         return None
@@ -96,12 +95,15 @@ class RValue:
         """Return the values as a 2-D array; a vector becomes one column."""
         values = np.asarray(self.values)
         dim = self.attributes.get("dim")
-        shape = (len(values), 1) if dim is None else tuple(int(n) for n in dim.values)
-        return values.reshape(shape, order="F")
+        if dim is None:
+            return values[:, None]
+        return values.reshape([int(n) for n in dim.values], order="F")
 
 
 def read_r(path: str | os.PathLike[str]) -> CredalPartition:
-    """Read a credal partition written in R by ``saveRDS(clus, "clus.rds")``, without executing code from the file.
+    """Read a credal partition written in R by ``saveRDS(clus, "clus.rds")``.
+
+    Code in the file is not executed.
 
     Parameters
     ----------
@@ -113,10 +115,9 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     Returns
     -------
     CredalPartition
-        The names of the columns of ``F`` become the names of the clusters; without names, R's first
-        cluster is cluster
-        0. The names of the rows of ``mass`` become the index. ``metadata`` contains the method and
-           its criterion.
+        The names of the columns of ``F`` become the names of the clusters. Without names, R's first
+        cluster becomes cluster 0. The names of the rows of ``mass`` become the index. ``metadata``
+        contains the method and its criterion.
 
     Raises
     ------
@@ -129,24 +130,18 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
             return _to_partition(read_rds(path))
         except InvalidInputError:
             raise
-        except (
-            TypeError,
-            AttributeError,
-            LookupError,
-            ArithmeticError,
-            MemoryError,
-            RecursionError,
-        ) as error:
+        except _DAMAGE_ERRORS as error:
             raise InvalidInputError(
                 "the content is damaged, or is not a credal partition"
             ) from error
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
-    """Write a credal partition to a file that ``readRDS`` in R reads as a ``credpart`` of the package evclust.
+    """Write a credal partition to a file for ``readRDS`` in R.
 
-    The R object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and
-    ``pairwise_mass`` work. Objects and clusters are numbered from 1.
+    The R object is a ``credpart`` of the package evclust. It has the components that
+    ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass`` work. Objects and
+    clusters are numbered from 1.
 
     Parameters
     ----------
@@ -163,7 +158,8 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     >>> from pathlib import Path
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.io import read_r, write_r
-    >>> cp = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), index=["ann", "bob"])
+    >>> masses = [[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]]
+    >>> cp = CredalPartition(masses, FocalSets.full(2), index=["ann", "bob"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_r(cp, Path(folder) / "people.rds")
     ...     read_r(Path(folder) / "people.rds")
@@ -180,12 +176,8 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
 
 
 def _to_partition(value: RValue | None) -> CredalPartition:
-    if value is None:
-        mass = None
-        sets = None
-    else:
-        mass = value.get("mass")
-        sets = value.get("F")
+    mass = value and value.get("mass")
+    sets = value and value.get("F")
     if value is None or mass is None or sets is None:
         raise InvalidInputError(
             "the file must contain a credal partition, a list with the matrices mass and F"
@@ -217,15 +209,12 @@ def _to_partition(value: RValue | None) -> CredalPartition:
     )
 
 
-def _dimension_names(matrix: RValue) -> tuple[list[str], list[str]]:
+def _dimension_names(matrix: RValue) -> list[list[str]]:
     """Return the row names and the column names of a matrix, as empty lists if there are none."""
     names = matrix.attributes.get("dimnames")
-    if isinstance(names, RValue):
-        parts = names.values
-    else:
-        parts = [None, None]
-    rows, columns = ([] if part is None else [str(text) for text in part.values] for part in parts)
-    return rows, columns
+    if not isinstance(names, RValue):
+        return [[], []]
+    return [[str(text) for text in part.values] if part else [] for part in names.values]
 
 
 def _to_scalar(value: RValue | None) -> Any:
@@ -247,41 +236,36 @@ def _to_r(partition: CredalPartition) -> RValue:
     """Return a partition as a ``credpart`` in R, with the components documented by evclust."""
     partition = _with_empty_set_first(partition)
     membership = partition.focal_sets.membership
+    cardinality = partition.focal_sets.cardinality
     c = partition.n_clusters
     masses = np.asarray(partition.masses, dtype=float)
+    contour = np.asarray(partition.contour, dtype=float)
+    belief = masses @ (membership & (cardinality == 1)[:, None]).astype(float)
+    pignistic = masses @ (membership / np.maximum(cardinality, 1)[:, None])
     conflict = masses[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         # infinite for certain outliers, which have no normalized masses
         scale = (1 / (1 - conflict))[:, None]
-        contour = np.asarray(partition.contour, dtype=float)
-        belief = masses @ (membership & (partition.focal_sets.cardinality == 1)[:, None]).astype(
-            float
-        )
-        sizes = np.maximum(partition.focal_sets.cardinality, 1)[:, None]
-        pignistic = masses @ (membership / sizes)
         share = contour / contour.sum(axis=1, keepdims=True)
         normalized = {
             "mass.n": scale * masses[:, 1:],
             "pl.n": scale * contour,
             "bel.n": scale * belief,
+            "betp.n": scale * pignistic,
         }
-        normalized["betp.n"] = scale * pignistic
     largest = membership[masses.argmax(axis=1)]
     undominated = contour >= belief.max(axis=1, keepdims=True)
-    logarithms = np.log(
-        np.where(partition.focal_sets.cardinality > 0, partition.focal_sets.cardinality, c)
-    )
+    specific = 0.0
     if c > 1 and len(masses):
+        logarithms = np.log(np.where(cardinality > 0, cardinality, c))
         specific = float((masses @ logarithms).mean() / np.log(c))
-    else:
-        specific = 0.0
+    names = None
+    if partition.index is not None:
+        names = [str(name) for name in partition.index]
     fields: dict[str, RValue | None] = {
         "conf": RValue(conflict),
         "F": _matrix(membership.astype(float), columns=_cluster_names(partition)),
-        "mass": _matrix(
-            masses,
-            rows=None if partition.index is None else [str(name) for name in partition.index],
-        ),
+        "mass": _matrix(masses, rows=names),
         **{name: _matrix(values) for name, values in normalized.items()},
         "pl": _matrix(contour),
         "bel": _matrix(belief),
@@ -350,7 +334,7 @@ def _positions(mask: np.ndarray) -> RValue:
 
 
 def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
-    """Return the positions of the objects in the lower and in the upper approximation of each cluster."""
+    """Return the positions of the objects in the lower and upper approximations of the clusters."""
     is_single = sets.sum(axis=1) == 1
     return {
         f"lower.approx{suffix}": RValue([_positions(column & is_single) for column in sets.T]),
@@ -423,8 +407,8 @@ class _Reader:
 
     def skip_header(self) -> None:
         version = self._read_integer()
-        _ = self._read_integer()
-        _ = self._read_integer()
+        self._read_integer()  # version of R
+        self._read_integer()  # oldest version of R that reads the file
         if version not in (2, 3):
             raise InvalidInputError(
                 f"unsupported version {version} of R's format; use saveRDS(x, file, version=3)"
@@ -474,9 +458,8 @@ class _Reader:
         if kind in _NUMBERS:
             dtype = np.dtype(_NUMBERS[kind])
             n = self._read_length()
-            values: Any = np.frombuffer(self._read_bytes(n * dtype.itemsize), dtype).astype(
-                dtype.newbyteorder("=")
-            )
+            content = self._read_bytes(n * dtype.itemsize)
+            values: Any = np.frombuffer(content, dtype).astype(dtype.newbyteorder("="))
         elif kind in (_STRING, _LIST):
             n = self._read_length()
             if n > len(self._data):  # A damaged file may contain a length larger than the file.
@@ -484,31 +467,25 @@ class _Reader:
             values = [self.read_item() for _ in range(n)]
         else:
             raise InvalidInputError(
-                "the file contains functions, environments or other objects that cannot be read; use in R: "
-                "saveRDS(clus[c('mass', 'F', 'method')], file)"
+                "the file contains functions, environments or other objects that cannot be read; "
+                "use in R: saveRDS(clus[c('mass', 'F', 'method')], file)"
             )
         return RValue(values, self._read_attributes(flags))
 
     def _read_attributes(self, flags: int) -> dict[str, Any]:
         if not flags & _HAS_ATTRIBUTES:
             return {}
-        pairs = self.read_item()
-        if isinstance(pairs, list):
-            return dict(pairs)
-        return {}
+        return dict(self.read_item() or ())
 
     def _read_text(self, flags: int) -> str | None:
         n = self._read_integer()
         if n == -1:
             return None
-        if (flags >> 12) & _LATIN1:
-            encoding = "latin-1"
-        else:
-            encoding = "utf-8"
+        encoding = "latin-1" if (flags >> 12) & _LATIN1 else "utf-8"
         return self._read_bytes(n).decode(encoding, errors="replace")
 
     def _read_reference(self, kind: int, flags: int) -> Any:
-        """Return the next symbol or namespace, or an earlier symbol or namespace if the item is its number."""
+        """Return the next symbol or namespace, or an earlier one if the item is its number."""
         if kind == _REFERENCE:
             number = flags >> 8 or self._read_integer()
             return self._references[number - 1]
@@ -525,11 +502,8 @@ class _Reader:
         while True:
             if flags & _HAS_ATTRIBUTES or attributed:
                 self.read_item()
-            if flags & _HAS_TAG:
-                name = self.read_item()
-            else:
-                name = ""
-            pairs.append((str(name), self.read_item()))
+            name = str(self.read_item()) if flags & _HAS_TAG else ""
+            pairs.append((name, self.read_item()))
             flags = self._read_integer()
             attributed = flags & 0xFF == _ATTRIBUTED_PAIRS
             if flags & 0xFF not in (_PAIRS, _ATTRIBUTED_PAIRS):
@@ -539,30 +513,26 @@ class _Reader:
                 return [*pairs, ("", rest)]
 
     def _read_alternative(self) -> RValue:
-        """Read a compact vector (ALTREP), which is a sequence, numbers to convert to text, or a wrapped vector."""
+        """Read a compact vector (ALTREP).
+
+        It is a sequence, numbers to convert to text, or a wrapped vector.
+        """
         info = self.read_item()
         state = self.read_item()
-        attributes = self.read_item()
+        attributes = dict(self.read_item() or ())
         kind = str(info[0][1])
-        if isinstance(attributes, list):
-            more = dict(attributes)
-        else:
-            more = {}
         if kind in ("compact_intseq", "compact_realseq"):
             n, first, step = (float(x) for x in state.values)
             if not 0 <= n <= len(self._data) * _MAX_RATIO:
                 raise InvalidInputError("the file contains a sequence that is too long")
             dtype = np.int32 if kind == "compact_intseq" else float
-            return RValue((first + step * np.arange(int(n))).astype(dtype), more)
+            return RValue((first + step * np.arange(int(n))).astype(dtype), attributes)
         if kind == "deferred_string":
-            values = state[0][1].values
-            return RValue([f"{value:.15g}" for value in values], more)
+            numbers = state[0][1].values
+            return RValue([f"{number:.15g}" for number in numbers], attributes)
         if kind.startswith("wrap_"):
-            if isinstance(state, RValue):
-                inner = state.values[0]
-            else:
-                inner = state[0][1]
-            return RValue(inner.values, more or inner.attributes)
+            inner = state.values[0] if isinstance(state, RValue) else state[0][1]
+            return RValue(inner.values, attributes or inner.attributes)
         raise InvalidInputError(
             f"the file contains a vector of the type {kind}, which is not supported"
         )
@@ -572,7 +542,7 @@ class _Reader:
 
 
 def write_rds(value: RValue, path: Path) -> None:
-    """Write an R object in the format of ``saveRDS(x, file, version = 2)``, which R 1.4 and later versions read."""
+    """Write an R object like ``saveRDS(x, file, version = 2)``, for R 1.4 and later versions."""
     # format version 2, written by R 4.0.0
     parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]
     _write_item(value, parts)
@@ -585,9 +555,11 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
     if value is None:
         parts.append(struct.pack(">i", _NULL))
         return
-    flags = (_HAS_ATTRIBUTES if value.attributes else 0) | (
-        _IS_OBJECT if "class" in value.attributes else 0
-    )
+    flags = 0
+    if value.attributes:
+        flags |= _HAS_ATTRIBUTES
+    if "class" in value.attributes:
+        flags |= _IS_OBJECT
     values = value.values
     if isinstance(values, np.ndarray):
         kind = {"b": _LOGICAL, "i": _INTEGER, "u": _INTEGER, "f": _REAL}[values.dtype.kind]
@@ -613,8 +585,5 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
 
 def _write_text(text: str, parts: list[bytes]) -> None:
     encoded = text.encode("utf-8")
-    if text.isascii():
-        encoding = _ASCII
-    else:
-        encoding = _UTF8
+    encoding = _ASCII if text.isascii() else _UTF8
     parts += [struct.pack(">ii", _CHAR | encoding << 12, len(encoded)), encoded]
