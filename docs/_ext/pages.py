@@ -13,10 +13,9 @@ from typing import Any
 import records
 import running
 from blocks import NEEDS, Block, blocks_of, missing_packages
+from figures import render_image
 from sphinx.application import Sphinx
 from sphinx.util import logging
-
-from figures import render_image
 
 logger = logging.getLogger(__name__)
 
