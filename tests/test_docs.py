@@ -15,7 +15,7 @@ from tools.methods import describe_method
 from dempster import cluster, persistence
 from dempster.apps import methods
 from dempster.data import rows, sampling
-from dempster.persistence import _schemas, schema
+from dempster.persistence import schema
 from tests.apps import test_methods
 from tests.cluster import test_contract
 from tests.cluster.contract import POINTS, Subject
@@ -28,21 +28,21 @@ X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(
 
 
 def blocks_of_code():
-    """Return the blocks of the page: model, method, estimator, export, schemas, tests.
+    """Return the blocks of the page: model, method, estimator, export, tests.
 
     The site runs blocks marked as ``python``; the others are lines to add to existing files.
     """
     blocks = re.findall(
         r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
     )
-    assert len(blocks) == 6
+    assert len(blocks) == 5
     return blocks
 
 
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory):
-    """Load the module of the page, with its entries in the tables of methods and of model files."""
-    *code, export, schemas, tests = blocks_of_code()
+    """Load the module of the page, with its entry in the table of methods."""
+    *code, export, tests = blocks_of_code()
     file = tmp_path_factory.mktemp("docs") / "noise.py"
     file.write_text("\n".join([*code, tests]), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("dempster.cluster.noise", file)
@@ -53,13 +53,10 @@ def noise(tmp_path_factory):
         exported = {}
         exec(export, exported)
         patch.setattr(cluster, "NoiseCMeans", exported["NoiseCMeans"], raising=False)
+        patch.setattr(cluster, "__all__", [*cluster.__all__, "NoiseCMeans"])
         entry = describe_method(exported["NoiseCMeans"])
         patch.setitem(
             methods.METHODS, "noisecmeans", methods.MethodInfo.from_dict("noisecmeans", entry)
-        )
-        added = eval(f"({schemas.strip()})", {**vars(_schemas), **vars(module)})
-        patch.setitem(
-            _schemas.TABLES, "cluster", lambda table=_schemas.TABLES["cluster"]: (*table(), *added)
         )
         schema.schemas_by_name.cache_clear()
         yield module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,3 +24,10 @@ Metric: TypeAlias = str | Callable[[np.ndarray, np.ndarray], float]
 
 Advance: TypeAlias = Callable[[str], None]
 """Function that advances a progress bar by one unit and sets its status text."""
+
+UNSET = "?"
+"""Note in the annotation of a fitted attribute that only some fits set."""
+
+T = TypeVar("T")
+MaybeUnset: TypeAlias = Annotated[T, UNSET]
+"""Type of a fitted attribute that only some fits set, for `dempster.persistence`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class Opinions:
     (array([[0.7, 0. , 0. ]]), array([0.3]))
     """
 
-    belief: np.ndarray
-    uncertainty: np.ndarray
-    base_rate: np.ndarray
+    belief: Annotated[np.ndarray, "n c"]
+    uncertainty: Annotated[np.ndarray, "n"]
+    base_rate: Annotated[np.ndarray, "c"]
 
     def __post_init__(self) -> None:
         convert_fields(self, belief="nc", uncertainty="n", base_rate="c")

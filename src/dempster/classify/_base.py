@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -70,7 +70,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     _any_scale = False  # whether values of any magnitude are allowed
     # how predict_proba converts masses to probabilities: "pignistic" or "plausibility"
     _probability = "pignistic"
-    classes_: np.ndarray
+    classes_: Annotated[np.ndarray, "n_classes:any"]
     focal_sets_: FocalSets
     max_iter: int  # max_iter and tol are parameters of the classifiers that are fitted iteratively
     tol: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -63,8 +63,10 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     All values to optimize are in one vector, which starts with the coordinates of the prototypes.
     """
 
-    _centre: np.ndarray  # The scaled attributes are (x - _centre) / _unit.
+    _centre: Annotated[np.ndarray, "n_features"]  # The scaled attributes are (x - _centre) / _unit.
     _unit: float
+    prototypes_: Annotated[np.ndarray, "r n_features"]
+    gamma_: Annotated[np.ndarray, "r"]
     _strengths: tuple[float, ...]  # regularization strengths that regularization="cv" compares
     # number of values per prototype in addition to its coordinates and one value for each class
     _n_scalars: int

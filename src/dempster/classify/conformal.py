@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import softmax
@@ -14,9 +14,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
-from dempster._types import Seed
+from dempster._types import MaybeUnset, Seed
 from dempster.belief import MassFunctions
 from dempster.belief.p_values import upper_weights
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
@@ -138,6 +138,13 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     >>> model.predict_mass([[6.1, 2.8]]).contour.round(2)
     array([[0.02, 0.37, 0.22]])
     """
+
+    focal_sets_: MaybeUnset[Any]
+    estimators_: list[Any]
+    calibration_scores_: Annotated[np.ndarray, "m"]
+    calibration_classes_: Annotated[np.ndarray, "m:int"]
+    calibration_folds_: Annotated[np.ndarray, "m:int"]
+    calibration_weights_: Annotated[np.ndarray, "m"]
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.Rule(
@@ -466,6 +473,15 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return np.mean(
             [self._compute_probabilities(model, data) for model in self.estimators_], axis=0
         )
+
+    def _check_loaded(self) -> None:
+        """Raise an error unless each calibration sample has a class and a classifier."""
+        for name, n in (
+            ("calibration_classes_", len(self.classes_)),
+            ("calibration_folds_", len(self.estimators_)),
+        ):
+            if not np.isin(getattr(self, name), np.arange(n)).all():
+                raise InvalidInputError(f"{name} must contain integers from 0 to {n - 1}")
 
 
 def count_needed_objects(confidence: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -88,6 +88,10 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     MassFunctions(1 mass function on {plane,rocket})
     {plane}: 0.667  Ω: 0.333
     """
+
+    classes_: Annotated[np.ndarray, "c:any"]
+    rates_: Annotated[np.ndarray, "l"]
+    contexts_: list[Any]
 
     def __init__(self, contexts: str | Sequence[Any] = "classes"):
         self.contexts = contexts

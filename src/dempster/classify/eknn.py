@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize_scalar
 
 from dempster import _validation as rule
-from dempster._errors import InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayLike, Metric
 from dempster._validation import as_reals, reorder_by_names, row_index
 from dempster.belief import FocalSets, MassFunctions
@@ -160,6 +160,9 @@ class EKNNClassifier(EvidentialClassifier):
      [0. 0. 0. 1.]]
     """
 
+    n_neighbors_: int
+    gamma_: Annotated[np.ndarray, "n_classes"]
+    _search: Any
     _codes: np.ndarray | None
     _n_training: int
     _reliability: float
@@ -431,10 +434,25 @@ class EKNNClassifier(EvidentialClassifier):
             )
         return self._combine(self._find_neighbors(X, self.n_neighbors_), self.gamma_)
 
+    def _check_loaded(self) -> None:
+        """Raise an error unless each training sample has a label, a class or a mass function."""
+        codes = self._codes
+        n = self._n_training
+        if (codes is None) == (self._soft is None):
+            raise InvalidInputError("exactly one of _codes and _soft must be None")
+        if self._soft is not None and len(self._soft.missing) != n:
+            raise InvalidInputError(
+                f"_soft must contain a label for each of the {n} training samples"
+            )
+        if codes is not None:
+            fits = codes.dtype.kind in "iu" and codes.shape == (n,)
+            if not fits or codes.min() < 0 or codes.max() >= len(self.classes_):
+                raise InvalidInputError(
+                    "_codes must be an array with the index of a class for each training sample"
+                )
+
 
 # ---- minimization over the scales ----------------------------------------------------------------
-
-
 def _minimize_above(
     cost: Any, start: np.ndarray, lower: np.ndarray, *, max_iter: int, tol: float
 ) -> Run[np.ndarray]:
@@ -619,12 +637,16 @@ class SoftLabels:
     (Denoeux, 1995, section III).
     """
 
+    family: FocalSets
+    # one minus the commonalities of the n objects
+    missing: Annotated[np.ndarray, "n f"]
+    # Entry (a, b) is 1 if set a is a subset of set b, and 0 otherwise.
+    _supersets: Annotated[np.ndarray, "f f"]
+
     def __init__(self, labels: MassFunctions):
         self.family = _close_under_intersection(labels.focal_sets)
         on_family = labels.to_family(self.family).masses
-        # Entry (a, b) is 1 if set a is a subset of set b, and 0 otherwise.
         self._supersets = is_subset(self.family.membership, self.family.membership).astype(float)
-        # one minus the commonalities, shape (n, f)
         self.missing = 1.0 - on_family @ self._supersets.T
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:

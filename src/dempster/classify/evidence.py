@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
@@ -110,6 +110,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     >>> masses.mass([(1,), (2,), (1, 2)]).round(3)
     array([[0.432, 0.507, 0.06 ]])
     """
+
+    estimator_: Any
+    feature_means_: Annotated[np.ndarray, "J"]
+    slopes_: Annotated[np.ndarray, "J n_classes"]
+    offsets_: Annotated[np.ndarray, "J n_classes"]
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.Rule(

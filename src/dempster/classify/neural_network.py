@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -140,6 +140,13 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     [[1. 0. 0. 0.]
      [0. 0. 0. 1.]]
     """
+
+    _network: tuple[
+        Annotated[np.ndarray, "r n_features"],
+        Annotated[np.ndarray, "r"],
+        Annotated[np.ndarray, "r"],
+        Annotated[np.ndarray, "r n_classes"],
+    ]
 
     _any_scale = True
     _n_scalars = 2  # gamma and xi

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -115,6 +115,9 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     >>> model.predict_mass([[50, 34, 15, 2]]).mass((0, 1, 2)).round(3)  # far from all prototypes
     array([1.])
     """
+
+    prototype_weights_: Annotated[np.ndarray, "r n_classes"]
+    _network: tuple[Annotated[np.ndarray, "r n_features"], Annotated[np.ndarray, "r"]]
 
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,

@@ -23,7 +23,7 @@ from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._site import DocumentedEstimator
-from dempster._types import Advance, ArrayLike, Index, Seed, TableLike
+from dempster._types import Advance, ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import (
     check_masses,
     column_names,
@@ -124,9 +124,10 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     _min_rows = 1
     _advice = "increase max_iter or tol"  # shown in the convergence warning
     _model: MassModel[Any]
-    number_: NumberOfClusters
-    credal_partition_: Any
-    labels_: Any
+    focal_sets_: FocalSets
+    number_: MaybeUnset[NumberOfClusters]
+    credal_partition_: MaybeUnset[Any]
+    labels_: MaybeUnset[Any]
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ c-means the objects have a nonzero additional coordinate.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -101,6 +101,9 @@ class AdaptiveSpatialModel(PrototypeModel):
     additional coordinates of a pixel are the entries of the lower triangle of C. The additional
     coordinates of a prototype are zero.
     """
+
+    centers: Annotated[np.ndarray, "c w"]
+    within: Annotated[np.ndarray, "w"] | None = None
 
     @property
     def n_channels(self) -> int:

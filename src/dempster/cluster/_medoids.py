@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -157,7 +157,7 @@ class MedoidModel(ABC):
     step: MassStep
     references: References
     power: float  # exponent of the dissimilarities
-    gaps: np.ndarray | None = field(default=None, kw_only=True)
+    gaps: Annotated[np.ndarray, "c c"] | None = field(default=None, kw_only=True)
 
     @property
     def family(self) -> FocalSets:
@@ -585,7 +585,7 @@ class RelationalClusterer(EvidentialClusterer):
 
     metric: Metric
     symmetrize: bool
-    _input: DissimilarityInput
+    _input: Annotated[DissimilarityInput, ".origin n_features"]
 
     def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.

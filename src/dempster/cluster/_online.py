@@ -12,7 +12,7 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._arrays import Array, copy_array, is_tensor, to_host
 from dempster._errors import InvalidParameterError
-from dempster._types import ArrayLike, TableLike
+from dempster._types import ArrayLike, MaybeUnset, TableLike
 from dempster._validation import check_masses
 from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
 from dempster.cluster._incomplete import add_within_variances
@@ -54,9 +54,9 @@ class OnlineClusterer(EvidentialClusterer):
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
-    _online: OnlineModel
+    _online: MaybeUnset[OnlineModel]
     _model: Any
-    n_samples_seen_: int
+    n_samples_seen_: MaybeUnset[int]
     device: str
     init: Any
 

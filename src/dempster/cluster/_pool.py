@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -29,8 +29,9 @@ class PooledModel:
 
     family: FocalSets
     models: tuple[Any, ...]
-    weights: np.ndarray  # (m,), weights of the models, with sum 1
-    orders: np.ndarray  # (m, c), cluster of each model that corresponds to a cluster of the family
+    weights: Annotated[np.ndarray, "m"]  # weights of the models, with sum 1
+    # cluster of each model that corresponds to a cluster of the family
+    orders: Annotated[np.ndarray, "m c:int"]
     # index of the model whose evidence explains the masses; its clusters are those of the family
     selected: int
 

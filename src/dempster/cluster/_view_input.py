@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -60,15 +60,22 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
 class ViewInput:
     """Validation of training data and new data with several views."""
 
+    metric: str
+    symmetrize: bool
+    names: list[str]
+    of_column: Annotated[np.ndarray, "*:int"]  # view of each column
+    _inputs: list[DissimilarityInput]
+    _readers: list[View]  # one per table; empty if X is a single table
+    _orders: list[np.ndarray | None]
+
     def __init__(self, metric: str, symmetrize: bool):
         self.metric = metric
         self.symmetrize = symmetrize
-        self.names: list[str] = []
-        self.of_column = np.empty(0, dtype=np.intp)  # view of each column
-        self._inputs: list[DissimilarityInput] = []
-        # one `View` per table; empty if X is a single table
-        self._readers: list[BaseEstimator] = []
-        self._orders: list[np.ndarray | None] = []
+        self.names = []
+        self.of_column = np.empty(0, dtype=np.intp)
+        self._inputs = []
+        self._readers = []
+        self._orders = []
 
     @property
     def is_precomputed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -37,13 +37,13 @@ class MedoidViewModel:
     """Fitted model of `WMVEC` for dissimilarities, with c medoids in each of V views."""
 
     step: MassStep
-    dispersions: np.ndarray  # (V,), divisors of the squared dissimilarities
-    medoids: np.ndarray  # (V, c), index of the medoid of each cluster in each view
-    # (V, c, c), squared dissimilarities between the medoids, divided by the dispersions
-    between: np.ndarray
-    weights: np.ndarray  # (V,), weights of the views
-    # (V,), shares of the dispersion within clusters, which determine the weights
-    dispersion: np.ndarray
+    dispersions: Annotated[np.ndarray, "V"]  # divisors of the squared dissimilarities
+    medoids: Annotated[np.ndarray, "V c:int"]  # index of the medoid of each cluster in each view
+    # squared dissimilarities between the medoids, divided by the dispersions
+    between: Annotated[np.ndarray, "V c c"]
+    weights: Annotated[np.ndarray, "V"]  # weights of the views
+    # shares of the dispersion within clusters, which determine the weights
+    dispersion: Annotated[np.ndarray, "V"]
 
     @property
     def family(self) -> FocalSets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -47,11 +47,11 @@ _view_masses = kernel("""view_masses(
 class Coordinates:
     """Standardized coordinates, in which every view has mean zero and total dispersion 1."""
 
-    view: np.ndarray  # (p,), view of each attribute
-    origin: np.ndarray  # (p,), mean of each attribute
-    # (V,), root mean squared distance from the rows to their mean; 1 if the view is constant
-    unit: np.ndarray
-    varies: np.ndarray  # (V,), False for a constant view
+    view: Annotated[np.ndarray, "p:int"]  # view of each attribute
+    origin: Annotated[np.ndarray, "p"]  # mean of each attribute
+    # root mean squared distance from the rows to their mean; 1 if the view is constant
+    unit: Annotated[np.ndarray, "V"]
+    varies: Annotated[np.ndarray, "V"]  # False for a constant view
 
     @classmethod
     def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
@@ -93,10 +93,10 @@ class ViewModel:
 
     step: MassStep
     coordinates: Coordinates
-    centers: np.ndarray  # (c, p), prototypes in standardized coordinates
-    weights: np.ndarray  # (V,), weights of the views
-    # (V,), shares of the dispersion within clusters, which determine the weights
-    dispersion: np.ndarray
+    centers: Annotated[np.ndarray, "c p"]  # prototypes in standardized coordinates
+    weights: Annotated[np.ndarray, "V"]  # weights of the views
+    # shares of the dispersion within clusters, which determine the weights
+    dispersion: Annotated[np.ndarray, "V"]
 
     @property
     def family(self) -> FocalSets:

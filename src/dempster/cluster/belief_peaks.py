@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
@@ -15,7 +15,7 @@ from dempster._arrays import Array, to_host
 from dempster._errors import InvalidInputError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
-from dempster._types import Metric, Seed, TableLike
+from dempster._types import MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES, check_enough_rows, named_rows
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
@@ -162,7 +162,15 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         "random_state": COMMON_RULES["random_state"],
         "n_jobs": COMMON_RULES["n_jobs"],
     }
-    labels_: Any
+    _input: Annotated[DissimilarityInput, ".origin n_features"]
+    _references: Annotated[References, ".positions n_objects:int"]
+    _drawn_labels: MaybeUnset[Annotated[np.ndarray, "n_objects"]]
+    belief_: Annotated[np.ndarray, "n_objects"]
+    delta_: Annotated[np.ndarray, "n_objects"]
+    prominence_: Annotated[np.ndarray, "n_objects"]
+    nearest_higher_: Annotated[np.ndarray, "n_objects:int"]
+    peak_indices_: Annotated[np.ndarray, "n_clusters:int"]
+    labels_: MaybeUnset[Annotated[Any, "n_objects"]]
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, starmap
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -114,6 +114,13 @@ class PairIntervals:
     Coverage(confidence=0.0, belief=1.0, confidence_length=0.5, belief_length=1.0)
     """
 
+    partition: CredalPartition
+    objects: Annotated[np.ndarray, "r"]
+    confidence: float
+    # in single precision, to save memory
+    _lower: Annotated[np.ndarray, "*"]
+    _upper: Annotated[np.ndarray, "*"]
+
     def __init__(
         self,
         partition: CredalPartition,
@@ -125,7 +132,6 @@ class PairIntervals:
         self.partition = partition
         self.objects = objects
         self.confidence = confidence
-        # The bounds are stored in single precision to save memory.
         self._lower = lower
         self._upper = upper
 
@@ -269,8 +275,8 @@ class PairFamily:
 
     asked: FocalSets  # the original family, which may contain the empty set
     sets: FocalSets  # nonempty sets of `asked`
-    columns: np.ndarray  # (f,), indices of the nonempty sets in `asked`
-    forms: np.ndarray  # (2, f, f)
+    columns: Annotated[np.ndarray, "f"]  # indices of the nonempty sets in `asked`
+    forms: Annotated[np.ndarray, "2 f f"]
 
     @classmethod
     def from_focal_sets(cls, family: FocalSets) -> PairFamily:
@@ -292,7 +298,7 @@ class PairMasses:
     """Masses of r objects on the f nonempty sets of a family, shape (r, f)."""
 
     family: PairFamily
-    masses: np.ndarray
+    masses: Annotated[np.ndarray, "r f"]
 
 
 def fit_masses(
@@ -390,10 +396,10 @@ class BootstrapFits(ABC):
 class Bootstraps(BootstrapFits):
     """Gaussian mixtures fitted to bootstrap samples."""
 
-    proportions: np.ndarray  # (B, c)
-    means: np.ndarray  # (B, c, d)
-    covariances: np.ndarray  # (B, c, d, d)
-    log_likelihood: np.ndarray  # (B,)
+    proportions: Annotated[np.ndarray, "B c"]
+    means: Annotated[np.ndarray, "B c d"]
+    covariances: Annotated[np.ndarray, "B c d d"]
+    log_likelihood: Annotated[np.ndarray, "B"]
     n_redrawn: int
 
     def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
@@ -422,9 +428,10 @@ class Bootstraps(BootstrapFits):
 class LatentClassBootstraps(BootstrapFits):
     """Latent class models fitted to bootstrap samples."""
 
-    proportions: np.ndarray  # (B, c)
-    probabilities: np.ndarray  # (B, c, C), probabilities of the C categories of all attributes
-    log_likelihood: np.ndarray  # (B,)
+    proportions: Annotated[np.ndarray, "B c"]
+    # probabilities of the C categories of all attributes
+    probabilities: Annotated[np.ndarray, "B c *"]
+    log_likelihood: Annotated[np.ndarray, "B"]
     n_redrawn: int
 
     def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
@@ -509,8 +516,9 @@ class PairModel:
     bootstraps: Bootstraps | LatentClassBootstraps
     confidence: float  # confidence level of the intervals
     references: References  # attributes of the reference rows, in double precision
-    fitted: PairMasses  # masses of the reference rows
-    compared: np.ndarray  # (r,), indices of the reference rows that other rows are compared with
+    fitted: Annotated[PairMasses, ".masses r *"]  # masses of the reference rows
+    # indices of the reference rows that other rows are compared with
+    compared: Annotated[np.ndarray, "r"]
 
     @property
     def family(self) -> FocalSets:
@@ -594,7 +602,7 @@ class MixtureFits:
     """Mixtures fitted to the data and to the bootstrap samples."""
 
     mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
-    posterior: np.ndarray  # (n, c), probabilities of the components of `mixture`
+    posterior: Annotated[np.ndarray, "n c"]  # probabilities of the components of `mixture`
     bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
     for_references: np.random.SeedSequence  # seed for drawing the reference rows
     fingerprint: str  # hash of the settings, the data and the random state after this fit
@@ -947,8 +955,11 @@ class BootClus(EvidentialClusterer):
         "warm_start": rule.flag,
     }
     _min_rows = 2
+    _model: PairModel
     _fits: MixtureFits | None = None
     _encoder: CategoryEncoder | None = None  # encodes the categories for a LatentClassModel
+    bootstraps_: Bootstraps | LatentClassBootstraps
+    intervals_: PairIntervals
 
     def __init__(
         self,
@@ -1143,3 +1154,14 @@ class BootClus(EvidentialClusterer):
         rows, positions = np.unique(pairs, return_inverse=True)
         P = self.bootstraps_.posteriors(np.ascontiguousarray(values[rows], dtype=float))
         return P, np.ascontiguousarray(positions.reshape(pairs.shape), dtype=np.int64)
+
+    def _check_loaded(self) -> None:
+        bootstraps = self._model.bootstraps
+        if isinstance(bootstraps, LatentClassBootstraps) != (self._encoder is not None):
+            raise InvalidInputError(
+                "_encoder must be None if and only if the mixtures are Gaussian"
+            )
+        if isinstance(bootstraps, LatentClassBootstraps):
+            assert self._encoder is not None
+            n_categories = bootstraps.probabilities.shape[2]
+            self._encoder.check_categories(self.n_features_in_, n_categories)

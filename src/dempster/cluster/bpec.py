@@ -210,6 +210,8 @@ class BPEC(EvidentialClusterer):
     True
     """
 
+    _model: PrototypeModel
+
     _rules = {
         **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -54,9 +54,9 @@ class CategoricalModel:
     """Prototypes with one category per attribute."""
 
     step: MassStep
-    modes: np.ndarray  # (c, p), category numbers of the prototypes
-    # (p + 1,), number of the first category of each attribute, and the total number of categories
-    offsets: np.ndarray
+    modes: Annotated[np.ndarray, "c p:int"]  # category numbers of the prototypes
+    # number of the first category of each attribute, and the total number of categories
+    offsets: Annotated[np.ndarray, "p+1:int"]
 
     @property
     def family(self) -> FocalSets:
@@ -374,7 +374,9 @@ class CatECM(EvidentialClusterer):
     True
     """
 
-    _encoder: CategoryEncoder
+    _model: CategoricalModel
+    _encoder: Annotated[CategoryEncoder, ".offsets n_features+1:int"]
+    cluster_centers_: Annotated[np.ndarray, "n_clusters n_features:any"]
     _rules = {
         **COMMON_RULES,
         "alpha": rule.real(),

@@ -10,7 +10,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import Array, precision_of, to_host
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_block
@@ -214,6 +214,9 @@ class CCM(OnlineClusterer):
     0.27
     0.04
     """
+
+    _model: CredalModel
+    _online: MaybeUnset[OnlinePrototypes]
 
     _rules = {
         **COMMON_RULES,

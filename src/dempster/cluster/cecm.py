@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -144,7 +144,7 @@ _SQUARED_UNIT = 0.25
 class LinkedPrototypes(PrototypeModel):
     """Prototypes, and the masses of the linked objects in the previous iteration (None before the first)."""
 
-    linked_masses: np.ndarray | None = None
+    linked_masses: Annotated[np.ndarray, "q f"] | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class ConstrainedModel:
 
     prototypes: PrototypeModel
     linked: References  # linked objects
-    linked_masses: np.ndarray  # (q, f), masses of the linked objects
+    linked_masses: Annotated[np.ndarray, "q f"]  # masses of the linked objects
 
     @property
     def family(self) -> FocalSets:
@@ -464,6 +464,8 @@ class CECM(EvidentialClusterer):
     >>> known.violations(model.credal_partition_)
     Violations(0 of 2 must-links, 0 of 1 cannot-links violated, mean degree 0.00)
     """
+
+    _model: ConstrainedModel
 
     _rules = {
         **COMMON_RULES,

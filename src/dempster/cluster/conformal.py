@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -109,6 +109,12 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     >>> model.stability_ > 0.9
     True
     """
+
+    clusterer_: Any
+    classifier_: ConformalClassifier
+    soft_labels_: Annotated[np.ndarray, "n_samples n_clusters"]
+    sets_: Annotated[np.ndarray, "n_samples n_clusters:bool"]
+    stability_: float
 
     _rules = {
         "clusterer": _ESTIMATOR_RULE,
@@ -344,6 +350,9 @@ class ConformalNoveltyDetector(
     >>> benjamini_hochberg(model.p_values([[0.2, 0.1], [4.5, 0.0], [4.5, 5.0]]), level=0.1)
     array([False,  True,  True])
     """
+
+    detector_: Any
+    calibration_scores_: Annotated[np.ndarray, "m"]
 
     _rules = {
         "detector": _ESTIMATOR_RULE,

@@ -6,7 +6,7 @@ import logging
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -17,12 +17,13 @@ from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_integer_seed, as_random_state
-from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
+from dempster._types import Advance, ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
 from dempster.cluster._pool import PooledModel
 from dempster.cluster._search import Sample
 from dempster.cluster.egmm import EGMM
+from dempster.cluster.evclus._model import DoubtModel, EvclusModel
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.number_of_clusters import (
     NumberOfClusters,
@@ -615,6 +616,12 @@ class CredalClustering(EvidentialClusterer):
     (0.97).
     """
 
+    _model: DoubtModel | EvclusModel | PooledModel
+    _input: DissimilarityInput
+    _candidates: list[dict[str, Any]]
+    candidate_labels_: MaybeUnset[Annotated[np.ndarray, "m n:int"]]
+    candidate_points_: MaybeUnset[Annotated[np.ndarray, "n 2"]]
+
     _rules = {
         "n_clusters": COMMON_RULES["n_clusters"],
         "shape": rule.choice("auto", *SHAPES),
@@ -680,7 +687,7 @@ class CredalClustering(EvidentialClusterer):
                     models, np.array([one.weight for one in pool]), orders, chosen
                 )
             self.selected_ = best.shape
-            self._candidates: list[dict[str, Any]] = [
+            self._candidates = [
                 {
                     "shape": one.shape,
                     "method": one.method,

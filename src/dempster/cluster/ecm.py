@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add, methodcaller
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._types import ArrayLike, Seed
+from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
@@ -60,10 +60,11 @@ class PrototypeModel:
     """Prototypes, and the parameters that determine the masses."""
 
     step: MassStep
-    centers: np.ndarray  # (c, p), prototypes of the clusters
-    metrics: np.ndarray | None = None  # (c, p, p), matrices of determinant 1 (adaptive metric)
-    # (p,), variances within clusters; None if missing values raise an error
-    within: np.ndarray | None = None
+    centers: Annotated[np.ndarray, "c p"]  # prototypes of the clusters
+    # matrices of determinant 1 (adaptive metric)
+    metrics: Annotated[np.ndarray, "c p p"] | None = None
+    # variances within clusters; None if missing values raise an error
+    within: Annotated[np.ndarray, "p"] | None = None
 
     @property
     def family(self) -> FocalSets:
@@ -330,11 +331,11 @@ class Statistics:
     """
 
     objective: float  # sum of the weighted costs of the objects
-    # (g,), sums of m^beta; (p, g) with missing values, by attribute over the objects that have it
-    total: np.ndarray
-    first: np.ndarray  # (p, g), sums of m^beta x
+    # sums of m^beta; with missing values, sums over the objects that have an attribute
+    total: Annotated[np.ndarray, "g", "p g"]
+    first: Annotated[np.ndarray, "p g"]  # sums of m^beta x
     # (p, p, g), lower triangles of the sums of m^beta x x'; empty if the metric is fixed
-    second: np.ndarray
+    second: Annotated[np.ndarray, "* * g"]
 
     def select_attribute(self, d: int) -> Statistics:
         """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
@@ -371,7 +372,7 @@ class OnlinePrototypes:
     """
 
     model: PrototypeModel  # current prototypes, relative to ``origin``
-    origin: np.ndarray | None  # (p,), point that is subtracted from the objects
+    origin: Annotated[np.ndarray, "p"] | None  # point that is subtracted from the objects
     delta: float  # distance from each object to the empty set
     neighbors: bool  # whether `to_model` adds the empty set and the pairs of neighboring clusters
     sums: Statistics | None = None  # sums over all blocks so far; None before the first block
@@ -737,6 +738,9 @@ class ECM(OnlineClusterer):
     >>> model.credal_partition_.outliers  # the distant object
     array([11])
     """
+
+    _model: PrototypeModel
+    _online: MaybeUnset[OnlinePrototypes]
 
     _rules = {
         **COMMON_RULES,

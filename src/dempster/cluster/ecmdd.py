@@ -277,6 +277,8 @@ class ECMdd(MedoidClusterer):
     5
     """
 
+    _model: SingleMedoidModel
+
     _advice = "increase max_iter"
     _method_type = SingleMedoidMethod
     _rules = {

@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
@@ -55,12 +55,12 @@ class EvidentialMixture:
     """
 
     components: FocalSets  # sets that have a Gaussian component
-    means: np.ndarray  # (c, p), means of the clusters, (mean - origin) / unit
-    # (p, p) or (c, p, p), covariance of all components or of each cluster, divided by unit^2
-    covariance: np.ndarray
-    weights: np.ndarray  # (g,), weights of the components, one for each nonempty set
-    # (p,), subtracted from X; None if X is already centered and scaled
-    origin: np.ndarray | None = None
+    means: Annotated[np.ndarray, "c p"]  # means of the clusters, (mean - origin) / unit
+    # covariance of all components or of each cluster, divided by unit^2
+    covariance: Annotated[np.ndarray, "p p", "c p p"]
+    weights: Annotated[np.ndarray, "g"]  # weights of the components, one for each nonempty set
+    # subtracted from X; None if X is already centered and scaled
+    origin: Annotated[np.ndarray, "p"] | None = None
     unit: float = 1.0  # divisor of X - origin
     doubtful: FocalSets | None = None
     # coefficient of the penalty on the covariances of the clusters; zero after the fit
@@ -284,16 +284,22 @@ class EvidentialMixture:
             self.means, np.tensordot(self.weights @ self.sets, self.covariance, axes=1)
         )
 
+    def _check_loaded(self) -> None:
+        if len(self.weights) != (self.components.cardinality > 0).sum():
+            raise InvalidInputError(
+                "weights must contain one number for each nonempty set of components"
+            )
+
 
 @dataclass(frozen=True)
 class MixtureSums:
     """Weighted sums over the rows of a block; the sums of several blocks can be added."""
 
     likelihood: float  # sum of the log-densities
-    total: np.ndarray  # (g,), sums of the masses on each nonempty set
-    first: np.ndarray  # (g, p), sums of the masses times the rows x
+    total: Annotated[np.ndarray, "g"]  # sums of the masses on each nonempty set
+    first: Annotated[np.ndarray, "g p"]  # sums of the masses times the rows x
     # (g, p, p), sums of the masses times x x'; empty if all components have the same covariance
-    second: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    second: Annotated[np.ndarray, "* * *"] = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
         return MixtureSums(
@@ -336,7 +342,7 @@ class OnlineMixture:
     """
 
     model: EvidentialMixture  # current mixture for the rows (X - origin) / unit
-    origin: np.ndarray
+    origin: Annotated[np.ndarray, "p"]
     unit: float
     reg_covar: float  # parameter of `EGMM`
     neighbors: bool  # whether pairs of neighboring clusters get mass
@@ -685,6 +691,7 @@ class EGMM(OnlineClusterer):
         "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
+    _online: MaybeUnset[OnlineMixture]
     _support = replace(OnlineClusterer._support, products=True)
 
     def __init__(

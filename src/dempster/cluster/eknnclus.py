@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -355,8 +355,9 @@ class NeighborModel:
     family: FocalSets  # empty set, single clusters, frame
     references: References  # all training rows
     support: Evidence  # degree of support by a neighbor, as a function of its distance
-    labels: np.ndarray  # (n,), clusters of the training rows
-    own_masses: np.ndarray  # (n, f), masses of the training rows, computed from their neighbors
+    labels: Annotated[np.ndarray, "n"]  # clusters of the training rows
+    # masses of the training rows, computed from their neighbors
+    own_masses: Annotated[np.ndarray, "n f"]
     n_neighbors: int  # number of neighbors of a new row
     # number of stored entries used in each row of a sparse matrix; None means all
     n_stored: int | None
@@ -841,6 +842,12 @@ class EKNNClus(EvidentialClusterer):
     >>> model.predict_mass([[6, 1], [40, 40]]).masses[:, -1].round(2)  # mass of the frame
     array([0., 1.])
     """
+
+    _model: NeighborModel
+    _input: Annotated[DissimilarityInput, ".origin n_features"]
+    scale_: float
+    n_clusters_found_: Annotated[np.ndarray, "s"]
+    objectives_found_: Annotated[np.ndarray, "s"]
 
     _rules = {
         "metric": METRIC_RULE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -47,7 +48,7 @@ add_totals = kernel("""median_totals(
 class MedianModel(MedoidModel):
     """Fitted medoids of `MECM`, the dissimilarities between them, and the parameters ``gamma`` and ``eta``."""
 
-    between: np.ndarray  # (c, c), dissimilarities between the medoids
+    between: Annotated[np.ndarray, "c c"]  # dissimilarities between the medoids
     gamma: float
     eta: float
 
@@ -285,6 +286,8 @@ class MECM(MedoidClusterer):
     >>> model.credal_partition_.ambiguous  # the object in the middle
     array([5])
     """
+
+    _model: MedianModel
 
     _method_type = MedianMethod
     _rules = {**MEDOID_RULES, "gamma": rule.real(0), "eta": rule.real(0, open_low=True)}

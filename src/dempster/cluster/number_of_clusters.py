@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -79,10 +79,10 @@ class NumberOfClusters:
         Number of objects in the sample on which the criteria were computed.
     """
 
-    n_clusters: np.ndarray
-    silhouette: np.ndarray
-    likelihood_one_size: np.ndarray
-    likelihood_own_sizes: np.ndarray
+    n_clusters: Annotated[np.ndarray, "k:int"]
+    silhouette: Annotated[np.ndarray, "k"]
+    likelihood_one_size: Annotated[np.ndarray, "k"]
+    likelihood_own_sizes: Annotated[np.ndarray, "k"]
     n_peaks: int
     n_objects: int
 

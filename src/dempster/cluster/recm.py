@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -168,10 +168,12 @@ class WeightedMeans:
     """
 
     step: MassStep
-    weights: np.ndarray  # (c, n), weights of the objects in each prototype; rows sum to one
+    # weights of the objects in each prototype; rows sum to one
+    weights: Annotated[np.ndarray, "c n"]
     shift: float = 0.0  # constant added to the squared dissimilarities of different objects
     negative: float = 0.0
-    inner: np.ndarray | None = None  # (c, c), product P Delta P'; None until it is computed
+    # product P Delta P'; None until it is computed
+    inner: Annotated[np.ndarray, "c c"] | None = None
 
     @property
     def family(self) -> FocalSets:
@@ -702,6 +704,9 @@ class RECM(RelationalClusterer):
     >>> model.predict_mass(D[[5, 11]]).outliers  # new objects, by their dissimilarities to the old ones
     array([1])
     """
+
+    _model: WeightedMeansModel
+    prototype_weights_: Annotated[np.ndarray, "n_clusters n_candidates"]
 
     _rules = {
         **RELATIONAL_RULES,

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import to_host
 from dempster._errors import InvalidParameterError
-from dempster._types import ArrayLike, Seed
+from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import as_reals, check_scale, check_size, row_mean, validating
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
-from dempster.cluster._lifted import AdaptiveSpatialMethod, AdaptiveSpatialModel, SpatialMethod, pad
+from dempster.cluster._lifted import (
+    AdaptiveSpatialMethod,
+    AdaptiveSpatialModel,
+    SpatialMethod,
+    SpatialModel,
+    pad,
+)
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import default_beta, explain_auto_params
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel
@@ -291,7 +297,11 @@ class SECM(EvidentialClusterer):
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
     _auto_params = explain_auto_params
-    _model: PrototypeModel
+    _model: SpatialModel | AdaptiveSpatialModel
+    _smoothing: tuple[Any, ...]
+    cluster_centers_: Annotated[np.ndarray, "n_clusters n_channels"]
+    metric_matrices_: MaybeUnset[Annotated[np.ndarray, "n_clusters n_channels n_channels"]]
+    labels_: Annotated[Any, "* *"]
 
     def __init__(
         self,

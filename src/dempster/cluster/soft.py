@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from operator import add
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -382,7 +382,7 @@ class SubsetClusterer(EvidentialClusterer):
 class PossibilisticModel(SubsetModel):
     """Prototypes of possibilistic c-means, and the squared distances at which the typicality is 1/2 (``scales``)."""
 
-    scales: np.ndarray | None = None
+    scales: Annotated[np.ndarray, "c"] | None = None
 
     def _typicalities(self, squares: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
@@ -516,6 +516,8 @@ class PossibilisticCMeans(SubsetClusterer):
     >>> bool(model.credal_partition_.contour[11].max() < 0.1)  # the distant object is typical of no cluster
     True
     """
+
+    _model: PossibilisticModel
 
     _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE}
 
@@ -689,6 +691,8 @@ class RoughKMeans(SubsetClusterer):
     >>> RoughKMeans(2, random_state=0).fit(load_butterfly().data).credal_partition_.ambiguous
     array([5])
     """
+
+    _model: RoughModel
 
     _rules = {
         **COMMON_RULES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -60,9 +60,9 @@ class SetCosts:
     its clusters.
     """
 
-    coefficients: np.ndarray  # (g, L)
-    # (g, g), applied to the costs; None if the clusters of every set share an object
-    means: np.ndarray | None
+    coefficients: Annotated[np.ndarray, "g L"]
+    # applied to the costs; None if the clusters of every set share an object
+    means: Annotated[np.ndarray, "g g"] | None
 
     @classmethod
     def from_weights(
@@ -110,9 +110,10 @@ class SetCosts:
 class WeightedMedoidModel(MedoidModel):
     """Fitted model of `WECMdd`."""
 
-    weights: np.ndarray  # (c, L), weights of the L candidates in the c clusters
-    counts: np.ndarray  # (L,), number of objects that each candidate represents
-    costs_of: SetCosts
+    step: Annotated[MassStep, ".sets g *"]
+    weights: Annotated[np.ndarray, "c L"]  # weights of the L candidates in the c clusters
+    counts: Annotated[np.ndarray, "L"]  # number of objects that each candidate represents
+    costs_of: Annotated[SetCosts, ".coefficients g L"]
 
     @property
     def medoid_positions(self) -> np.ndarray:
@@ -425,6 +426,9 @@ class WECMdd(MedoidClusterer):
     >>> model.prototype_weights_.shape, bool((model.prototype_weights_.sum(axis=1).round(9) == 1).all())
     ((4, 200), True)
     """
+
+    _model: WeightedMedoidModel
+    prototype_weights_: Annotated[np.ndarray, "n_clusters n_candidates"]
 
     _method_type = WeightedMedoidMethod
     _rules = {

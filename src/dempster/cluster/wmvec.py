@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._types import ArrayLike, Index, Seed, TableLike
+from dempster._types import ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import as_reals, reorder_by_names
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -193,7 +193,11 @@ class WMVEC(EvidentialClusterer):
     {'shape': 0.43, 'color': 0.49, 'noise': 0.08}
     """
 
+    _model: ViewModel | MedoidViewModel
     _input: ViewInput
+    medoid_indices_: MaybeUnset[Annotated[np.ndarray, "n_views n_clusters:int"]]
+    view_weights_: Annotated[np.ndarray, "n_views"]
+    view_dispersion_: Annotated[np.ndarray, "n_views"]
     _rules = {
         **COMMON_RULES,
         "metric": rule.choice("euclidean", "precomputed"),

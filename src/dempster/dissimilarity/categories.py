@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from dempster._errors import InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import TableLike
 from dempster._validation import to_supported_type, validating_labels, validating_table
 from dempster.dissimilarity.gower import MISSING, GowerEncoder
@@ -21,6 +21,12 @@ class CategoryEncoder:
     ``missing`` determines whether missing values raise an error ("error"), are a category of their
     own ("category"), or have the number -1 ("ignore").
     """
+
+    missing: str
+    names: list[Any]
+    levels: list[np.ndarray]
+    offsets: Annotated[np.ndarray, "*:int"]
+    _encoder: GowerEncoder
 
     def __init__(self, *, missing: str):
         self.missing = missing
@@ -49,7 +55,7 @@ class CategoryEncoder:
             self.names = list(range(table.shape[1]))
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
-        self.levels: list[np.ndarray] = []
+        self.levels = []
         for column, categories in enumerate(self._encoder.categories_):
             values = list(categories)
             if self.missing == "category" and (codes[:, column] == MISSING).any():
@@ -68,6 +74,23 @@ class CategoryEncoder:
         Unknown categories raise an error, or are -1 if ignored.
         """
         return self._number(table, self._encoder.transform(table).codes, unknown)
+
+    def check_categories(self, n_features: int, n_categories: int) -> None:
+        """Raise an error unless the numbers of the categories are below ``n_categories``.
+
+        A file may contain other numbers.
+        """
+        sizes = [len(level) for level in self.levels]
+        if sizes != [len(found) for found in self._encoder.categories_] or len(sizes) != n_features:
+            raise InvalidInputError("levels must contain the categories of each column")
+        if not np.array_equal(self.offsets, np.concatenate([[0], np.cumsum(sizes)])):
+            raise InvalidInputError(
+                "offsets must contain the number of the first category of each column"
+            )
+        if n_categories != self.offsets[-1]:
+            raise InvalidInputError(
+                f"probabilities must be those of the {self.offsets[-1]} categories"
+            )
 
     def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
         out = np.empty(codes.shape, dtype=np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -41,11 +41,12 @@ _pairs = kernel("""gower_pairs(
 class GowerData:
     """Table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows."""
 
-    # (n, p1), numeric columns minus their minimum, divided by their range; NaN for missing values
-    numeric: np.ndarray
-    # (n, p2), indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
-    codes: np.ndarray
-    positions: np.ndarray  # (n,), row numbers in the original table, used in error messages
+    # numeric columns minus their minimum, divided by their range; NaN for missing values
+    numeric: Annotated[np.ndarray, "n p1"]
+    # indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
+    codes: Annotated[np.ndarray, "n p2:int32"]
+    # row numbers in the original table, used in error messages
+    positions: Annotated[np.ndarray, "n:int"]
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -116,6 +117,12 @@ class GowerEncoder(BaseEstimator):
         Numeric columns to treat as categorical, by name for a DataFrame and by position for an
         array.
     """
+
+    column_names_: list[Hashable]
+    is_categorical_: Annotated[np.ndarray, "p"]
+    minimum_: Annotated[np.ndarray, "p1"]
+    range_: Annotated[np.ndarray, "p1"]
+    categories_: list[Any]
 
     def __init__(self, *, categorical: Sequence[Hashable] | None = None):
         self.categorical = categorical

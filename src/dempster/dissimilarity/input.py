@@ -11,7 +11,8 @@ other name, callable   numeric attributes, compared by a metric of scikit-learn 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -54,32 +55,35 @@ _PROBES = 24  # number of objects on which a metric function is checked
 _SPARSE = ["csr", "csc", "coo"]
 
 
+@dataclass(eq=False)
 class DissimilarityInput:
     """Validation of the training objects and, in the same format, of new objects."""
 
-    def __init__(
-        self,
-        metric: Metric,
-        *,
-        # whether the mean with its transpose replaces an asymmetric matrix
-        symmetrize: bool = False,
-        sparse: bool = False,  # whether a matrix of dissimilarities may be sparse
-        # whether to subtract the means, far from which Euclidean metrics are inaccurate
-        centered: bool = False,
-        fewest: int = 1,  # smallest permitted number of training objects
-        # advice if the matrix is asymmetric
-        remedy: str = "; set symmetrize=True to use the mean of the two",
-    ):
-        self.metric = metric
-        self.symmetrize = bool(symmetrize)
-        self.sparse = sparse
-        self.fewest = fewest
-        self.is_precomputed = isinstance(metric, str) and metric == "precomputed"
-        self.is_gower = isinstance(metric, str) and metric == "gower"
-        self.centered = centered and metric in _FROM_SQUARES
-        self.remedy = remedy
-        self.origin: np.ndarray | None = None  # means that are subtracted from the attributes
-        self.encoder: Any = None  # GowerEncoder of the table if ``metric="gower"``
+    metric: Metric
+    _: KW_ONLY
+    symmetrize: bool = False  # whether the mean with its transpose replaces an asymmetric matrix
+    sparse: bool = False  # whether a matrix of dissimilarities may be sparse
+    # whether to subtract the means, far from which Euclidean metrics are inaccurate
+    centered: bool = False
+    fewest: int = 1  # smallest permitted number of training objects
+    # advice if the matrix is asymmetric
+    remedy: str = "; set symmetrize=True to use the mean of the two"
+    # means that are subtracted from the attributes, set by `training`
+    origin: Annotated[np.ndarray, "p"] | None = None
+    # encoder of the table if ``metric="gower"``, set by `training`
+    encoder: GowerEncoder | None = None
+
+    def __post_init__(self) -> None:
+        self.symmetrize = bool(self.symmetrize)
+        self.centered = self.centered and self.metric in _FROM_SQUARES
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def is_gower(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "gower"
 
     def training(
         self, estimator: BaseEstimator, X: TableLike
@@ -120,6 +124,7 @@ class DissimilarityInput:
         Return attributes, encoded rows or dissimilarities (to ``or_width`` references).
         """
         if self.is_gower:
+            assert self.encoder is not None
             with naming_table("X"):
                 encoded = _check_nonempty_rows(
                     estimator, self.encoder.transform(to_supported_type(estimator, X))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
@@ -139,6 +139,8 @@ class PointTree:
     dimensions. ``p`` is the power of the Minkowski metric: 1 for the city block, 2 for the
     Euclidean, infinity for the Chebyshev metric.
     """
+
+    points: Annotated[np.ndarray, "n d"]
 
     def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
         self.points = np.ascontiguousarray(X, dtype=np.float64)

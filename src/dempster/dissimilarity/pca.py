@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -82,6 +82,12 @@ class DissimilarityPCA(
     >>> np.sign(pca.transform(new)[:, 0]) == np.sign(pca.transform(D)[[0, 5], 0])
     array([ True,  True])
     """
+
+    components_: Annotated[np.ndarray, "n_components n_objects"]
+    mean_: Annotated[np.ndarray, "n_objects"]
+    scale_: Annotated[np.ndarray, "n_components"]
+    explained_variance_: Annotated[np.ndarray, "n_components"]
+    explained_variance_ratio_: Annotated[np.ndarray, "n_components"]
 
     _rules = {
         "n_components": rule.integer(1),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -107,7 +107,8 @@ class AttributeSource(DissimilaritySource):
     required if values are missing (`dempster.dissimilarity.partial`).
     """
 
-    objects: np.ndarray
+    objects: Annotated[np.ndarray, "n p"]
+    within: Annotated[np.ndarray, "p"] | None
 
     def __init__(
         self,
@@ -450,7 +451,8 @@ def check_square(
 class References:
     """Reference objects, the training objects with which new objects are compared."""
 
-    positions: np.ndarray  # (r,), indices of the reference objects in the training data
+    # indices of the reference objects in the training data
+    positions: Annotated[np.ndarray, "r:int"]
     n_training: int  # number of training objects
     # dissimilarities between the reference objects; None if precomputed
     source: DissimilaritySource | None

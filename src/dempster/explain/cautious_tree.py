@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -160,10 +160,10 @@ class TreeNode:
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
     share: float  # weighted share of all training objects in this node
-    mass: np.ndarray  # mean mass of each focal set over the objects in this node
+    mass: Annotated[np.ndarray, "f"]  # mean mass of each focal set over the objects in this node
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
     # for each focal set, the share of the objects in this node whose largest mass is on it
-    set_shares: np.ndarray
+    set_shares: Annotated[np.ndarray, "f"]
     fidelity: float  # mean overlap of the predicted set with the sets of the objects in this node
 
     def __post_init__(self) -> None:
@@ -580,6 +580,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     True
     """
 
+    focal_sets_: FocalSets
+    nodes_: tuple[TreeNode, ...]
+    _columns: list[SplitColumn]
+
     _rules = {
         "max_leaves": rule.choice("auto") | rule.integer(1),
         "caution": rule.real(0, 1),
@@ -968,6 +972,22 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
+
+    def _check_loaded(self) -> None:
+        """Raise an error unless nodes are numbered in order and children follow their parents."""
+        for number, node in enumerate(self.nodes_):
+            children = node.children
+            n_children = 0 if node.column is None else 2
+            is_valid = node.number == number and all(map(rule.is_integer, children))
+            if not is_valid or len(children) != n_children:
+                raise InvalidInputError(
+                    f"node {number} of nodes_ must have the number {number}, "
+                    "and two children or none"
+                )
+            if not all(number < child < len(self.nodes_) for child in children):
+                raise InvalidInputError(
+                    f"the children of node {number} of nodes_ must come after it, got {children}"
+                )
 
 
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:

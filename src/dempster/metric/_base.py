@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -78,7 +78,7 @@ class MetricLearner(
 
     _rules: Mapping[str, rule.Rule] = {}
     _needs_square_matrices = False  # Whether matrices of shape (n_features, n_features) are used.
-    components_: np.ndarray
+    components_: Annotated[np.ndarray, "n_components n_features"]
     n_components: int | None
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
@@ -282,7 +282,10 @@ class KernelMetricLearner(MetricLearner):
 
     kernel: str
     gamma: Any
-    support_: np.ndarray
+    components_: Annotated[np.ndarray, "n_components n_support"]
+    support_: Annotated[np.ndarray, "n_support"]
+    support_vectors_: Annotated[np.ndarray, "n_support n_features"]
+    gamma_: float
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

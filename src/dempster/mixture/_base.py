@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -57,9 +57,9 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     n_components_: int
     n_features_in_: int
     random_state: Any
-    weights_: np.ndarray
+    weights_: Annotated[np.ndarray, "g"]
     n_parameters_: int
-    labels_: np.ndarray
+    labels_: Annotated[np.ndarray, "n_samples"]
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         """Validate the arguments of `fit` and set all fitted attributes."""

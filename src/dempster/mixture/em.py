@@ -8,7 +8,7 @@ error is raised.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -89,11 +89,11 @@ class GaussianParameters:
         new fit.
     """
 
-    proportions: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
+    proportions: Annotated[np.ndarray, "g"]
+    means: Annotated[np.ndarray, "g d"]
+    covariances: Annotated[np.ndarray, "g d d"]
     model: str
-    orientation: np.ndarray | None = None
+    orientation: Annotated[np.ndarray, "d d"] | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.model, "model", MODELS)

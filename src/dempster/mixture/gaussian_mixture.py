@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -229,6 +229,10 @@ class ParsimoniousGaussianMixture(Mixture):
     >>> mixture.bic_table_["bic"].nlargest(2).round(1).to_dict()
     {(3, 'VEV'): -562.6, (3, 'VVV'): -580.8}
     """
+
+    parameters_: GaussianParameters
+    means_: Annotated[np.ndarray, "g n_features"]
+    covariances_: Annotated[np.ndarray, "g n_features n_features"]
 
     _rules: Mapping[str, rule.Rule] = {
         "n_components": NUMBER_RULE,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._errors import InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster.dissimilarity.categories import ABSENT, CategoryEncoder, find_distinct_rows
@@ -29,10 +29,11 @@ _SMALLEST = 1e-300  # Smallest proportion of a component, whose logarithm is fin
 class LatentClassParameters:
     """Parameters of a latent class model of g components for p attributes with C categories in total."""
 
-    proportions: np.ndarray  # (g,)
-    # (g, C), probabilities of the categories; those of an attribute sum to one
-    probabilities: np.ndarray
-    offsets: np.ndarray  # (p + 1,), number of the first category of each attribute, and C
+    proportions: Annotated[np.ndarray, "g"]
+    # probabilities of the categories; those of an attribute sum to one
+    probabilities: Annotated[np.ndarray, "g C"]
+    # number of the first category of each attribute, and C
+    offsets: Annotated[np.ndarray, "p+1:int"]
     model: str = MODEL
 
 
@@ -137,6 +138,10 @@ class LatentClassModel(Mixture):
     >>> model.predict(new).tolist() == model.labels_[[0, 3]].tolist()
     True
     """
+
+    parameters_: LatentClassParameters
+    probabilities_: list[np.ndarray]
+    categories_: list[np.ndarray]
 
     _encoder: CategoryEncoder
     _rules: Mapping[str, rule.Rule] = {
@@ -275,6 +280,12 @@ class LatentClassModel(Mixture):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+    def _check_loaded(self) -> None:
+        if not np.array_equal(self.parameters_.offsets, self._encoder.offsets):
+            raise InvalidInputError("parameters_.offsets must be equal to _encoder.offsets")
+        n_categories = self.parameters_.probabilities.shape[1]
+        self._encoder.check_categories(self.n_features_in_, n_categories)
 
 
 def _failure_message(table: Any) -> str:

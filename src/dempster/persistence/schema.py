@@ -1,79 +1,48 @@
 """Schemas of the classes that model files may contain.
 
 A schema lists the parts of an object and their types, and builds the object from the parts. A file
-contains class names such as ``cluster.ECM``, for which a schema must exist in the tables of
-`_schemas` or be added by `register`. Classes without a schema can be neither saved nor loaded.
+contains class names such as ``cluster.ECM``. Classes without a schema can be neither saved nor
+loaded. The following classes have a schema:
 
-The types of the parts are declared in the tables or by the type hints of dataclasses, and are
-checked when a file is loaded. A string declares an array by its shape. For example, ``"c p"``
-declares two axes, and the same word means the same length within an object. A number is a fixed
-length, and ``*`` is any length. ``"r:int64"`` also declares the type of the cells, ``"p?"`` allows
-None, and ``p+1`` is the length p plus one. ``"p p|c p p"`` allows two or three axes. A tuple of
-strings declares a tuple of arrays. The name of a part may contain dots. For example,
-``_input.origin`` is the attribute ``origin`` of the part ``_input``.
+- the public estimators of the packages of methods,
+- the dataclasses, named tuples and other classes of these packages that are types of parameters or
+  attributes of such a class (`schemas_by_name` follows the annotations),
+- the classes in the tables of `_schemas`, and those that an application adds by `register`.
+
+The parts of an object are declared by the annotations of its class, and are checked when a file is
+loaded. An array is annotated with its shape, for example ``Annotated[np.ndarray, "c p"]``. The same
+word means the same length within an object. A number is a fixed length, and ``*`` is any length.
+``"r:int64"`` also declares the type of the cells, and ``p+1`` is the length p plus one. Several
+texts are alternatives. In ``Annotated[Metric, ".matrix p p"]``, the text declares the shape of an
+attribute of the part. `MaybeUnset` marks attributes that only some fits set.
+
+A method ``_check_loaded`` of a class may raise an error for parts that are inconsistent.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from dempster._errors import InvalidInputError
+from dempster._types import UNSET
 from dempster._validation import is_integer
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import CredalPartition
 
 Parts = dict[str, Any]
-# Types of fitted attributes that have the same meaning in all estimators.
-FITTED: dict[str, Any] = {
-    **dict.fromkeys(
-        (
-            "n_features_in_",
-            "n_clusters_",
-            "n_iter_",
-            "n_samples_seen_",
-            "n_neighbors_",
-            "n_redrawn_",
-        ),
-        int,
-    ),
-    **dict.fromkeys(("n_components_", "n_parameters_"), int),
-    **dict.fromkeys(
-        ("objective_", "beta_", "delta_", "d0_", "stress_", "loss_", "shift_", "smoothing_"), float
-    ),
-    **dict.fromkeys(
-        ("bic_", "ebic_", "log_likelihood_", "regularization_", "leave_one_out_error_"), float
-    ),
-    **dict.fromkeys(("fidelity_", "min_belief_", "min_delta_"), float),
-    **dict.fromkeys(("model_", "sampling_", "neighbors_"), str),
-    "converged_": bool,
-    "min_prominence_": float | None,
-    "focal_sets_": FocalSets,
-    "credal_partition_": CredalPartition,
-    "leave_one_out_masses_": MassFunctions,
-    "labels_": "n_samples",
-    "cluster_centers_": "n_clusters n_features",
-    "means_": "n_clusters n_features",
-    "covariance_": "n_features n_features|n_clusters n_features n_features",
-    "metric_matrix_": "n_features n_features",
-    "metric_matrices_": "n_clusters n_features n_features",
-    "medoid_indices_": "n_clusters:int",
-    "candidate_indices_": "n_candidates:int",
-    "attribute_weights_": "n_features",
-    "view_of_feature_": "n_features:int",
-    "components_": "n_components n_features",
-    "eigenvalues_": "n_components",
-}
-_MODULES_ABOVE = {"recipe": "dempster.apps.recipe.model"}  # These modules call `register`.
-# This table is separate because it imports torch.
-_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}
+# Files may contain the public estimators of these packages.
+_METHOD_PACKAGES = ("classify", "cluster", "explain", "metric", "mixture")
+_UNDECLARED = (Any, Annotated[Any, UNSET])
 _FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # Arrays with these axes must be finite.
 _CELLS = {  # kinds of NumPy types, and their names in error messages
     "": ("biuf", "numbers"),
@@ -82,154 +51,199 @@ _CELLS = {  # kinds of NumPy types, and their names in error messages
 }
 
 
+class _CommonAttributes:
+    """Fitted attributes that have the same type in all estimators that do not declare another."""
+
+    n_features_in_: int
+    n_clusters_: int
+    n_components_: int
+    n_iter_: int
+    n_neighbors_: int
+    n_parameters_: int
+    n_redrawn_: int
+    n_samples_seen_: int
+    beta_: float
+    bic_: float
+    d0_: float
+    delta_: float
+    ebic_: float
+    fidelity_: float
+    leave_one_out_error_: float
+    log_likelihood_: float
+    loss_: float
+    min_belief_: float
+    min_delta_: float
+    min_prominence_: float | None
+    objective_: float
+    regularization_: float
+    shift_: float
+    smoothing_: float
+    stress_: float
+    converged_: bool
+    model_: str
+    neighbors_: str
+    sampling_: str
+    credal_partition_: CredalPartition
+    focal_sets_: FocalSets
+    leave_one_out_masses_: MassFunctions
+    attribute_weights_: Annotated[np.ndarray, "n_features"]
+    candidate_indices_: Annotated[np.ndarray, "n_candidates:int"]
+    cluster_centers_: Annotated[np.ndarray, "n_clusters n_features"]
+    components_: Annotated[np.ndarray, "n_components n_features"]
+    covariance_: Annotated[np.ndarray, "n_features n_features", "n_clusters n_features n_features"]
+    eigenvalues_: Annotated[np.ndarray, "n_components"]
+    labels_: Annotated[np.ndarray, "n_samples"]
+    means_: Annotated[np.ndarray, "n_clusters n_features"]
+    medoid_indices_: Annotated[np.ndarray, "n_clusters:int"]
+    metric_matrices_: Annotated[np.ndarray, "n_clusters n_features n_features"]
+    metric_matrix_: Annotated[np.ndarray, "n_features n_features"]
+    view_of_feature_: Annotated[np.ndarray, "n_features:int"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Schema:
-    """Functions that decompose the objects of a class into parts (values, or objects with a schema) and build them."""
+    """Functions that decompose the objects of a class into parts, and build objects from parts.
+
+    Parts are values, or objects with a schema.
+    """
 
     cls: type
     parts: Callable[[Any], Parts]
     build: Callable[[Parts], Any]
 
     @classmethod
-    def from_fields(
-        cls, kind: Any, check: Callable[[Any], None] | None = None, /, **shapes: str
-    ) -> Schema:
-        """Return the schema of a dataclass or named tuple.
+    def from_class(cls, kind: Any) -> Schema:
+        """Return the schema of a class whose parts are its annotated attributes.
 
-        Fields with a default may be missing in files of earlier versions. ``check`` raises an error
-        if the fields of an object are inconsistent. ``shapes`` declares the fields that are arrays.
+        Dataclasses and named tuples are built by their constructor, and fields with a default may
+        be missing in files of earlier versions. The attributes of other classes are set one by one.
         """
-        if dataclasses.is_dataclass(kind):
-            fields = [field for field in dataclasses.fields(kind) if field.init]
-            names = [field.name for field in fields]
-            defaults = {
-                f.name for f in fields if not f.default is f.default_factory is dataclasses.MISSING
-            }
+        declared = _annotations(kind)
+        if dataclasses.is_dataclass(kind) or issubclass(kind, tuple):
+            parameters = inspect.signature(kind).parameters.values()
+            names = [parameter.name for parameter in parameters]
+            required = [p.name for p in parameters if p.default is p.empty]
+            construct = kind
         else:
-            names = list(kind._fields)
-            defaults = set(kind._field_defaults)
-        required = [name for name in names if name not in defaults]
+            names = required = [name for name in declared if not hasattr(kind, name)]
+            construct = partial(_set_attributes, kind)
 
         def build(parts: Parts) -> Any:
             check_names(parts, names, required)
-            hints = typing.get_type_hints(kind)
-            check_parts(parts, {name: hints[name] for name in names})
-            obj = kind(**parts)
+            check_parts(parts, declared)
+            obj = construct(**parts)
             family = getattr(obj, "family", None)
             if isinstance(family, FocalSets):
-                lengths = {"c": family.n_clusters, "f": len(family)}
-            else:
-                lengths = {}
-            check_parts(parts, shapes, lengths)
-            if check is not None:
-                check(obj)
+                check_parts(parts, declared, {"c": family.n_clusters, "f": len(family)})
+            _check_loaded(obj)
             return obj
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 
     @classmethod
-    def from_arguments(
-        cls,
-        kind: Any,
-        attributes: Mapping[str, str] | Iterable[str],
-        *,
-        optional: Iterable[str] = (),
-        **types: Any,
-    ) -> Schema:
-        """Return the schema of a class whose constructor builds the object.
+    def from_arguments(cls, kind: Any, /, **attributes: str) -> Schema:
+        """Return the schema of a class whose parts are the arguments of its constructor.
 
-        ``attributes`` are the arguments of the constructor, mapped to the attributes that store
-        them if the names differ. ``optional`` arguments may be missing in files of earlier
-        versions.
+        ``attributes`` contains the attribute that stores each argument. Arguments with a default
+        may be missing in files of earlier versions.
         """
-        stored = dict(
-            attributes if isinstance(attributes, Mapping) else {name: name for name in attributes}
-        )
+        arguments = inspect.signature(kind).parameters
+        required = [name for name in attributes if arguments[name].default is arguments[name].empty]
+        annotations = _annotations(kind)
+        declared = {name: annotations.get(stored, Any) for name, stored in attributes.items()}
+
+        def parts(obj: Any) -> Parts:
+            return {name: getattr(obj, stored) for name, stored in attributes.items()}
 
         def build(parts: Parts) -> Any:
-            check_names(parts, stored, set(stored) - set(optional))
-            check_parts(parts, types)
+            check_names(parts, attributes, required)
+            check_parts(parts, declared)
             return kind(**parts)
 
-        return cls(
-            kind,
-            lambda obj: {name: getattr(obj, attribute) for name, attribute in stored.items()},
-            build,
-        )
+        return cls(kind, parts, build)
 
     @classmethod
-    def from_attributes(cls, kind: Any, **types: Any) -> Schema:
-        """Return the schema of a class whose objects are built by setting attributes instead of the constructor."""
+    def from_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None) -> Schema:
+        """Return the schema of an estimator, with its parameters and its fitted attributes.
 
-        def build(parts: Parts) -> Any:
-            check_names(parts, types)
-            check_parts(parts, types)
-            obj: Any = object.__new__(kind)
-            for name, value in parts.items():
-                setattr(obj, name, value)
-            return obj
-
-        return cls(kind, lambda obj: {name: getattr(obj, name) for name in types}, build)
-
-    @classmethod
-    def from_estimator(
-        cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any
-    ) -> Schema:
-        """Return the schema of an estimator, with its parameters and all fitted attributes that are not lazy.
-
-        ``attributes`` are the types of the required fitted attributes; a question mark at the end
-        of a type makes the attribute optional. Others must have the types in `FITTED`. ``check``
-        raises an error if they are inconsistent.
+        Lazy attributes are left out. The annotated attributes of a fitted estimator are required
+        unless they are marked by `MaybeUnset` or have a default in the class. ``check`` raises an
+        error if the attributes of an estimator of another library are inconsistent.
         """
-        ours = kind.__module__.startswith("dempster.")
-        if ours:
-            declared = {**FITTED, **attributes}
-        else:
-            declared = {}
-        if ours:
-            required = {"n_features_in_"}
-        else:
-            required = set()
-        required |= {
-            name for name, spec in attributes.items() if "." not in name and str(spec)[-1] != "?"
-        }
+        annotations = _annotations(kind)
+        declared = {name: hint for name, hint in annotations.items() if hint not in _UNDECLARED}
+        required = [
+            name
+            for name, hint in annotations.items()
+            if "_" in (name[0], name[-1])
+            and not hasattr(kind, name)
+            and UNSET not in typing.get_args(hint)
+        ]
+        is_ours = kind.__module__.startswith("dempster.")
+        if is_ours:
+            required.append("n_features_in_")
+            declared = {**_annotations(_CommonAttributes), **declared}
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
-            state = estimator.__getstate__().items()
             fitted = {
                 name: value
-                for name, value in state
+                for name, value in estimator.__getstate__().items()
                 if name not in parameters and not _is_lazy(value)
             }
             return {"parameters": parameters, "fitted": fitted}
 
-        def build(found: Parts) -> Any:
-            check_names(found, ("parameters", "fitted"))
-            parameters = found["parameters"]
-            fitted = found["fitted"]
+        def build(parts: Parts) -> Any:
+            check_names(parts, ("parameters", "fitted"))
+            parameters = parts["parameters"]
+            fitted = parts["fitted"]
             if not isinstance(parameters, dict) or not isinstance(fitted, dict):
                 raise InvalidInputError("parameters and fitted attributes must be dictionaries")
             check_names(parameters, kind._get_param_names(), required=())
             estimator: Any = kind(**parameters)
+            if not fitted:
+                return estimator
             for name in fitted:
-                if not _may_be_fitted(kind, name, ours):
+                if not _may_be_fitted(kind, name, is_ours):
                     raise InvalidInputError(f"{name!r} is not a fitted attribute")
-            if fitted:
-                check_names(fitted, fitted, required)
-            width = fitted.get("n_features_in_")
-            family = fitted.get("focal_sets_")
-            lengths: dict[str, Any] = {"n_features": width} if is_integer(width) else {}
-            lengths |= {"n_sets": len(family)} if isinstance(family, FocalSets) else {}
-            check_parts(fitted, declared, lengths)
-            if ours:
-                _check_feature_names(fitted.get("feature_names_in_"), fitted.get("n_features_in_"))
+            check_names(fitted, fitted, required)
+            n_features = fitted.get("n_features_in_")
+            check_parts(fitted, declared, {"n_features": n_features})
+            _check_feature_names(fitted.get("feature_names_in_"), n_features)
             estimator.__setstate__({**vars(estimator), **fitted})
-            if check is not None and fitted:
-                check(estimator)
+            (check or _check_loaded)(estimator)
             return estimator
 
         return cls(kind, parts, build)
+
+
+def _annotations(obj: Any) -> dict[str, Any]:
+    return typing.get_type_hints(obj, include_extras=True)
+
+
+def _set_attributes(kind: type, **parts: Any) -> Any:
+    obj: Any = object.__new__(kind)
+    for name, value in parts.items():
+        setattr(obj, name, value)
+    return obj
+
+
+def _is_lazy(value: Any) -> bool:
+    """Return whether a value is computed lazily from the blocks of the training data."""
+    from dempster.data.blocks import Blocks
+    from dempster.partition.lazy import LazyCredalPartition
+
+    return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
+
+
+def _may_be_fitted(kind: type, name: Any, is_ours: bool) -> bool:
+    """Return whether `fit` may set an attribute of this name; a file must not replace methods."""
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        return False
+    if is_ours and "_" not in (name[0], name[-1]):
+        return False
+    in_class = getattr(kind, name, None)
+    return not callable(in_class) and not isinstance(in_class, property)
 
 
 # ---- checks --------------------------------------------------------------------------------------
@@ -244,79 +258,89 @@ def check_names(
     """
     found = set(parts)
     allowed = set(known)
-    missing = sorted(allowed - found if required is None else set(required) - found)
-    unknown = sorted(map(str, found - allowed))
-    if missing or unknown:
-        raise InvalidInputError(
-            f"{missing[0]!r} is missing" if missing else f"{unknown[0]!r} is unknown"
-        )
+    needed = allowed if required is None else set(required)
+    for name in sorted(needed - found):
+        raise InvalidInputError(f"{name!r} is missing")
+    for name in sorted(map(str, found - allowed)):
+        raise InvalidInputError(f"{name!r} is unknown")
 
 
 def check_parts(
-    parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, int] | None = None
+    parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise an error if a part does not have its declared type, or if the shapes of arrays are inconsistent."""
+    """Raise an error if a part does not have its declared type.
+
+    The shapes of arrays must agree with each other and with the known ``lengths`` of axes.
+    """
     sizes = dict(lengths or {})
-    for name, expected in declared.items():
-        first, *inside = name.split(".")
-        if first not in parts:
-            continue
-        value = parts[first]
-        for attribute in inside:
-            value = getattr(value, attribute)
-        if isinstance(expected, str):
-            _check_array(name, value, expected, sizes)
-        elif isinstance(expected, tuple):
-            if not isinstance(value, tuple) or len(value) != len(expected):
-                raise InvalidInputError(
-                    f"{name} must be a tuple of length {len(expected)}, got {_describe(value)}"
-                )
-            for k, (part, shape) in enumerate(zip(value, expected, strict=True)):
-                _check_array(f"{name}[{k}]", part, shape, sizes)
-        elif not _is_instance(value, expected):
-            raise InvalidInputError(
-                f"{name} must be {_type_name(expected)}, got {_describe(value)}"
-            )
+    for name, hint in declared.items():
+        if name in parts:
+            _check_part(name, parts[name], hint, sizes)
 
 
-def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
-    forms = declared.split("|")
-    declared = next(
-        (form for form in forms if len(form.split()) == getattr(value, "ndim", 0)), forms[0]
-    )
-    shape, _, cells = declared.rstrip("?").partition(":")
-    if value is None and declared.endswith("?"):
-        return
-    words = shape.split()
+def check_array(name: str, value: Any, shapes: Sequence[str], lengths: dict[str, int]) -> None:
+    """Raise an error if a value is not an array of one of the shapes."""
+    n_axes = getattr(value, "ndim", 0)
+    declared = next((shape for shape in shapes if len(shape.split()) == n_axes), shapes[0])
+    axes, _, cells = declared.partition(":")
+    words = axes.split()
     if cells in _CELLS:
         kinds, contents = _CELLS[cells]
     else:
         kinds = np.dtype(cells).kind
         contents = cells
     expected = f"an array of {contents} of shape ({', '.join(words)}{',' * (len(words) == 1)})"
-    is_array = (
-        isinstance(value, np.ndarray) and value.ndim == len(words) and value.dtype.kind in kinds
-    )
+    is_array = isinstance(value, np.ndarray) and n_axes == len(words) and value.dtype.kind in kinds
     if not is_array or (cells not in _CELLS and value.dtype != cells):
         raise InvalidInputError(f"{name} must be {expected}, got {_describe(value)}")
     for word, length in zip(words, value.shape, strict=True):
+        if word == "*":
+            continue
         base, _, more = word.partition("+")
         extra = int(more or 0)
-        wanted = length
-        if base != "*":
-            wanted = extra + (
-                int(base) if base.isdigit() else lengths.setdefault(base, length - extra)
-            )
+        if base.isdigit():
+            wanted = int(base)
+        else:
+            wanted = lengths.setdefault(base, length - extra) + extra
         if wanted != length:
             raise InvalidInputError(
                 f"{name} must be {expected} with {word} = {wanted}, got {_describe(value)}"
             )
-    if (
-        not _FINITE_AXES.isdisjoint(words)
-        and value.dtype.kind == "f"
-        and not np.isfinite(value).all()
-    ):
+    must_be_finite = value.dtype.kind == "f" and not _FINITE_AXES.isdisjoint(words)
+    if must_be_finite and not np.isfinite(value).all():
         raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+
+
+def _check_part(name: str, value: Any, hint: Any, lengths: dict[str, int]) -> None:
+    kinds = typing.get_args(hint)
+    if _is_annotated(hint):
+        kind, *notes = kinds
+        shapes = [note for note in notes if note != UNSET]
+        if not shapes or shapes[0].startswith("."):
+            _check_part(name, value, kind, lengths)
+            for shape in shapes:
+                _check_attribute(name, value, shape, lengths)
+        else:
+            check_array(name, value, shapes, lengths)
+    elif typing.get_origin(hint) is tuple and _is_annotated(kinds[0]):
+        if not isinstance(value, tuple) or len(value) != len(kinds):
+            raise InvalidInputError(
+                f"{name} must be a tuple of length {len(kinds)}, got {_describe(value)}"
+            )
+        for k, (part, kind) in enumerate(zip(value, kinds, strict=True)):
+            _check_part(f"{name}[{k}]", part, kind, lengths)
+    elif _is_union(hint) and _is_annotated(kinds[0]) and value is not None:
+        _check_part(name, value, kinds[0], lengths)
+    elif not _is_instance(value, hint):
+        raise InvalidInputError(f"{name} must be {_type_name(hint)}, got {_describe(value)}")
+
+
+def _check_attribute(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
+    """Check the shape of an attribute of a part, declared by a text such as ``.origin p``."""
+    attribute, shape = declared.removeprefix(".").split(maxsplit=1)
+    array = getattr(value, attribute)
+    if array is not None:
+        check_array(f"{name}.{attribute}", array, [shape], lengths)
 
 
 def _is_instance(value: Any, expected: Any) -> bool:
@@ -324,8 +348,8 @@ def _is_instance(value: Any, expected: Any) -> bool:
 
     Type hints that are not classes accept any value.
     """
-    if isinstance(expected, types.UnionType) or typing.get_origin(expected) is typing.Union:
-        return any(_is_instance(value, part) for part in typing.get_args(expected))
+    if _is_union(expected):
+        return any(_is_instance(value, kind) for kind in typing.get_args(expected))
     expected = typing.get_origin(expected) or expected
     if (
         expected is Any
@@ -335,15 +359,25 @@ def _is_instance(value: Any, expected: Any) -> bool:
         return True
     if expected is bool:
         return isinstance(value, bool | np.bool_)
-    if expected in (int, float):
-        return is_integer(value) or (expected is float and isinstance(value, float | np.floating))
+    if expected is int:
+        return is_integer(value)
+    if expected is float:
+        return is_integer(value) or isinstance(value, float | np.floating)
     if expected is np.ndarray:
         return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
     return isinstance(value, expected)
 
 
+def _is_annotated(hint: Any) -> bool:
+    return typing.get_origin(hint) is Annotated
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (types.UnionType, typing.Union)
+
+
 def _type_name(expected: Any) -> str:
-    if isinstance(expected, types.UnionType):
+    if _is_union(expected):
         return " or ".join(map(_type_name, typing.get_args(expected)))
     if expected is types.NoneType:
         return "None"
@@ -356,13 +390,13 @@ def _describe(value: Any) -> str:
     return type(value).__name__
 
 
-def _check_feature_names(names: Any, width: int | None) -> None:
+def _check_feature_names(names: Any, width: Any) -> None:
     if names is None:
         return
     is_text = (
         isinstance(names, np.ndarray)
         and names.dtype == object
-        and all(isinstance(n, str) for n in names.flat)
+        and all(isinstance(name, str) for name in names.flat)
     )
     if not is_text or names.shape != (width,) or len(set(names)) < len(names):
         raise InvalidInputError(
@@ -370,32 +404,20 @@ def _check_feature_names(names: Any, width: int | None) -> None:
         )
 
 
-def _is_lazy(value: Any) -> bool:
-    """Return whether a value is computed lazily from the blocks of the training data."""
-    from dempster.data.blocks import Blocks
-    from dempster.partition.lazy import LazyCredalPartition
-
-    return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
-
-
-def _may_be_fitted(kind: type, name: Any, ours: bool) -> bool:
-    """Return whether `fit` may set an attribute of this name; a file must not replace methods."""
-    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
-        return False
-    in_class = getattr(kind, name, None)
-    return (not ours or "_" in (name[0], name[-1])) and not (
-        callable(in_class) or isinstance(in_class, property)
-    )
+def _check_loaded(obj: Any) -> None:
+    if hasattr(obj, "_check_loaded"):
+        obj._check_loaded()
 
 
 # ---- tables --------------------------------------------------------------------------------------
 
-_REGISTERED: dict[str, tuple[Schema, ...]] = {}
+_REGISTERED: dict[str, type] = {}
 
 
-def register(package: str, *schemas: Schema) -> None:
-    """Add the schemas of a package that imports this module."""
-    _REGISTERED[package] = schemas
+def register(kind: type) -> None:
+    """Let files contain a dataclass of an application, and the classes of its fields."""
+    _REGISTERED[_package_of(kind)] = kind
+    schemas_by_name.cache_clear()
 
 
 @cache
@@ -403,15 +425,27 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
     """Import a package, and return a dictionary of its schemas with the class names as keys."""
     from dempster.persistence._schemas import TABLES
 
-    if package in _MODULES_ABOVE:
-        import_module(_MODULES_ABOVE[package])
-        found = _REGISTERED[package]
+    if package in TABLES:
+        return {schema.cls.__name__: schema for schema in TABLES[package]()}
+    if package in _METHOD_PACKAGES:
+        module = import_module(f"dempster.{package}")
+        public = [getattr(module, name) for name in module.__all__]
+        pending = [kind for kind in public if _is_estimator(kind)]
     else:
-        if package in TABLES:
-            found = TABLES[package]()
+        pending = [_REGISTERED[package]] if package in _REGISTERED else []
+    found: dict[str, Schema] = {}
+    while pending:
+        kind = pending.pop()
+        is_protocol = getattr(kind, "_is_protocol", False)
+        if kind.__name__ in found or _package_of(kind) != package or is_protocol:
+            continue
+        if _is_estimator(kind):
+            found[kind.__name__] = Schema.from_estimator(kind)
         else:
-            found = ()
-    return {schema.cls.__name__: schema for schema in found}
+            found[kind.__name__] = Schema.from_class(kind)
+        for hint in _annotations(kind).values():
+            pending += _classes_in(hint)
+    return found
 
 
 def schema_named(name: str) -> Schema:
@@ -419,21 +453,39 @@ def schema_named(name: str) -> Schema:
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
-        raise InvalidInputError(f"{name!r} is not a class that this version of dempster can load")
+        raise InvalidInputError(
+            f"{name!r} is not a class that this version of dempster can load; if an application "
+            "such as dempster.apps.recipe wrote the file, import it first"
+        )
     return schema
 
 
 def schema_for(obj: Any) -> tuple[str, Schema] | None:
-    """Return the name and the schema of an object's class for files, or None if the class has no schema."""
+    """Return the name and the schema of an object's class, or None if it has no schema."""
     kind = type(obj)
-    top, *inside = kind.__module__.split(".")
-    if top == "sklearn":
-        package = top
-    else:
-        package = ""
-    if top == "dempster" and inside:
-        package = _OWN_TABLES.get(kind.__module__, inside[inside[0] == "apps"])
+    package = _package_of(kind)
     schema = schemas_by_name(package).get(kind.__name__)
-    if schema is not None and schema.cls is kind:
-        return (f"{package}.{kind.__name__}", schema)
-    return None
+    if schema is None or schema.cls is not kind:
+        return None
+    return f"{package}.{kind.__name__}", schema
+
+
+def _package_of(kind: type) -> str:
+    """Return the name of a package in files, such as ``cluster``, ``recipe`` or ``sklearn``."""
+    if kind.__module__ == "dempster.cluster.evclus._torch_network":
+        return "networks"  # a package of its own, because its table imports torch
+    module = kind.__module__.removeprefix("dempster.").removeprefix("apps.")
+    return module.partition(".")[0]
+
+
+def _is_estimator(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseEstimator)
+
+
+def _classes_in(hint: Any) -> Iterator[type]:
+    """Yield the classes in a type hint such as ``list[View] | None``."""
+    if isinstance(hint, type):
+        yield hint
+    if typing.get_origin(hint) is not type:
+        for part in typing.get_args(hint):
+            yield from _classes_in(part)

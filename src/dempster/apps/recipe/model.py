@@ -15,7 +15,7 @@ from dempster._errors import InvalidParameterError
 from dempster.apps.recipe.attributes import Attributes, Note, Preparation
 from dempster.constraints import Constraints
 from dempster.partition import CredalPartition
-from dempster.persistence.schema import Schema, register
+from dempster.persistence.schema import register
 
 if TYPE_CHECKING:
     from dempster.cluster import ConformalClustering
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class TableModel:
     """Fitted estimator with the preparation of its table.
 
-    `dempster.persistence` can save and load it.
+    `dempster.persistence` can save it, and load it after ``import dempster.apps.recipe``.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class TableModel:
         return preparation.transform(table, note)
 
 
-register("recipe", Schema.from_fields(Preparation), Schema.from_fields(TableModel))
+register(TableModel)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -157,9 +157,9 @@ _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory 
 class Surroundings:
     """Typical distances from the r reference objects to their neighbors."""
 
-    weights: np.ndarray  # (r,), weights of the reference objects
-    # (r,), distances within which each of them has sqrt(r) other reference objects
-    scales: np.ndarray
+    weights: Annotated[np.ndarray, "r"]  # weights of the reference objects
+    # distances within which each of them has sqrt(r) other reference objects
+    scales: Annotated[np.ndarray, "r"]
     # third quartile of the distances within which each of them has 5 other reference objects
     usual: float
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
@@ -290,8 +290,9 @@ class EvclusModel:
 
     family: FocalSets
     references: References
-    reference_masses: np.ndarray  # (r, f), masses of the reference objects
-    counts: np.ndarray | None  # (r,), weights of the reference objects; None if all are equal
+    reference_masses: Annotated[np.ndarray, "r f"]  # masses of the reference objects
+    # weights of the reference objects; None if all are equal
+    counts: Annotated[np.ndarray, "r"] | None
     d0: float
     device: str  # device for large inputs; devices other than "cpu" require torch
     dtype: np.dtype  # type of the masses for inputs without a floating-point type
@@ -449,9 +450,9 @@ class DoubtModel:
 
     family: FocalSets  # empty set, single clusters and pairs of neighboring clusters
     fit: EvclusModel  # model with masses on single clusters, which determined the labels
-    labels: np.ndarray  # (r,), clusters of the reference objects
+    labels: Annotated[np.ndarray, "r:int64"]  # clusters of the reference objects
     surroundings: Surroundings
-    reference_masses: np.ndarray  # (r, f), masses of the reference objects
+    reference_masses: Annotated[np.ndarray, "r f"]  # masses of the reference objects
 
     @classmethod
     def from_fit(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
@@ -729,9 +730,9 @@ _MAX_SHEPARD_PAIRS = 20_000
 class ShepardData(NamedTuple):
     """Data of a Shepard diagram: the dissimilarities, target conflicts (delta) and conflicts of k pairs of objects."""
 
-    dissimilarity: np.ndarray
-    delta: np.ndarray
-    conflict: np.ndarray
+    dissimilarity: Annotated[np.ndarray, "k"]
+    delta: Annotated[np.ndarray, "k"]
+    conflict: Annotated[np.ndarray, "k"]
 
 
 class ShepardMixin:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -277,6 +277,10 @@ class FeedForward:
     row-major order, then the biases. The coefficients of the outlier unit, if there is one, come
     last.
     """
+
+    sizes: tuple[int, ...]
+    layer: MassLayer
+    _weights: Annotated[np.ndarray, "*"]
 
     def __init__(
         self, sizes: Sequence[int], layer: MassLayer, dtype: np.dtype, rng: np.random.Generator

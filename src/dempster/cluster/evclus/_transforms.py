@@ -9,7 +9,7 @@ because objects at dissimilarity zero get equal masses.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -49,8 +49,9 @@ class RankTransform:
     their ranks.
     """
 
-    values: np.ndarray  # (u,), distinct dissimilarities in increasing order
-    counts: np.ndarray  # (u + 1,), share of the pairs with a dissimilarity below each value, and 1
+    values: Annotated[np.ndarray, "u"]  # distinct dissimilarities in increasing order
+    # share of the pairs with a dissimilarity below each value, and 1
+    counts: Annotated[np.ndarray, "u+1"]
 
     @classmethod
     def from_matrix(cls, D: np.ndarray) -> Self:

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from scipy import sparse
@@ -1098,6 +1098,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     }
 
     _model: EvclusModel | DoubtModel
+    _input: Annotated[DissimilarityInput, ".origin n_features"]
+    scale_: Scale | None
     _transform: LinearTransform | RankTransform | None = None
     _support = Support(blocks=True, block_weights=True, tensors=True)
 

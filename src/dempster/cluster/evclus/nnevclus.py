@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -432,7 +433,7 @@ class NetworkModel:
     """Fitted model of `NNEVCLUS`, a trained network with the standardization of its inputs."""
 
     family: FocalSets
-    network: Any  # FeedForward or TorchNetwork
+    network: FeedForward | Any  # or a TorchNetwork
     preparation: Preparation
     validation: tuple[float, ...] = ()  # errors on the validation pairs during the training
 
@@ -1012,7 +1013,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     }
     _min_rows = 2
     _support = Support(blocks=True, tensors=True)
+    training: Training | None
     _model: NetworkModel
+    evclus_: EVCLUS | None
 
     def __init__(
         self,
@@ -1297,3 +1300,27 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             "validation_history_": np.asarray(model.validation),
             "_shepard": assessment.shepard,
         }
+
+    def _check_loaded(self) -> None:
+        """Raise an error if the layers do not match the numbers of features and focal sets."""
+        network = self._model.network
+        mean = self._model.preparation.mean
+        scale = self._model.preparation.scale
+        if mean.shape != scale.shape:
+            raise InvalidInputError(
+                f"scale must have the shape of mean, {mean.shape}, got {scale.shape}"
+            )
+        if not isinstance(network, FeedForward):
+            return
+        n_weights = len(network.layer.first_coefficients)
+        n_weights += sum((a + 1) * b for a, b in pairwise(network.sizes))
+        n_inputs = self.n_features_in_
+        ends = (n_inputs, len(self._model.family))
+        if (
+            mean.shape != (n_inputs,)
+            or (network.sizes[0], network.sizes[-1]) != ends
+            or len(network.weights) != n_weights
+        ):
+            raise InvalidInputError(
+                "the layers of network must match n_features_in_, mean, scale and family"
+            )
