@@ -1,14 +1,11 @@
-"""Base class of the clusterers, which implements the validation of parameters, `fit` and prediction."""
+"""Base class of the clusterers: validation of parameters, `fit` and prediction."""
 
 from __future__ import annotations
 
-import copy
-import logging
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,9 +23,6 @@ from dempster._site import DocumentedEstimator
 from dempster._types import Advance, ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import (
     check_masses,
-    column_names,
-    match_names,
-    missing_value_advice,
     reorder_like,
     row_index,
     validate_features,
@@ -36,6 +30,15 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets
 from dempster.cluster._incomplete import add_usual_differences, add_within_variances
+from dempster.cluster._open_sample import (
+    accepts_missing,
+    align_init,
+    in_blocks,
+    move_results,
+    open_sample,
+    predict_lazily,
+    set_lazy_result,
+)
 from dempster.cluster._search import (
     FAMILY_NAMES,
     Families,
@@ -49,15 +52,12 @@ from dempster.cluster._search import (
 from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
-from dempster.data.blocks import Blocks, comes_in_blocks
-from dempster.data.device import import_torch
-from dempster.data.in_process import open_blocks
-from dempster.data.passes import Journal, PassRunner
-from dempster.data.rows import BlockRows
+from dempster.data.blocks import Blocks
+from dempster.data.device import import_torch, to_tensor
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition, LazyCredalPartition
+from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import compute_labels
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
@@ -73,11 +73,6 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 }
 MISSING_RULE = rule.choice("refuse", "partial")
 
-_LOG = logging.getLogger("dempster")
-_PREDICTION_ATTRIBUTES = ("_model", "_input", "focal_sets_", "n_features_in_")
-_LARGE_ATTRIBUTES = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # unused by prediction
-_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
-
 
 @dataclass(frozen=True)
 class Support:
@@ -90,6 +85,9 @@ class Support:
     passes: bool = False
     products: bool = False  # the fit needs the sums, over all rows, of the products of two columns
     tensors: bool = False  # X may be a torch tensor; the fit then runs on the device of the tensor
+    images: bool = False  # X is an image, which never comes in blocks
+    # converts blocks like `_read` converts rows in memory
+    map_blocks: Callable[[Blocks], Blocks] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +121,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     _support = Support()
     _min_rows = 1
     _advice = "increase max_iter or tol"  # shown in the convergence warning
+    # attributes, besides the parameters, that `predict_mass` reads
+    _prediction_state: tuple[str, ...] = ("_model", "_input", "focal_sets_", "n_features_in_")
     _model: MassModel[Any]
     focal_sets_: FocalSets
     number_: MaybeUnset[NumberOfClusters]
@@ -152,10 +152,7 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     # ---- overridden by clusterers ----------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X and convert it for the algorithm.
-
-        The default implementation returns an array of attributes.
-        """
+        """Validate X and convert it for the algorithm, by default to an array of attributes."""
         return self._validate_attributes(X, reset=reset)
 
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
@@ -163,16 +160,12 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
 
         ``options`` are passed to scikit-learn's ``validate_data``.
         """
-        if reset:
-            min_rows = self._min_rows
-        else:
-            min_rows = 1
-        return validate_features(
-            self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options
-        )
+        min_rows = self._min_rows if reset else 1
+        stay = self._stays_on_device(X)
+        return validate_features(self, X, reset=reset, min_rows=min_rows, stay=stay, **options)
 
     def _stays_on_device(self, X: TableLike) -> bool:
-        """Return whether X is a tensor and scikit-learn's array API dispatch keeps the results on its device."""
+        """Return whether the results for X stay on its device (scikit-learn's array API)."""
         return is_tensor(X) and self._accepts_tensors() and is_followed(X)
 
     def _accepts_tensors(self) -> bool:
@@ -180,14 +173,11 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return self._support.tensors and self.missing != "partial"
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        """Return the attributes that the model uses for the rows of X.
-
-        The default implementation returns X.
-        """
+        """Return the attributes that the model uses for the rows of X, by default X."""
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Validate objects with the given attributes, and further properties of ``like`` unless ``like`` is None."""
+        """Validate objects with new attributes, and other properties of ``like`` if not None."""
         return self._read(attributes, reset=False)
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
@@ -202,19 +192,12 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         raise NotImplementedError
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
-        """Return the fitted attributes that only this class has, as a dictionary of names and values."""
+        """Return the names and values of the fitted attributes that only this class has."""
         return {}
 
     def _auto_params(self, method: Any) -> dict[str, str]:
-        """Return a dictionary that explains, for each parameter set to "auto", which value was used and why."""
+        """Return, for each parameter set to "auto", which value was used and why."""
         return {}
-
-    def _map_blocks(self, source: Blocks) -> Blocks:
-        """Return the blocks of X, converted for the algorithm.
-
-        The default implementation does not change them.
-        """
-        return source
 
     def _min_sample(self) -> int:
         """Return the minimum number of rows to draw if X comes in blocks."""
@@ -234,172 +217,100 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         """Fit the estimator; an error or an interrupt leaves it unchanged."""
         per_row = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
-            draft.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
-            result = draft._fit_all(X, sample_weight, per_row)
+            result = draft._fit_draft(X, sample_weight, per_row)
+        name = type(self).__name__
         for message in result.warnings:
-            warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
+            warnings.warn(f"{name}: {message}", UserWarning, stacklevel=3)
         if not result.run.converged:
-            message = f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}"
+            limit = f"max_iter={self.max_iter} iterations"
+            message = f"{name} did not converge in {limit}; {self._advice}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(
+    def _fit_draft(
         self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
     ) -> FitResult:
-        """Run the algorithm, set all fitted attributes and return the result."""
+        """Run the algorithm, set all fitted attributes and return the result.
+
+        `fit_transaction` restores the parameters that this method changes.
+        """
         self._check_parameters()
         with (
             block_map(self.n_jobs) as apply,
-            self._open_sample(X, sample_weight, per_row, apply) as sample,
+            open_sample(self, X, sample_weight, per_row, apply) as sample,
         ):
-            if per_row["constraints"] is not None:
-                per_row["constraints"] = validate_constraints(
-                    per_row["constraints"], len(sample.values)
-                )
-            for name in ("y", "dissimilarities"):
-                if per_row[name] is not None:
-                    per_row[name] = reorder_like(per_row[name], sample.index)
+            constraints = per_row["constraints"]
+            if constraints is not None:
+                constraints = validate_constraints(constraints, len(sample.values))
+            labels = reorder_like(per_row["y"], sample.index)
+            dissimilarities = reorder_like(per_row["dissimilarities"], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
-            request = FitRequest(
-                n_clusters, per_row["y"], per_row["constraints"], apply, per_row["dissimilarities"]
-            )
+            request = FitRequest(n_clusters, labels, constraints, apply, dissimilarities)
             if self.missing == "partial":
                 sample = add_within_variances(sample, n_clusters)
-            init = getattr(self, "init", None)
-            is_named = init is None or isinstance(init, str)
-            if not is_named:
-                self.init = self._align_init(init, sample.index)
-            progress = partial(progress_bar, type(self).__name__, shown=bool(self.verbose))
-            method, run = self._run_search(
-                Search(self.tol, apply, progress, self.n_jobs), sample, request
-            )
-            if not is_named:
-                self.init = init
+            align_init(self, sample.index)
+            search = Search(self.tol, apply, self._open_progress, self.n_jobs)
+            method, run = self._run_search(search, sample, request)
             result = method.result(run)
             self._model = result.model
+            auto_params = {}
             if "number_" in vars(self):
-                auto_params = {"n_clusters": self.number_.reasons()}
-            else:
-                auto_params = {}
-            auto_params |= self._auto_params(method)
-            stays = self._stays_on_device(X)
-            if stays:
-                masses = to_device_of(result.masses, X)
-            else:
-                masses = result.masses
-            check_masses(masses)
-            if not np.isfinite(result.run.objective):
-                message = f"the objective is {result.run.objective}; scale X or use less extreme parameters"
-                raise InvalidParameterError("X", message=message)
-            self.focal_sets_ = self._model.family
-            self.n_clusters_ = self.focal_sets_.n_clusters
-            self.objective_ = result.run.objective
-            self.history_ = np.asarray(result.run.history)
-            self.n_iter_ = len(result.run.history)
-            self.converged_ = bool(result.run.converged)
-            metadata = self._make_metadata(auto_params)
-            self.credal_partition_ = CredalPartition.unchecked(
-                masses, self.focal_sets_, sample.index, metadata=metadata
-            )
-            compute_labels(self.credal_partition_, apply)
-            self.labels_ = copy_array(self.credal_partition_.labels)
+                auto_params["n_clusters"] = self.number_.reasons()
+            auto_params.update(self._auto_params(method))
+            metadata = self._set_result(result, sample, auto_params, apply)
             self.__dict__.update(self._fitted_attributes(method, self._model))
             if sample.blocks is not None:
-                self._set_lazy_result(sample.blocks)
-            if stays:
-                self._move_to(X)
+                set_lazy_result(self, sample.blocks, metadata)
+            if sample.device is not None:
+                move_results(self, X)
         return result
 
-    @contextmanager
-    def _open_sample(
-        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
-    ) -> Iterator[Sample[Any]]:
-        """Yield the rows to fit, which are all rows of X in memory, or a random subset if X comes in blocks."""
-        if isinstance(X, np.ndarray) or not self._comes_in_blocks(X):
-            if self.checkpoint is not None and self._support.passes:
-                must = f"be None if X is in memory, got {str(self.checkpoint)!r}; pass [X] to fit X as one block"
-                raise InvalidParameterError("checkpoint", must=must)
-            yield self._read_sample(X, sample_weight)
-            return
-        per_row = per_row | {
-            "sample_weight": None if self._support.block_weights else sample_weight
-        }
-        for argument, value in per_row.items():
-            if value is not None:
-                raise InvalidParameterError(argument, must="be None if X comes in blocks")
-        if isinstance(getattr(self, "init", None), CredalPartition):
-            raise InvalidParameterError(
-                "init", "prototypes or a name if X comes in blocks, not a partition"
-            )
-        name = type(self).__name__
-        with progress_bar(
-            f"{name}, passes over X", None, " passes", shown=bool(self.verbose)
-        ) as advance:
-            source = self._open_blocks(X)
-            journal = self._open_journal(source, weighted=sample_weight is not None)
-            mark = {"is_pass": True}  # for log handlers that count passes
+    def _set_result(
+        self,
+        result: FitResult,
+        sample: Sample[Any],
+        auto_params: dict[str, str],
+        apply: Apply,
+        n_iter: int | None = None,
+    ) -> dict[str, Any]:
+        """Set the attributes that all clusterers have, and return the metadata of the partition.
 
-            def log(purpose: str) -> None:
-                _LOG.info("%s: a pass over X begins, for %s", name, purpose, extra=mark)
-
-            runner = PassRunner(apply, journal, log, advance)
-            rows = BlockRows(
-                source,
-                self._map_blocks(source),
-                sample_weight,
-                self.random_state,
-                runner,
-                products=self._support.products,
-                min_sample=self._min_sample(),
-            )
-            check_enough_rows(len(rows), self._requested_clusters())
-            values = self._read(named_rows(rows.values, source), reset=True)
-            yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
-
-    def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
-        """Validate X in memory and the weights of its rows, and return them."""
-        values = self._read(X, reset=True)
-        check_enough_rows(len(values), self._requested_clusters())
-        if isinstance(X, np.ndarray):
-            names = None
-        else:
-            names = self._row_names(X)
-        weights = None
-        if sample_weight is not None:
-            weights = self._validate_weights(reorder_like(sample_weight, names), len(values))
-        return Sample(values, weights, names, device=X.device if self._stays_on_device(X) else None)
-
-    def _align_init(self, init: Any, index: Index) -> Any:
-        """Return ``init`` with rows and columns in the order of the rows and columns of X."""
-        if isinstance(init, CredalPartition):
-            try:
-                order = match_names(init.index, index)
-            except InvalidParameterError as error:
-                must = f"be a partition of the rows of X: {error}"
-                raise InvalidParameterError("init", must=must) from error
-            if order is None:
-                return init
-            return init[order]
-        init = reorder_like(init, index)
-        names = list(getattr(self, "feature_names_in_", []))
-        columns = column_names(init)
-        if (
-            columns is None
-            or columns == names
-            or len(columns) != len(names)
-            or set(columns) != set(names)
-        ):
-            return init
-        return init[names]
+        The partition and the labels are those of the rows in memory, if their masses are known.
+        ``n_iter`` is the number of iterations, by default the length of the history.
+        """
+        run = result.run
+        if result.masses is not None:
+            check_masses(result.masses)
+        if not np.isfinite(run.objective):
+            message = f"the objective is {run.objective}; scale X or use less extreme parameters"
+            raise InvalidParameterError("X", message=message)
+        self._model = result.model
+        self.focal_sets_ = result.model.family
+        self.n_clusters_ = self.focal_sets_.n_clusters
+        self.objective_ = run.objective
+        self.history_ = np.asarray(run.history)
+        self.n_iter_ = len(run.history) if n_iter is None else n_iter
+        self.converged_ = bool(run.converged)
+        metadata = self._make_metadata(auto_params)
+        masses = result.masses
+        if masses is None:
+            return metadata
+        if sample.device is not None:
+            masses = to_tensor(masses, sample.device)
+        self.credal_partition_ = CredalPartition.unchecked(
+            masses, self.focal_sets_, sample.index, metadata=metadata
+        )
+        compute_labels(self.credal_partition_, apply)
+        self.labels_ = copy_array(self.credal_partition_.labels)
+        return metadata
 
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
     ) -> tuple[Method[Any, Any], Run[Any]]:
         """Return the algorithm object and the best of its runs."""
         method = self._make_method(sample, request)
-        return method, search.run(
-            method, self._resolve_families(request.n_clusters), sample.weights
-        )
+        families = self._resolve_families(request.n_clusters)
+        return method, search.run(method, families, sample.weights)
 
     def _requested_clusters(self) -> int | None:
         if isinstance(self.n_clusters, str):
@@ -420,10 +331,7 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        """Return the dissimilarities that select the number of clusters.
-
-        The default is the Euclidean distance.
-        """
+        """Return the dissimilarities that select the number of clusters, by default Euclidean."""
         return AttributeSource(to_host(values))
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -431,19 +339,17 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
 
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
-        family = self.focal_sets
-        if isinstance(family, FocalSets) and self._requested_clusters() not in (
-            None,
-            family.n_clusters,
-        ):
-            must = f"have n_clusters={self._requested_clusters()} clusters, got {family.n_clusters}"
-            raise InvalidParameterError("focal_sets", must=must)
+        requested = self._requested_clusters()
+        if isinstance(self.focal_sets, FocalSets):
+            n_clusters = self.focal_sets.n_clusters
+            if requested not in (None, n_clusters):
+                must = f"have n_clusters={requested} clusters, got {n_clusters}"
+                raise InvalidParameterError("focal_sets", must=must)
         device = getattr(self, "device", "cpu")
         if device != "cpu" and self._support.passes:
             if self.missing == "partial":
-                raise InvalidParameterError(
-                    "missing", f"'refuse' if device={device!r}", self.missing
-                )
+                expected = f"'refuse' if device={device!r}"
+                raise InvalidParameterError("missing", expected, self.missing)
             import_torch(device)
 
     def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
@@ -451,84 +357,12 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "partial" and missing_value_advice(self) is None
+        tags.input_tags.allow_nan = accepts_missing(self)
         tags.array_api_support = self._accepts_tensors()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # ---- blocks ----------------------------------------------------------------------------------
-
-    def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
-        """Return whether X comes in blocks.
-
-        Raise an error if the clusterer does not support blocks.
-        """
-        if not comes_in_blocks(X):
-            return False
-        if isinstance(X, list | tuple) and not self._support.blocks:
-            return False
-        if not (self._support.blocks or new):
-            must = f"be an array or a table in memory for {type(self).__name__}, got blocks ({type(X).__name__})"
-            raise InvalidParameterError("X", must=must)
-        if not new and getattr(self, "metric", None) == "precomputed":
-            raise InvalidParameterError(
-                "X", must="be in memory, not in blocks, if metric='precomputed'"
-            )
-        return True
-
-    def _open_blocks(self, X: TableLike) -> Blocks:
-        return open_blocks(X, self.n_jobs, missing=missing_value_advice(self) is None)
-
-    def _open_journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
-        """Open the checkpoint file, or return None if the parameter ``checkpoint`` is not set."""
-        if self.checkpoint is None or not self._support.passes:
-            return None
-        if not isinstance(self.random_state, int | np.integer):
-            # A resumed fit must draw the same rows as the interrupted fit.
-            raise InvalidParameterError(
-                "random_state", "an integer if checkpoint is set", self.random_state
-            )
-        from dempster import __version__  # not yet defined when this module is imported
-
-        parameters = {
-            name: _fingerprint(v)
-            for name, v in self.get_params().items()
-            if name not in _IRRELEVANT_PARAMS
-        }
-        columns = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
-        about = {"class": type(self).__name__, "version": __version__, "columns": columns}
-        return Journal(self.checkpoint, {**parameters, **about})
-
-    def _set_lazy_result(self, rows: BlockRows) -> None:
-        """Replace the partition of the sampled rows by a lazy partition of all rows."""
-        self.credal_partition_ = self._make_lazy_partition(
-            rows.source, self.credal_partition_.metadata
-        )
-        self.labels_ = self.credal_partition_.labels
-        self.sample_indices_ = rows.indices
-
-    def _make_lazy_partition(
-        self, source: Blocks, metadata: dict[str, Any] | None
-    ) -> LazyCredalPartition:
-        # a copy without large attributes, because it is sent to the workers
-        light = copy.copy(self)
-        light.__dict__ = {
-            name: value
-            for name, value in vars(self).items()
-            if name in _PREDICTION_ATTRIBUTES
-            or not (name.endswith("_") or name in _LARGE_ATTRIBUTES)
-        }
-        if hasattr(self, "init"):
-            light.__dict__["init"] = None  # ``init`` may be a large partition of all rows.
-        masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
-        return LazyCredalPartition(masses, self.focal_sets_, metadata)
-
     # ---- the result ------------------------------------------------------------------------------
-
-    def _move_to(self, X: Array) -> None:
-        for name, value in vars(self).items():
-            if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
-                setattr(self, name, to_device_of(value, X))
 
     def _make_metadata(self, auto_params: dict[str, str]) -> dict[str, Any]:
         parameters = {}
@@ -555,10 +389,7 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         return bundle
 
     def _result_html(self) -> str:
-        """Return the summary as HTML, which follows scikit-learn's diagram.
-
-        A lazy partition is not computed.
-        """
+        """Return the summary as HTML, which follows scikit-learn's diagram, unless it is lazy."""
         partition = getattr(self, "credal_partition_", None)
         if isinstance(partition, CredalPartition):
             return partition.summary().to_html()
@@ -581,12 +412,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             Masses of the new objects; a `LazyCredalPartition` if X comes in blocks.
         """
         check_is_fitted(self, "focal_sets_")
-        if self._comes_in_blocks(X, new=True):
-            source = self._open_blocks(X)
-            assert source.width is not None
-            # One row suffices to check the number and the names of the columns.
-            self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
-            return self._make_lazy_partition(source, None)
+        if in_blocks(self, X, new=True):
+            return predict_lazily(self, X)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._compute_masses(values, apply)
@@ -680,44 +507,12 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             One name for each focal set.
         """
         check_is_fitted(self, "focal_sets_")
-        return np.array(
-            [f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()], dtype=object
-        )
+        names = [f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()]
+        return np.array(names, dtype=object)
 
 
 def _writable_masses(partition: Any) -> Any:
-    """Return the masses, copied if they are in memory, because the masses of a partition are read-only."""
+    """Return the masses, copied if in memory, because the masses of a partition are read-only."""
     if isinstance(partition, CredalPartition):
         return copy_array(partition.masses)
     return partition.masses
-
-
-def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
-    if n_rows < (n_clusters or 1):
-        message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
-        raise InvalidParameterError("n_clusters", message=message)
-
-
-def _block_masses(block: np.ndarray, clusterer: EvidentialClusterer, apply: Apply) -> np.ndarray:
-    if len(block) == 0:
-        return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
-    values = clusterer._read(block, reset=False)
-    return check_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
-
-
-def _fingerprint(value: Any) -> str:
-    """Return a text that identifies the value of a parameter."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape} {value.tolist()}"
-    if isinstance(value, FocalSets):
-        return repr(list(value))
-    return repr(value)
-
-
-def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
-    """Return the rows as a DataFrame with the column names of the blocks, or unchanged if there are no names."""
-    if source.names is None:
-        return values
-    import pandas as pd
-
-    return pd.DataFrame(values, columns=list(source.names))

@@ -21,6 +21,7 @@ from dempster.cluster._search import Sample
 from dempster.cluster._starts import k_means_distances, outlier_distance
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.explanation import ClusterEvidence
+from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply
 
 
@@ -34,7 +35,13 @@ def pad(X: np.ndarray, width: int) -> np.ndarray:
     return np.hstack([X, np.zeros((len(X), width - X.shape[1]), X.dtype)])
 
 
-def lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
+def lift_blocks(source: Blocks) -> Blocks:
+    """Append the additional coordinate to all blocks."""
+    assert source.width is not None
+    return source.map(_lift_block, None, source.width + 1, source.dtype)
+
+
+def _lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
     return lift(block)
 
 

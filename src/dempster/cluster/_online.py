@@ -10,15 +10,15 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copy_array, is_tensor, to_host
+from dempster._arrays import Array, is_tensor, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, TableLike
-from dempster._validation import check_masses
 from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
 from dempster.cluster._incomplete import add_within_variances
-from dempster.cluster._search import MassModel, Sample, Search
+from dempster.cluster._open_sample import align_init, move_results, read_sample
+from dempster.cluster._search import FitResult, MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
-from dempster.partition import CredalPartition
+from dempster.optimize.descent import Run
 
 CHECKPOINT_RULE = rule.choice(None) | rule.kind(str, Path, words="a path")
 
@@ -81,6 +81,12 @@ class OnlineClusterer(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight)
 
+    def _fit_draft(
+        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
+    ) -> FitResult:
+        self.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
+        return super()._fit_draft(X, sample_weight, per_row)
+
     def _compute_masses(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
             return super()._compute_masses(values, apply)
@@ -140,82 +146,59 @@ class OnlineClusterer(EvidentialClusterer):
             self.__dict__ = {
                 name: value for name, value in vars(self).items() if not name.endswith("_")
             }
+            self.n_samples_seen_ = 0
+            self.n_iter_ = 0
+            self.history_ = np.empty(0)
         self._check_parameters()
-        if not first and self._requested_clusters() not in (None, self.n_clusters_):
-            raise InvalidParameterError(
-                "n_clusters",
-                must=f"be {self.n_clusters_}, its initial value, got {self.n_clusters}; call fit or use a new "
-                "estimator to start again",
-            )
-        sample = self._read_block(X, sample_weight, first=first)
+        if first:
+            sample = read_sample(self, X, sample_weight)
+        else:
+            sample = self._read_next(X, sample_weight)
         with block_map(self.n_jobs) as apply:
-            if first:
-                learned = self._start_online(sample, apply)
-            else:
-                learned = self._online
-            amount = float(len(sample.values) if sample.weights is None else sample.weights.sum())
-            if half_life is None:
-                kept = 1.0
-            else:
+            learned = self._start_online(sample, apply) if first else self._online
+            kept = 1.0
+            if half_life is not None:
+                weights = sample.weights
+                amount = float(len(sample.values) if weights is None else weights.sum())
                 kept = 0.5 ** (amount / half_life)
             learned = learned.add_block(
                 sample.values, sample.kernel_weights, kept, update=update, apply=apply
             )
             self._online = learned
-            self._model = learned.to_model()
-            masses = check_masses(self._compute_masses(sample.values, apply))
-        if not np.isfinite(learned.objective):
-            message = (
-                f"the objective is {learned.objective}: scale X or use less extreme parameters"
-            )
-            raise InvalidParameterError("X", message=message)
-        self.focal_sets_ = self._model.family
-        self.n_clusters_ = self.focal_sets_.n_clusters
-        self.objective_ = float(learned.objective)
-        if first:
-            n_seen = 0
-            n_iter = 0
-            history = np.empty(0)
-        else:
-            n_seen = self.n_samples_seen_
-            n_iter = self.n_iter_
-            history = self.history_
-        self.n_samples_seen_ = n_seen + len(sample.values)
-        self.n_iter_ = n_iter + update
-        self.history_ = np.append(to_host(history), self.objective_)
-        self.converged_ = False
-        self.credal_partition_ = CredalPartition.unchecked(
-            masses, self.focal_sets_, sample.index, metadata=self._make_metadata({})
-        )
-        self.labels_ = copy_array(self.credal_partition_.labels)
-        self.__dict__.update(self._fitted_attributes(learned, self._model))
+            model = learned.to_model()
+            self._model = model
+            masses = self._compute_masses(sample.values, apply)
+            self.n_samples_seen_ += len(sample.values)
+            history = [*to_host(self.history_), float(learned.objective)]
+            result = FitResult(Run(model, history), model, masses)
+            self._set_result(result, sample, {}, apply, self.n_iter_ + update)
+        self.__dict__.update(self._fitted_attributes(learned, model))
         if self._stays_on_device(X):
-            self._move_to(X)
+            move_results(self, X)
 
-    def _read_block(
-        self, X: TableLike, sample_weight: ArrayLike, *, first: bool
-    ) -> Sample[np.ndarray]:
-        if first:
-            return self._read_sample(X, sample_weight)
+    def _read_next(self, X: TableLike, sample_weight: ArrayLike) -> Sample[np.ndarray]:
+        """Validate a block that follows the first one."""
+        if self._requested_clusters() not in (None, self.n_clusters_):
+            must = f"be {self.n_clusters_}, its initial value, got {self.n_clusters}"
+            raise InvalidParameterError(
+                "n_clusters", must=f"{must}; call fit or use a new estimator to start again"
+            )
         values = self._read(X, reset=False)
-        return Sample(
-            values, self._validate_weights(sample_weight, len(values)), self._row_names(X)
-        )
+        weights = self._validate_weights(sample_weight, len(values))
+        return Sample(values, weights, self._row_names(X))
 
     def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
-        """Return the initial model, which is computed from ``init`` or fitted to the first block."""
+        """Return the initial model, computed from ``init`` or fitted to the first block."""
         request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
         families = self._resolve_families(request.n_clusters)
         if self.missing == "partial":
             sample = add_within_variances(sample, request.n_clusters)
-        init = self.init
-        if not isinstance(init, str):
-            self.init = self._align_init(init, sample.index)
-        method: Any = self._make_method(sample, request)
+        aligned = copy.copy(self)
+        align_init(aligned, sample.index)
+        method: Any = aligned._make_method(sample, request)
         if method.has_user_start and families.select is None:
             [model] = method.draw_starts(families.first)
         else:
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             model = search.run(method, replace(families, neighbors=False), sample.weights).model
-        self.init = init
         return method.online(model, neighbors=families.neighbors)

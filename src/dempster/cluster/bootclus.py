@@ -960,6 +960,7 @@ class BootClus(EvidentialClusterer):
     _encoder: CategoryEncoder | None = None  # encodes the categories for a LatentClassModel
     bootstraps_: Bootstraps | LatentClassBootstraps
     intervals_: PairIntervals
+    _prediction_state = (*EvidentialClusterer._prediction_state, "_encoder", "mixture_")
 
     def __init__(
         self,

@@ -377,6 +377,7 @@ class CatECM(EvidentialClusterer):
     _model: CategoricalModel
     _encoder: Annotated[CategoryEncoder, ".offsets n_features+1:int"]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_features:any"]
+    _prediction_state = (*EvidentialClusterer._prediction_state, "_encoder")
     _rules = {
         **COMMON_RULES,
         "alpha": rule.real(),

@@ -13,14 +13,13 @@ from dempster._arrays import Array, precision_of, to_host
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
-from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_block
+from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import default_beta, explain_auto_params
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
 from dempster.cluster.explanation import ClusterEvidence
-from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -231,6 +230,7 @@ class CCM(OnlineClusterer):
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
+    _support = replace(OnlineClusterer._support, map_blocks=lift_blocks)
     _auto_params = explain_auto_params
 
     def __init__(
@@ -268,10 +268,6 @@ class CCM(OnlineClusterer):
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Validate X and append a column of zeros, the additional coordinate."""
         return lift(super()._read(X, reset=reset))
-
-    def _map_blocks(self, source: Blocks) -> Blocks:
-        assert source.width is not None
-        return source.map(lift_block, None, source.width + 1, source.dtype)
 
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])

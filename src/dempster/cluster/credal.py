@@ -1,10 +1,15 @@
-"""Clustering with automatic selection of the shape and the number of clusters."""
+"""Clustering with automatic selection of the shape and the number of clusters.
+
+`ComparedRows` fits candidates to a sample of the rows. `select` returns a `Selection` of them, and
+`pool_weights` the candidates whose fits to all rows `CredalClustering` averages.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -20,8 +25,9 @@ from dempster._random import as_integer_seed, as_random_state
 from dempster._types import Advance, ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
+from dempster.cluster._open_sample import open_sample, set_lazy_result
 from dempster.cluster._pool import PooledModel
-from dempster.cluster._search import Sample
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.egmm import EGMM
 from dempster.cluster.evclus._model import DoubtModel, EvclusModel
 from dempster.cluster.evclus.evclus import EVCLUS
@@ -34,8 +40,7 @@ from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_t
 from dempster.dissimilarity.paths import DensityTree
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map, n_threads, run_fits_in_threads
-from dempster.partition import CredalPartition
-from dempster.partition.credal_partition import compute_labels
+from dempster.optimize.descent import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,54 +83,37 @@ _MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller wei
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the adjusted Rand index of two partitions, given as labels (scikit-learn's function is much slower)."""
+    """Return the adjusted Rand index of two arrays of labels, faster than scikit-learn."""
+    n = len(first)
     width = int(second.max()) + 1
-    table = np.bincount(first * width + second, minlength=(int(first.max()) + 1) * width).reshape(
-        -1, width
-    )
-    pairs, rows, columns = (
-        float(n @ (n - 1.0)) for n in (table.ravel(), table.sum(axis=1), table.sum(axis=0))
-    )
-    expected = rows * columns / (len(first) * (len(first) - 1))
+    height = int(first.max()) + 1
+    table = np.bincount(first * width + second, minlength=height * width).reshape(-1, width)
+    counts = (table.ravel(), table.sum(axis=1), table.sum(axis=0))
+    pairs, rows, columns = (float(count @ (count - 1.0)) for count in counts)
+    expected = rows * columns / (n * (n - 1))
     largest = (rows + columns) / 2
     if largest == expected:
         return 1.0
     return (pairs - expected) / (largest - expected)
 
 
-@dataclass(eq=False)
-class Candidate:
-    """A partition of the sampled rows into clusters of one shape.
+# ---- candidates ----------------------------------------------------------------------------------
 
-    Attributes
-    ----------
-    shape, method : str
-        Shape of the clusters, and description of the method.
-    estimator : clusterer
-        Estimator with the selected parameters, before the fit to all rows.
-    labels : (n,) int array
-        Clusters of the sampled rows.
-    refits : list of (n,) int arrays
-        Clusters of the same rows, predicted after fits to halves of the rows; two for each random
-        split.
-    neighbors : float
-        Share of the nearest neighbors with the same label, corrected for chance.
-    seconds : float
-    agreement : float
-        Mean adjusted Rand index with the other partitions of these rows.
-    weight : float
-        Weight in the mean of the plausibilities.
-    """
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A partition of the compared rows into clusters of one shape."""
 
     shape: str
-    method: str
-    estimator: Any
-    labels: np.ndarray
-    refits: list[np.ndarray]
-    neighbors: float
-    seconds: float
-    agreement: float = np.nan
-    weight: float = 0.0
+    method: str  # description of the method
+    estimator: Any  # with the selected parameters, before the fit to all rows
+    labels: np.ndarray  # (n,), clusters of the compared rows
+    # (n,) arrays, clusters of the same rows after fits to halves of them; two for each random split
+    refits: list[np.ndarray] = field(default_factory=list)
+    # share of the nearest neighbors with the same label, corrected for chance
+    neighbors: float = np.nan
+    seconds: float = 0.0
+    agreement: float = np.nan  # mean adjusted Rand index with the other partitions of these rows
 
     @property
     def n_clusters(self) -> int:
@@ -134,60 +122,62 @@ class Candidate:
     @property
     def reproducibility(self) -> float:
         """Mean agreement of the fits to two halves of the rows, at least zero."""
-        scores = [
-            _rand_index(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)
-        ]
-        if scores:
-            return max(float(np.mean(scores)), 0.0)
-        return np.nan
+        halves = zip(self.refits[::2], self.refits[1::2], strict=True)
+        scores = [_rand_index(*pair) for pair in halves]
+        if not scores:
+            return np.nan
+        return max(float(np.mean(scores)), 0.0)
 
 
-@dataclass
-class Comparison:
-    """Comparison of candidates on a sample of the rows.
+@dataclass(frozen=True)
+class ComparedRows:
+    """Sample of the rows, to which the candidates are fitted."""
 
-    Attributes
-    ----------
-    source : DissimilaritySource
-        Sampled rows, without missing values.
-    weights : (n,) array or None
-    estimator : CredalClustering
-        Parameters.
-    advance : function
-        Called with the name of each candidate after its fits, to show the progress.
-    takes_mixtures : bool
-        Whether X contains numeric attributes without missing values, so that mixtures can be
-        fitted.
-    """
-
-    source: DissimilaritySource
-    weights: np.ndarray | None
-    estimator: CredalClustering
-    advance: Advance
+    source: DissimilaritySource  # without missing values
+    weights: np.ndarray | None  # (n,)
+    params: CredalClustering
+    seed: int
+    # whether X contains numeric attributes without missing values, so that mixtures can be fitted
     takes_mixtures: bool
-    candidates: list[Candidate] = field(default_factory=list)
-    # excluded from the mean of the plausibilities
-    rejected: list[Candidate] = field(default_factory=list)
+    advance: Advance  # called with the name of each candidate after its fits
 
-    def __post_init__(self) -> None:
-        self.seed = as_integer_seed(self.estimator.random_state)
-        everything = np.arange(len(self.source))
-        self.D = self.source.block(everything, everything).astype(float)
-        self.is_euclidean = isinstance(self.source, AttributeSource) and self.source.is_euclidean
-        near = max(min(_N_NEIGHBORS, len(self.D) - 1), 1)
-        apart = self.D + np.diag(np.full(len(self.D), np.inf))
-        self.nearest = np.argpartition(apart, near - 1, axis=1)[:, :near]
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def D(self) -> np.ndarray:
+        """Dissimilarities, shape (n, n)."""
+        everything = np.arange(len(self))
+        return self.source.block(everything, everything).astype(float)
+
+    @cached_property
+    def tree(self) -> DensityTree:
+        return DensityTree.from_dissimilarities(self.D)
+
+    @cached_property
+    def nearest(self) -> np.ndarray:
+        """Indices of the nearest neighbors of each row, shape (n, k)."""
+        n_nearest = max(min(_N_NEIGHBORS, len(self) - 1), 1)
+        apart = self.D + np.diag(np.full(len(self), np.inf))
+        return np.argpartition(apart, n_nearest - 1, axis=1)[:, :n_nearest]
+
+    @cached_property
+    def halves(self) -> list[np.ndarray]:
+        """Indices of the rows in both halves of each random split."""
         rng = np.random.default_rng(self.seed)
-        # mean agreement of all partitions into each number of clusters
-        self.consensus: dict[int, float] = {}
-        self.scores: dict[int, float] = {}  # support of each number, plus half of the consensus
-        self.halves: list[np.ndarray] = []
+        halves = []
         for _ in range(_N_SPLITS):
-            rows = rng.permutation(len(self.D))
-            self.halves += [np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])]
+            rows = rng.permutation(len(self))
+            middle = len(rows) // 2
+            halves += [np.sort(rows[:middle]), np.sort(rows[middle:])]
+        return halves
+
+    @property
+    def is_euclidean(self) -> bool:
+        return isinstance(self.source, AttributeSource) and self.source.is_euclidean
 
     def coordinates(self) -> np.ndarray:
-        """Return the positions of the rows in the plane, which are two attributes or the result of classical scaling.
+        """Return the rows in the plane: two attributes, or the result of classical scaling.
 
         For Euclidean distances, classical scaling gives the first two principal components.
         """
@@ -195,321 +185,346 @@ class Comparison:
             return np.array(self.source.objects, dtype=float)
         from scipy.sparse.linalg import eigsh  # slow to import
 
-        means = np.square(self.D).mean(axis=0)
-        products = (means + means[:, None] - means.mean() - np.square(self.D)) / 2
+        squares = np.square(self.D)
+        means = squares.mean(axis=0)
+        products = (means + means[:, None] - means.mean() - squares) / 2
         variances, axes = eigsh(products, k=2, v0=np.arange(1.0, 1 + len(products)))
         return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
 
-    # ---- candidates ------------------------------------------------------------------------------
+    def neighbor_agreement(self, labels: np.ndarray) -> float:
+        """Return the share of neighbors with the same label, corrected like Cohen's kappa."""
+        same = float((labels[self.nearest] == labels[:, None]).mean())
+        chance = float(np.square(np.bincount(labels) / len(labels)).sum())
+        if chance >= 1:
+            return 0.0
+        return (same - chance) / (1 - chance)
 
     def make_estimator(self, shape: str, n_clusters: int, covariance: str = "own") -> Any:
         """Return the estimator for clusters of one shape."""
-        params = self.estimator
+        params = self.params
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
-            n_init = max(_MIN_FINAL_INIT, n_clusters // 2)
-            return EGMM(
-                n_clusters,
-                covariance=covariance,
-                reg_covar=_REG_COVAR[covariance],
-                n_init=n_init,
-                **common,
-            )
-        return EVCLUS(
-            n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common
-        )
+            common["n_init"] = max(_MIN_FINAL_INIT, n_clusters // 2)
+            common["reg_covar"] = _REG_COVAR[covariance]
+            return EGMM(n_clusters, covariance=covariance, **common)
+        common["metric"] = params.metric
+        common["missing"] = params.missing
+        return EVCLUS(n_clusters, shape=shape, **common)
 
-    def fit(self, members: list[tuple[str, str, Any]]) -> list[Candidate]:
-        """Fit candidates (shape, method and estimator) to the sampled rows and, unless connected, to their halves."""
+    def fit(self, *members: tuple[str, str, Any]) -> list[Candidate]:
+        """Fit candidates (shape, method and estimator) to the rows and to halves of them.
+
+        Connected clusters, and mixtures with given initial means, are not fitted to halves.
+        """
         tasks = []
         for place, (shape, method, estimator) in enumerate(members):
             _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
-            is_found = shape == "connected" or not isinstance(
-                getattr(estimator, "init", "medoids"), str
-            )
-            parts = [np.arange(len(self.D)), *(() if is_found else self.halves)]
+            parts = [np.arange(len(self))]
+            has_means = not isinstance(getattr(estimator, "init", "medoids"), str)
+            if shape != "connected" and not has_means:
+                parts += self.halves
             tasks += [(place, estimator, rows) for rows in parts]
-        found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
+        found: list[list[np.ndarray]] = [[] for _ in members]
+        seconds = np.zeros(len(members))
+        threads = n_threads(self.params.n_jobs)
         with one_blas_thread():  # The fits already run in threads.
-            for place, labels, seconds in run_fits_in_threads(
-                self._predict, tasks, n_threads(self.estimator.n_jobs)
-            ):
-                found[place].append((labels, seconds))
+            for place, labels, time_taken in run_fits_in_threads(self._predict, tasks, threads):
+                found[place].append(labels)
+                seconds[place] += time_taken
         candidates = []
-        for (shape, method, estimator), results in zip(members, found, strict=True):
-            labels, *refits = [labels for labels, _ in results]
-            seconds = sum(seconds for _, seconds in results)
+        for place, (shape, method, estimator) in enumerate(members):
+            labels, *refits = found[place]
             neighbors = self.neighbor_agreement(labels)
+            time_taken = float(seconds[place])
             candidates.append(
-                Candidate(shape, method, estimator, labels, refits, neighbors, seconds)
+                Candidate(shape, method, estimator, labels, refits, neighbors, time_taken)
             )
             self.advance(f"{method}, {estimator.n_clusters} clusters")
-        self.candidates += candidates
         return candidates
+
+    def fit_connected(self, n_clusters: int) -> Candidate:
+        estimator = self.make_estimator("connected", n_clusters)
+        return self.fit(("connected", "EVCLUS, path distances", estimator))[0]
 
     def _predict(
         self, place: int, estimator: Any, rows: np.ndarray
     ) -> tuple[int, np.ndarray, float]:
-        """Return the clusters of all sampled rows after a fit to some of them, and the time in seconds."""
+        """Return the clusters of all rows after a fit to some of them, and the time in seconds."""
         began = time.perf_counter()
         trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
         if isinstance(trial, EGMM):
             trial.set_params(tol=_TOLERANCE)
         elif trial.shape == "compact" and len(rows) > _N_LANDMARKS:
-            trial.set_params(
-                sampling="landmarks", n_landmarks=max(_N_LANDMARKS, 20 * trial.n_clusters)
-            )
-        if self.weights is None:
-            weights = None
-        else:
-            weights = self.weights[rows]
+            n_landmarks = max(_N_LANDMARKS, 20 * trial.n_clusters)
+            trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
         if self.is_euclidean:
             X = self.source.objects
         else:
             X = self.D[:, rows]
-        if not self.is_euclidean:
             trial.set_params(metric="precomputed", missing="refuse")
+        weights = None if self.weights is None else self.weights[rows]
         trial.fit(X[rows], sample_weight=weights)
-        if len(rows) == len(X):
-            labels = trial.labels_
-        else:
-            labels = trial.predict(X)
+        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
         return place, labels, time.perf_counter() - began
 
-    def neighbor_agreement(self, labels: np.ndarray) -> float:
-        """Return the share of nearest neighbors with the same label, corrected for chance like Cohen's kappa."""
-        same = float((labels[self.nearest] == labels[:, None]).mean())
-        chance = float(np.square(np.bincount(labels) / len(labels)).sum())
-        if chance < 1:
-            return (same - chance) / (1 - chance)
-        return 0.0
 
-    def compare_shapes(self, n_clusters: int) -> list[Candidate]:
-        """Fit compact and elongated clusters, and compute the agreement of each partition with all others.
+def _compare_shapes(rows: ComparedRows, n_clusters: int) -> tuple[list[Candidate], float]:
+    """Fit compact and elongated clusters, and compare each partition with all others.
 
-        The agreement is the mean adjusted Rand index with the other candidates and with the
-        partitions fitted to halves of the rows. Their weights are the reproducibilities of the
-        candidates.
-        """
-        wanted = self.estimator.shape
-        make = self.make_estimator
-        if wanted == "elongated":
-            members = []
-        else:
-            members = [("compact", "EVCLUS", make("compact", n_clusters))]
-        if wanted != "compact" and self.takes_mixtures:
-            members += [
-                ("elongated", "EGMM", make("elongated", n_clusters)),
-                ("elongated", "EGMM, common covariance", make("elongated", n_clusters, "tied")),
-            ]
-        candidates = self.fit(members)
-        parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
-        n_parts = 1 + len(self.halves)
-        weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
-        table = np.eye(len(parts))
-        for i, j in zip(*np.triu_indices(len(parts), 1), strict=True):
-            table[i, j] = table[j, i] = _rand_index(parts[i], parts[j])
-        for place, one in zip(range(0, len(parts), n_parts), candidates, strict=True):
-            others = np.arange(len(parts)) != place
-            one.agreement = float(np.average(table[place, others], weights=weights[others]))
-        self.consensus[n_clusters] = float(table[np.triu_indices(len(parts), 1)].mean())
-        return candidates
+    The agreement of a candidate is the mean adjusted Rand index with the other candidates and with
+    the partitions fitted to halves of the rows. Their weights are the reproducibilities of the
+    candidates. The second value is the mean over all pairs of partitions.
+    """
+    shape = rows.params.shape
+    members = []
+    if shape != "elongated":
+        members += [("compact", "EVCLUS", rows.make_estimator("compact", n_clusters))]
+    if shape != "compact" and rows.takes_mixtures:
+        own = rows.make_estimator("elongated", n_clusters)
+        tied = rows.make_estimator("elongated", n_clusters, "tied")
+        members += [("elongated", "EGMM", own), ("elongated", "EGMM, common covariance", tied)]
+    candidates = rows.fit(*members)
+    parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
+    n_parts = len(parts) // len(candidates)
+    weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
+    table = np.eye(len(parts))
+    upper = np.triu_indices(len(parts), 1)
+    for i, j in zip(*upper, strict=True):
+        table[i, j] = table[j, i] = _rand_index(parts[i], parts[j])
+    compared = []
+    for k, one in enumerate(candidates):
+        others = np.arange(len(parts)) != k * n_parts
+        agreement = np.average(table[k * n_parts, others], weights=weights[others])
+        compared.append(replace(one, agreement=float(agreement)))
+    return compared, float(table[upper].mean())
 
-    # ---- selection -------------------------------------------------------------------------------
 
-    def select(self, n_clusters: int | None, number: NumberOfClusters | None) -> Candidate:
-        """Return the best candidate.
+# ---- selection -----------------------------------------------------------------------------------
 
-        ``number`` contains the support of the numbers if ``n_clusters`` is None.
-        """
-        if len(self.D) < _MIN_ROWS_PER_CLUSTER * (n_clusters or 2):
-            if self.estimator.shape == "auto":
-                shape = "compact"
-            else:
-                shape = self.estimator.shape
-            estimator = self.make_estimator(
-                shape, n_clusters or (1 if number is None else number.best)
-            )
-            return Candidate(
-                shape, "not compared", estimator, np.zeros(len(self.D), dtype=int), [], np.nan, 0.0
-            )
-        if self.estimator.shape == "connected":
-            return self._fit_connected(n_clusters or self._find_tree_number() or 2)
-        if n_clusters is not None:
-            best = self._best_shape(self.compare_shapes(n_clusters))
-        else:
-            assert number is not None
-            best = self._best_number(number)
-        if self.estimator.shape != "auto":
-            return best
-        return self._connected_or(best, is_open=n_clusters is None)
 
-    @staticmethod
-    def _best_shape(members: list[Candidate]) -> Candidate:
-        best = max(members, key=lambda one: one.agreement)
-        # The first candidate, compact clusters, also detects outliers.
-        if members[0].agreement >= best.agreement - _TIE:
-            return members[0]
-        return best
+@dataclass(frozen=True)
+class Selection:
+    """The selected candidate and the others."""
 
-    def _best_number(self, number: NumberOfClusters) -> Candidate:
-        """Compare the best supported numbers by their support and by the mean agreement of the candidates."""
-        best: dict[int, Candidate] = {}
-        for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
-            k = int(number.n_clusters[place])
-            support = float(number.support[place])
-            if support + _WEIGHT_OF_AGREEMENT <= max(self.scores.values(), default=0):
-                break  # Even full agreement would not suffice.
-            best[k] = self._best_shape(self.compare_shapes(k))
-            self.scores[k] = support + _WEIGHT_OF_AGREEMENT * self.consensus[k]
-        return best[max(self.scores, key=lambda k: self.scores[k])]
+    best: Candidate
+    candidates: tuple[Candidate, ...] = ()  # in the order in which they were fitted
+    rejected: tuple[Candidate, ...] = ()  # excluded from the mean of the plausibilities
+    # support of each number of clusters, plus half of the mean agreement of its candidates
+    scores: Mapping[int, float] = field(default_factory=dict)
 
-    def explain_number(self, best: Candidate) -> str:
+    def explain_number(self) -> str:
         """Return a text with the selected number of clusters and the other plausible numbers."""
-        others = sorted(
-            ((score, k) for k, score in self.scores.items() if k != best.n_clusters), reverse=True
-        )
-        if best.n_clusters not in self.scores:
-            return f"{best.n_clusters}; clearly separated in the density tree"
-        own = self.scores[best.n_clusters]
-        text = f"{best.n_clusters}; score {own:.2f} of at most {1 + _WEIGHT_OF_AGREEMENT:.2f}"
-        if others:
-            text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
-        is_close = bool(others) and others[0][0] > own - _CLOSE
-        if is_close:
-            return f"{text}; {others[0][1]} clusters are about as plausible"
+        best = self.best.n_clusters
+        if best not in self.scores:
+            return f"{best}; clearly separated in the density tree"
+        own = self.scores[best]
+        text = f"{best}; score {own:.2f} of at most {1 + _WEIGHT_OF_AGREEMENT:.2f}"
+        others = sorted(((score, k) for k, score in self.scores.items() if k != best), reverse=True)
+        if not others:
+            return text
+        text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
+        score, k = others[0]
+        if score > own - _CLOSE:
+            text += f"; {k} clusters are about as plausible"
         return text
 
-    def pooled(self, best: Candidate) -> list[Candidate]:
-        """Return the candidates whose masses are averaged, and set their weights.
 
-        The weight of a candidate is proportional to its agreement. The first candidate has compact
-        clusters, because its method detects outliers; its weight is zero if elongated clusters are
-        requested.
-        """
-        best.weight = 1.0
-        if best.shape == "connected" or not self.candidates:
-            return [best]
-        others = [
-            one
-            for one in self.candidates
-            if one.n_clusters == best.n_clusters and one.shape != "connected"
-        ]
-        for one in others:
-            if one in self.rejected:
-                one.weight = 0.0
-            else:
-                one.weight = float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
-        # It agrees with no other partition if all others are rejected.
-        best.weight = best.weight or 1.0
-        compact = [one for one in others if one.shape == "compact"]
-        if not compact:
-            estimator = self.make_estimator("compact", best.n_clusters)
-            compact = [Candidate("compact", "EVCLUS", estimator, best.labels, [], np.nan, 0.0)]
-        least = _MIN_WEIGHT * max(one.weight for one in others)
-        pool = compact + [one for one in others if one.shape == "elongated" and one.weight >= least]
-        total = sum(one.weight for one in pool)
-        for one in others:
-            if one in pool:
-                one.weight = one.weight / total
-            else:
-                one.weight = 0.0
-        return pool
+def select(
+    rows: ComparedRows, number: NumberOfClusters | None, n_clusters: int | None
+) -> Selection:
+    """Select a candidate.
 
-    @cached_property
-    def tree(self) -> DensityTree:
-        return DensityTree.from_dissimilarities(self.D)
+    ``number`` contains the support of the numbers of clusters if ``n_clusters`` is None.
+    """
+    shape = rows.params.shape
+    if len(rows) < _MIN_ROWS_PER_CLUSTER * (n_clusters or 2):
+        if shape == "auto":
+            shape = "compact"
+        if n_clusters is None:
+            n_clusters = 1 if number is None else number.best
+        estimator = rows.make_estimator(shape, n_clusters)
+        return Selection(Candidate(shape, "not compared", estimator, np.zeros(len(rows), int)))
+    if shape == "connected":
+        best = rows.fit_connected(n_clusters or _find_tree_number(rows) or 2)
+        return Selection(best, (best,))
+    if n_clusters is None:
+        assert number is not None
+        selection = _select_number(rows, number)
+    else:
+        candidates, _ = _compare_shapes(rows, n_clusters)
+        selection = Selection(_best_shape(candidates), tuple(candidates))
+    if shape == "auto":
+        return _consider_connected(rows, selection, is_open=n_clusters is None)
+    return selection
 
-    def _find_tree_number(self) -> int | None:
-        """Return the number of clusters that the density tree separates most clearly, or None."""
-        best = None
-        largest = _MIN_RATIO
-        for k in range(2, min(26, len(self.D) // 10)):
-            prominence, ratio = self.tree.support(k)
-            if prominence >= _MIN_PROMINENCE and ratio >= largest:
-                best = k
-                largest = ratio
-        return best
 
-    def _fit_connected(self, n_clusters: int) -> Candidate:
-        return self.fit(
-            [("connected", "EVCLUS, path distances", self.make_estimator("connected", n_clusters))]
-        )[0]
+def _best_shape(candidates: list[Candidate]) -> Candidate:
+    best = max(candidates, key=lambda one: one.agreement)
+    # The first candidate, compact clusters, also detects outliers.
+    if candidates[0].agreement >= best.agreement - _TIE:
+        return candidates[0]
+    return best
 
-    def _connected_or(self, best: Candidate, *, is_open: bool) -> Candidate:
-        """Return connected clusters if the data clearly have this shape, otherwise ``best``."""
-        if is_open:
-            k = self._find_tree_number()
-        else:
-            k = best.n_clusters
-        if k is None or k < 2 or k > len(self.D) // 10:
-            return best
-        prominence, ratio = self.tree.support(k)
-        if prominence < _MIN_PROMINENCE or ratio < _MIN_RATIO:
-            return best
-        if is_open and k != best.n_clusters:
-            shares = np.bincount(self.tree.cut(k)) / len(self.D)
-            balance = float(np.exp(-shares @ np.log(shares))) / k
-            is_cut = prominence >= _CUT_PROMINENCE and best.neighbors <= _CUT_AGREEMENT
-            is_clear = self.scores[best.n_clusters] > _MAX_SCORE and not is_cut
-            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or is_clear:
-                return best
-        others = [one for one in self.candidates if one.n_clusters == k] or self.compare_shapes(k)
-        connected = self._fit_connected(k)
-        # A candidate with nearly the same clusters describes them by a simpler shape.
-        alike = [one for one in others if _rand_index(one.labels, connected.labels) >= _SAME]
-        if k != best.n_clusters and any(one.shape == "compact" for one in alike):
-            # The number was selected among compact clusters, so these have less support.
-            return best
-        rivals = [one for one in others if one not in alike]
-        if not rivals or 1 - connected.neighbors > _MAX_ERROR * (
-            1 - max(one.neighbors for one in rivals)
-        ):
-            return best
-        is_full = len(np.unique(connected.labels)) == k
-        # The starts of EGMM may be too far from these clusters.
-        if self.takes_mixtures and is_full and not alike:
-            means = np.array(
-                [self.source.objects[connected.labels == j].mean(axis=0) for j in range(k)]
-            )
-            estimator = self.make_estimator("elongated", k).set_params(init=means)
-            one = self.fit([("elongated", "EGMM from connected clusters", estimator)])[0]
-            if _rand_index(one.labels, connected.labels) >= _SAME:
-                alike = [one]
-            else:
-                alike = []
-        if not alike:
-            return connected
-        self.rejected = rivals
-        return max(alike, key=lambda one: _rand_index(one.labels, connected.labels))
+
+def _select_number(rows: ComparedRows, number: NumberOfClusters) -> Selection:
+    """Compare the best supported numbers by their support and the agreement of the candidates."""
+    candidates: list[Candidate] = []
+    best: dict[int, Candidate] = {}
+    scores: dict[int, float] = {}
+    for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
+        k = int(number.n_clusters[place])
+        support = float(number.support[place])
+        if support + _WEIGHT_OF_AGREEMENT <= max(scores.values(), default=0):
+            break  # Even full agreement would not suffice.
+        members, agreement = _compare_shapes(rows, k)
+        candidates += members
+        best[k] = _best_shape(members)
+        scores[k] = support + _WEIGHT_OF_AGREEMENT * agreement
+    selected = max(scores, key=lambda k: scores[k])
+    return Selection(best[selected], tuple(candidates), scores=scores)
+
+
+def _find_tree_number(rows: ComparedRows) -> int | None:
+    """Return the number of clusters that the density tree separates most clearly, or None."""
+    best = None
+    largest = _MIN_RATIO
+    for k in range(2, min(26, len(rows) // 10)):
+        prominence, ratio = rows.tree.support(k)
+        if prominence >= _MIN_PROMINENCE and ratio >= largest:
+            best = k
+            largest = ratio
+    return best
+
+
+def _find_connected_number(
+    rows: ComparedRows, selection: Selection, *, is_open: bool
+) -> int | None:
+    """Return the number of connected clusters if they are clearly separated, or None.
+
+    ``is_open`` means that the density tree also selects the number.
+    """
+    best = selection.best
+    k = _find_tree_number(rows) if is_open else best.n_clusters
+    if k is None or k < 2 or k > len(rows) // 10:
+        return None
+    prominence, ratio = rows.tree.support(k)
+    if prominence < _MIN_PROMINENCE or ratio < _MIN_RATIO:
+        return None
+    if not is_open or k == best.n_clusters:
+        return k
+    shares = np.bincount(rows.tree.cut(k)) / len(rows)
+    balance = float(np.exp(-shares @ np.log(shares))) / k
+    is_cut = prominence >= _CUT_PROMINENCE and best.neighbors <= _CUT_AGREEMENT
+    is_clear = selection.scores[best.n_clusters] > _MAX_SCORE and not is_cut
+    if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or is_clear:
+        return None
+    return k
+
+
+def _consider_connected(rows: ComparedRows, selection: Selection, *, is_open: bool) -> Selection:
+    """Select connected clusters, or a simpler description of them, if they are clearly separated."""
+    k = _find_connected_number(rows, selection, is_open=is_open)
+    if k is None:
+        return selection
+    candidates = list(selection.candidates)
+    others = [one for one in candidates if one.n_clusters == k]
+    if not others:
+        others, _ = _compare_shapes(rows, k)
+        candidates += others
+    connected = rows.fit_connected(k)
+    candidates.append(connected)
+    selection = replace(selection, candidates=tuple(candidates))
+
+    def similarity(one: Candidate) -> float:
+        return _rand_index(one.labels, connected.labels)
+
+    # A candidate with nearly the same clusters describes them by a simpler shape.
+    alike = [one for one in others if similarity(one) >= _SAME]
+    if k != selection.best.n_clusters and any(one.shape == "compact" for one in alike):
+        # The number was selected among compact clusters, so these have less support.
+        return selection
+    rivals = [one for one in others if one not in alike]
+    if not rivals:
+        return selection
+    smallest_error = 1 - max(one.neighbors for one in rivals)
+    if 1 - connected.neighbors > _MAX_ERROR * smallest_error:
+        return selection
+    is_full = len(np.unique(connected.labels)) == k
+    # The starts of EGMM may be too far from these clusters.
+    if rows.takes_mixtures and is_full and not alike:
+        X = rows.source.objects
+        means = np.array([X[connected.labels == j].mean(axis=0) for j in range(k)])
+        estimator = rows.make_estimator("elongated", k).set_params(init=means)
+        [mixture] = rows.fit(("elongated", "EGMM from connected clusters", estimator))
+        selection = replace(selection, candidates=(*candidates, mixture))
+        if similarity(mixture) >= _SAME:
+            alike = [mixture]
+    if not alike:
+        return replace(selection, best=connected)
+    return replace(selection, best=max(alike, key=similarity), rejected=tuple(rivals))
+
+
+def pool_weights(rows: ComparedRows, selection: Selection) -> dict[Candidate, float]:
+    """Return the candidates whose plausibilities are averaged, and their weights.
+
+    The weight of a candidate is proportional to its agreement. The first candidate has compact
+    clusters, because its method detects outliers; its weight is zero if elongated clusters are
+    requested.
+    """
+    best = selection.best
+    if best.shape == "connected" or not selection.candidates:
+        return {best: 1.0}
+    weights: dict[Candidate, float] = {}
+    for one in selection.candidates:
+        if one.n_clusters == best.n_clusters and one.shape != "connected":
+            agreement = float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
+            weights[one] = 0.0 if one in selection.rejected else agreement
+    # It agrees with no other partition if all others are rejected.
+    weights[best] = weights[best] or 1.0
+    compact = [one for one in weights if one.shape == "compact"]
+    if not compact:
+        estimator = rows.make_estimator("compact", best.n_clusters)
+        compact = [Candidate("compact", "EVCLUS", estimator, best.labels)]
+    least = _MIN_WEIGHT * max(weights.values())
+    elongated = [one for one in weights if one.shape == "elongated" and weights[one] >= least]
+    pool = {one: weights.get(one, 0.0) for one in compact + elongated}
+    total = sum(pool.values())
+    return {one: weight / total for one, weight in pool.items()}
+
+
+def _describe(one: Candidate, best: Candidate, weight: float) -> dict[str, Any]:
+    """Return a row of the table of candidates."""
+    return {
+        "shape": one.shape,
+        "method": one.method,
+        "n_clusters": one.n_clusters,
+        "reproducibility": one.reproducibility,
+        "agreement": one.agreement,
+        "neighbors": one.neighbors,
+        "with_selected": _rand_index(best.labels, one.labels),
+        "weight": weight,
+        "selected": one is best,
+        "seconds": one.seconds,
+    }
+
+
+# ---- the estimator -------------------------------------------------------------------------------
 
 
 def _is_continuous(rows: np.ndarray) -> bool:
-    """Return whether at least half of the attributes have many different values, as Gaussians do."""
+    """Return whether at least half of the attributes have many different values."""
     n_values = np.array([len(np.unique(column)) for column in rows.T])
     return float(np.median(n_values)) > min(_MAX_DISCRETE, len(rows) / 4)
 
 
-def _match_clusters(models: list[Any], selected: int, rows: np.ndarray, apply: Apply) -> np.ndarray:
-    """Return, for each model, its clusters that correspond to the clusters of the selected model, shape (m, c).
+def _match_clusters(target: np.ndarray, contour: np.ndarray) -> np.ndarray:
+    """Return the column of ``contour`` that corresponds to each column of ``target``.
 
-    The sum of the products of the plausibilities of corresponding clusters over the rows is as
-    large as possible.
+    The sum of the products of corresponding columns over the rows is as large as possible.
     """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
-    contours = [one.masses(rows, apply).astype(float) @ one.family.membership for one in models]
-    return np.array(
-        [linear_sum_assignment(-contours[selected].T @ contour)[1] for contour in contours]
-    )
-
-
-def _number_like(labels: np.ndarray, model: Any, rows: np.ndarray, apply: Apply) -> np.ndarray:
-    """Renumber the clusters of the rows like those of a model, whose fit to all objects may number them differently."""
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
-    contour = model.masses(rows, apply).astype(float) @ model.family.membership
-    return linear_sum_assignment(-np.eye(contour.shape[1])[labels].T @ contour)[1][labels]
+    return linear_sum_assignment(-target.T @ contour)[1]
 
 
 class CredalClustering(EvidentialClusterer):
@@ -655,7 +670,7 @@ class CredalClustering(EvidentialClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
             X may come in blocks (``docs/blocks.md``).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
@@ -673,94 +688,80 @@ class CredalClustering(EvidentialClusterer):
         self._check_parameters()
         with (
             block_map(self.n_jobs) as apply,
-            self._open_sample(X, sample_weight, {}, apply) as sample,
+            open_sample(self, X, sample_weight, {}, apply) as sample,
         ):
-            comparison, best = self._compare(sample, apply)
-            pool = comparison.pooled(best)
-            members = [one.estimator.fit(X, sample_weight=sample_weight) for one in pool]
-            chosen = pool.index(best)
-            models = [one._model for one in members]
-            self._model = models[0]
+            rows, selection = self._compare(sample, apply)
+            best = selection.best
+            weights = pool_weights(rows, selection)
+            members = [one.estimator.fit(X, sample_weight=sample_weight) for one in weights]
+            models = [member._model for member in members]
+            selected = list(weights).index(best)
+
+            def plausibilities(model: Any) -> np.ndarray:
+                return (
+                    model.masses(rows.source.objects, apply).astype(float) @ model.family.membership
+                )
+
+            model = models[0]
             if len(models) > 1:
-                orders = _match_clusters(models, chosen, comparison.source.objects, apply)
-                self._model = PooledModel.from_models(
-                    models, np.array([one.weight for one in pool]), orders, chosen
+                contours = [plausibilities(one) for one in models]
+                orders = [_match_clusters(contours[selected], contour) for contour in contours]
+                model = PooledModel.from_models(
+                    models, np.array(list(weights.values())), np.array(orders), selected
                 )
             self.selected_ = best.shape
             self._candidates = [
-                {
-                    "shape": one.shape,
-                    "method": one.method,
-                    "n_clusters": one.n_clusters,
-                    "reproducibility": one.reproducibility,
-                    "agreement": one.agreement,
-                    "neighbors": one.neighbors,
-                    "with_selected": _rand_index(best.labels, one.labels),
-                    "weight": one.weight,
-                    "selected": one is best,
-                    "seconds": one.seconds,
-                }
-                for one in comparison.candidates
+                _describe(one, best, weights.get(one, 0.0)) for one in selection.candidates
             ]
-            if comparison.candidates:
-                if isinstance(comparison.source, AttributeSource):
-                    best.labels = _number_like(
-                        best.labels, self._model, comparison.source.objects, apply
-                    )
-                self.candidate_labels_ = np.array([one.labels for one in comparison.candidates])
-                self.candidate_points_ = comparison.coordinates()
-            for name in ("objective_", "history_", "n_iter_", "converged_"):
-                setattr(self, name, getattr(members[chosen], name))
-            self.focal_sets_ = self._model.family
-            self.n_clusters_ = self._model.family.n_clusters
+            if selection.candidates:
+                labels = {one: one.labels for one in selection.candidates}
+                if isinstance(rows.source, AttributeSource):
+                    # The fit to all objects may number the clusters differently.
+                    contour = plausibilities(model)
+                    indicators = np.eye(contour.shape[1])[best.labels]
+                    labels[best] = _match_clusters(indicators, contour)[best.labels]
+                self.candidate_labels_ = np.array(list(labels.values()))
+                self.candidate_points_ = rows.coordinates()
+            auto_params = {"shape": self.reason()}
             if "number_" in vars(self):
-                choices = {"n_clusters": comparison.explain_number(best)}
-            else:
-                choices = {}
-            metadata = self._make_metadata(choices | {"shape": self.reason()})
+                auto_params = {"n_clusters": selection.explain_number(), **auto_params}
+            masses = None
+            if sample.blocks is None:
+                parts = [member.credal_partition_.masses for member in members]
+                masses = model.pool(parts) if len(models) > 1 else parts[0]
+            fitted = members[selected]
+            run = Run(model, fitted.history_.tolist(), fitted.converged_)
+            result = FitResult(run, model, masses)
+            metadata = self._set_result(result, sample, auto_params, apply)
             if sample.blocks is not None:
-                self.credal_partition_ = self._make_lazy_partition(sample.blocks.source, metadata)
-                self.labels_ = self.credal_partition_.labels
-                self.sample_indices_ = sample.blocks.indices
-                return
-            parts = [one.credal_partition_.masses for one in members]
-            if isinstance(self._model, PooledModel):
-                masses = self._model.pool(parts)
-            else:
-                masses = parts[0]
-            self.credal_partition_ = CredalPartition.unchecked(
-                masses, self.focal_sets_, sample.index, metadata=metadata
-            )
-            compute_labels(self.credal_partition_, apply)
-            self.labels_ = self.credal_partition_.labels.copy()
+                set_lazy_result(self, sample.blocks, metadata)
 
-    def _compare(self, sample: Sample[Any], apply: Apply) -> tuple[Comparison, Candidate]:
+    def _compare(self, sample: Sample[Any], apply: Apply) -> tuple[ComparedRows, Selection]:
         """Compare the candidates on a sample of the rows, and select one of them."""
         source = sample.values
         takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
         if self.shape == "elongated" and not takes_mixtures:
-            raise InvalidParameterError(
-                "shape", "'compact' or 'connected' for these data", self.shape
-            )
+            expected = "'compact' or 'connected' for these data"
+            raise InvalidParameterError("shape", expected, self.shape)
         n_clusters = self._requested_clusters()
+        number = None
         if n_clusters is None:
-            self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
+            number = compare_numbers(source, sample.weights, None, self.random_state, apply)
+            self.number_ = number
         rng = as_random_state(self.random_state)
-        rows, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
-        if isinstance(rows, AttributeSource):  # Repeated rows and weights give the same result.
-            distinct, places = np.unique(rows.objects, axis=0, return_inverse=True)
+        drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
+        if isinstance(drawn, AttributeSource):  # Repeated rows and weights give the same result.
+            distinct, places = np.unique(drawn.objects, axis=0, return_inverse=True)
             weights = np.bincount(places, weights)
-            rows = AttributeSource(distinct[weights > 0], rows.metric)
+            drawn = AttributeSource(distinct[weights > 0], drawn.metric)
             weights = weights[weights > 0]
-        if np.ptp(weights) == 0:
-            unequal = None
-        else:
-            unequal = weights / weights.mean()
+        unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
-            takes_mixtures = _is_continuous(rows.objects)
+            takes_mixtures = _is_continuous(drawn.objects)
+        seed = as_integer_seed(self.random_state)
         with self._open_progress(None, " candidates") as advance:
-            comparison = Comparison(rows, unequal, self, advance, takes_mixtures)
-            return comparison, comparison.select(n_clusters, getattr(self, "number_", None))
+            rows = ComparedRows(drawn, unequal, self, seed, takes_mixtures, advance)
+            return rows, select(rows, number, n_clusters)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
@@ -781,37 +782,35 @@ class CredalClustering(EvidentialClusterer):
         return pd.DataFrame(self._candidates)
 
     def reason(self) -> str:
-        """Return a sentence that explains the selection of the shape, and other plausible numbers of clusters.
+        """Explain in a sentence why the shape was selected.
 
         Returns
         -------
         str
         """
         check_is_fitted(self, "selected_")
-        table = self._candidates
         clusters = f"{self.selected_.capitalize()} clusters"
-        if not table:
+        if not self._candidates:
             return f"{clusters}: there are too few objects for a comparison."
-        selected = next(one for one in table if one["selected"])
+        [selected] = [one for one in self._candidates if one["selected"]]
         others = [
             one
-            for one in table
+            for one in self._candidates
             if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
         ]
-        rivals = [one for one in others if one["shape"] != "connected"]
         if not others:
             return f"{clusters}: no other shape was compared."
-        if not rivals or np.isnan(selected["agreement"]):
-            rival = max(rivals or others, key=lambda one: one["neighbors"])
-            own = f"{selected['neighbors']:.2f}"
-            other = f"{rival['neighbors']:.2f}"
-            if own == other:
-                often = f"as often ({own}) as"
-            else:
-                often = f"more often ({own}) than"
-            return f"{clusters}: neighbors have the same label {often} with {rival['shape']} clusters ({other})."
-        rival = max(rivals, key=lambda one: one["agreement"])
-        return (
-            f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with the other candidates and "
-            f"with fits to halves of the data; {rival['shape']} clusters: {rival['agreement']:.2f}."
-        )
+        rivals = [one for one in others if one["shape"] != "connected"]
+        if rivals and not np.isnan(selected["agreement"]):
+            rival = max(rivals, key=lambda one: one["agreement"])
+            return (
+                f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with "
+                "the other candidates and with fits to halves of the data; "
+                f"{rival['shape']} clusters: {rival['agreement']:.2f}."
+            )
+        rival = max(rivals or others, key=lambda one: one["neighbors"])
+        own = f"{selected['neighbors']:.2f}"
+        other = f"{rival['neighbors']:.2f}"
+        often = f"as often ({own}) as" if own == other else f"more often ({own}) than"
+        rest = f"with {rival['shape']} clusters ({other})"
+        return f"{clusters}: neighbors have the same label {often} {rest}."

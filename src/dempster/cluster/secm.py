@@ -15,7 +15,7 @@ from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import as_reals, check_scale, check_size, row_mean, validating
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._lifted import (
     AdaptiveSpatialMethod,
     AdaptiveSpatialModel,
@@ -296,6 +296,7 @@ class SECM(EvidentialClusterer):
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
+    _support = Support(images=True)
     _auto_params = explain_auto_params
     _model: SpatialModel | AdaptiveSpatialModel
     _smoothing: tuple[Any, ...]
@@ -375,10 +376,6 @@ class SECM(EvidentialClusterer):
         """
         image = as_reals(X, "X")
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
-
-    def _comes_in_blocks(self, X: ArrayLike, *, new: bool = False) -> bool:
-        """Return False, because images are never processed in blocks."""
-        return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
         """Return the mean and the spread or the covariances of each pixel and its neighbors (see `smooth`)."""

@@ -1102,6 +1102,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     scale_: Scale | None
     _transform: LinearTransform | RankTransform | None = None
     _support = Support(blocks=True, block_weights=True, tensors=True)
+    _prediction_state = (*EvidentialClusterer._prediction_state, "_transform")
 
     def __init__(
         self,

@@ -1,0 +1,251 @@
+"""Open the rows of a fit, in memory, on a device or in blocks, and make lazy results for blocks.
+
+The functions get the clusterer, whose `Support` declares the forms of X that it accepts.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import Array, to_device_of
+from dempster._errors import InvalidParameterError
+from dempster._progress import progress_bar
+from dempster._types import ArrayLike, Index, TableLike
+from dempster._validation import (
+    check_masses,
+    column_names,
+    match_names,
+    missing_value_advice,
+    reorder_like,
+)
+from dempster.belief import FocalSets
+from dempster.cluster._search import Sample
+from dempster.data.blocks import Blocks, comes_in_blocks
+from dempster.data.in_process import open_blocks
+from dempster.data.passes import Journal, PassRunner
+from dempster.data.rows import BlockRows
+from dempster.optimize.blocks import Apply
+from dempster.partition import CredalPartition, LazyCredalPartition
+
+_LOG = logging.getLogger("dempster")
+_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
+
+
+def accepts_missing(clusterer: Any) -> bool:
+    """Return whether X may contain missing values."""
+    return missing_value_advice(clusterer) is None
+
+
+def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
+    if n_rows < (n_clusters or 1):
+        message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
+        raise InvalidParameterError("n_clusters", message=message)
+
+
+@contextmanager
+def open_sample(
+    clusterer: Any, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
+) -> Iterator[Sample[Any]]:
+    """Yield the rows to fit: all rows of X, or a random subset if X comes in blocks.
+
+    ``per_row`` contains further arguments of the fit with one value for each row.
+    """
+    if in_blocks(clusterer, X):
+        with _open_block_sample(clusterer, X, sample_weight, per_row, apply) as sample:
+            yield sample
+        return
+    if clusterer.checkpoint is not None and clusterer._support.passes:
+        must = f"be None if X is in memory, got {str(clusterer.checkpoint)!r}"
+        raise InvalidParameterError("checkpoint", must=f"{must}; pass [X] to fit X as one block")
+    yield read_sample(clusterer, X, sample_weight)
+
+
+def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
+    """Validate X in memory and the weights of its rows, and return them."""
+    values = clusterer._read(X, reset=True)
+    check_enough_rows(len(values), clusterer._requested_clusters())
+    names = clusterer._row_names(X)
+    weights = clusterer._validate_weights(reorder_like(sample_weight, names), len(values))
+    device = X.device if clusterer._stays_on_device(X) else None
+    return Sample(values, weights, names, device=device)
+
+
+def align_init(clusterer: Any, index: Index) -> None:
+    """Reorder the rows and columns of ``init`` like those of X."""
+    init = getattr(clusterer, "init", None)
+    if init is None or isinstance(init, str):
+        return
+    if isinstance(init, CredalPartition):
+        try:
+            order = match_names(init.index, index)
+        except InvalidParameterError as error:
+            must = f"be a partition of the rows of X: {error}"
+            raise InvalidParameterError("init", must=must) from error
+        if order is not None:
+            clusterer.init = init[order]
+        return
+    init = reorder_like(init, index)
+    names = list(getattr(clusterer, "feature_names_in_", []))
+    columns = column_names(init)
+    is_permuted = columns != names and len(columns or []) == len(names)
+    if columns is not None and is_permuted and set(columns) == set(names):
+        init = init[names]
+    clusterer.init = init
+
+
+def move_results(clusterer: Any, X: Array) -> None:
+    """Move the fitted arrays to the device of the tensor X."""
+    for name, value in vars(clusterer).items():
+        if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
+            setattr(clusterer, name, to_device_of(value, X))
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+def in_blocks(clusterer: Any, X: TableLike, *, new: bool = False) -> bool:
+    """Return whether X, training data or new rows, comes in blocks.
+
+    Raise an error if the clusterer does not support blocks.
+    """
+    support = clusterer._support
+    if support.images or not comes_in_blocks(X):
+        return False
+    if isinstance(X, list | tuple) and not support.blocks:
+        return False
+    if new:
+        return True
+    if not support.blocks:
+        where = f"in memory for {type(clusterer).__name__}, got blocks ({type(X).__name__})"
+        raise InvalidParameterError("X", must=f"be an array or a table {where}")
+    if getattr(clusterer, "metric", None) == "precomputed":
+        must = "be in memory, not in blocks, if metric='precomputed'"
+        raise InvalidParameterError("X", must=must)
+    return True
+
+
+@contextmanager
+def _open_block_sample(
+    clusterer: Any, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
+) -> Iterator[Sample[Any]]:
+    support = clusterer._support
+    if not support.block_weights:
+        per_row = {**per_row, "sample_weight": sample_weight}
+    for argument, value in per_row.items():
+        if value is not None:
+            raise InvalidParameterError(argument, must="be None if X comes in blocks")
+    if isinstance(getattr(clusterer, "init", None), CredalPartition):
+        expected = "prototypes or a name if X comes in blocks, not a partition"
+        raise InvalidParameterError("init", expected)
+    name = type(clusterer).__name__
+    title = f"{name}, passes over X"
+    with progress_bar(title, None, " passes", shown=bool(clusterer.verbose)) as advance:
+        source = _open_source(clusterer, X)
+        journal = _open_journal(clusterer, source, weighted=sample_weight is not None)
+
+        def log(purpose: str) -> None:
+            # Log handlers count passes by the attribute ``is_pass``.
+            _LOG.info("%s: a pass over X begins, for %s", name, purpose, extra={"is_pass": True})
+
+        rows = BlockRows(
+            source,
+            support.map_blocks(source) if support.map_blocks else source,
+            sample_weight,
+            clusterer.random_state,
+            PassRunner(apply, journal, log, advance),
+            products=support.products,
+            min_sample=clusterer._min_sample(),
+        )
+        check_enough_rows(len(rows), clusterer._requested_clusters())
+        values = clusterer._read(named_rows(rows.values, source), reset=True)
+        yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
+
+
+def _open_source(clusterer: Any, X: TableLike) -> Blocks:
+    return open_blocks(X, clusterer.n_jobs, missing=accepts_missing(clusterer))
+
+
+def _open_journal(clusterer: Any, source: Blocks, *, weighted: bool) -> Journal | None:
+    """Open the checkpoint file, or return None if the parameter ``checkpoint`` is not set."""
+    if clusterer.checkpoint is None or not clusterer._support.passes:
+        return None
+    if not isinstance(clusterer.random_state, int | np.integer):
+        # A resumed fit must draw the same rows as the interrupted fit.
+        expected = "an integer if checkpoint is set"
+        raise InvalidParameterError("random_state", expected, clusterer.random_state)
+    from dempster import __version__  # not yet defined when this module is imported
+
+    about = {
+        name: _fingerprint(value)
+        for name, value in clusterer.get_params().items()
+        if name not in _IRRELEVANT_PARAMS
+    }
+    about["class"] = type(clusterer).__name__
+    about["version"] = __version__
+    about["columns"] = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
+    return Journal(clusterer.checkpoint, about)
+
+
+def _fingerprint(value: Any) -> str:
+    """Return a text that identifies the value of a parameter."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tolist()}"
+    if isinstance(value, FocalSets):
+        return repr(list(value))
+    return repr(value)
+
+
+def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
+    """Return the rows as a DataFrame if the blocks have column names, else unchanged."""
+    if source.names is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=list(source.names))
+
+
+# ---- lazy results --------------------------------------------------------------------------------
+
+
+def set_lazy_result(clusterer: Any, rows: BlockRows, metadata: dict[str, Any]) -> None:
+    """Set the lazy partition and labels of all rows."""
+    clusterer.credal_partition_ = _lazy_partition(clusterer, rows.source, metadata)
+    clusterer.labels_ = clusterer.credal_partition_.labels
+    clusterer.sample_indices_ = rows.indices
+
+
+def predict_lazily(clusterer: Any, X: TableLike) -> LazyCredalPartition:
+    """Return the lazy partition of new rows in blocks."""
+    source = _open_source(clusterer, X)
+    assert source.width is not None
+    # One row suffices to check the number and the names of the columns.
+    row = np.zeros((1, source.width), source.dtype)
+    clusterer._read(named_rows(row, source), reset=False)
+    return _lazy_partition(clusterer, source, None)
+
+
+def _lazy_partition(
+    clusterer: Any, source: Blocks, metadata: dict[str, Any] | None
+) -> LazyCredalPartition:
+    family = clusterer.focal_sets_
+    # a copy without large attributes, because it is sent to the workers
+    light = copy.copy(clusterer)
+    names = {*clusterer.get_params(deep=False), *clusterer._prediction_state}
+    light.__dict__ = {name: value for name, value in vars(clusterer).items() if name in names}
+    if hasattr(clusterer, "init"):
+        light.init = None  # ``init`` may be a large partition of all rows.
+    masses = source.map(_block_masses, light, len(family), source.dtype)
+    return LazyCredalPartition(masses, family, metadata)
+
+
+def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> np.ndarray:
+    if len(block) == 0:
+        return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
+    values = clusterer._read(block, reset=False)
+    return check_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
