@@ -1,6 +1,5 @@
 """CredalClustering: selection of the shape and the number of clusters."""
 
-from functools import partial
 from itertools import permutations
 from types import SimpleNamespace
 
@@ -255,30 +254,34 @@ def test_few_objects_are_not_compared():
 
 
 def test_the_number_is_compared_with_other_numbers():
-    comparison = SimpleNamespace(scores={2: 0.86, 3: 0.87, 4: 0.7})
-    explain = partial(credal.Comparison.explain_number, comparison)
-    assert explain(SimpleNamespace(n_clusters=2)).endswith(
-        "next 3 (0.87), 4 (0.70); 3 clusters are about as plausible"
-    )
-    assert explain(SimpleNamespace(n_clusters=5)) == "5; clearly separated in the density tree"
+    def explain(n_clusters):
+        best = SimpleNamespace(n_clusters=n_clusters)
+        return credal.Selection(best, scores={2: 0.86, 3: 0.87, 4: 0.7}).explain_number()
+
+    assert explain(2).endswith("next 3 (0.87), 4 (0.70); 3 clusters are about as plausible")
+    assert explain(5) == "5; clearly separated in the density tree"
 
 
 @pytest.mark.parametrize("shape", ["compact", "elongated"])
 def test_selected_candidate_without_agreement_has_all_the_weight(shape):
     """It has the clusters of the density tree, the other candidates are rejected, and fits to halves differ."""
-    shapes = ("compact", "elongated", "elongated")
     candidates = [
-        SimpleNamespace(shape=name, n_clusters=2, agreement=0.2, weight=0.0) for name in shapes
+        credal.Candidate(
+            name,
+            "",
+            SimpleNamespace(n_clusters=2),
+            np.zeros(9, dtype=int),
+            agreement=-0.02 if name == shape else 0.2,
+        )
+        for name in ("compact", "elongated")
     ]
     best = next(one for one in candidates if one.shape == shape)
-    best.agreement = -0.02
-    comparison = SimpleNamespace(
-        candidates=candidates, rejected=[one for one in candidates if one is not best]
-    )
-    pool = credal.Comparison.pooled(comparison, best)
-    assert pool[0].shape == "compact"
-    assert [one.weight for one in candidates] == [float(one is best) for one in candidates]
-    assert best in pool
+    rejected = tuple(one for one in candidates if one is not best)
+    weights = credal.pool_weights(None, credal.Selection(best, tuple(candidates), rejected))
+    assert next(iter(weights)).shape == "compact"
+    assert [weights.get(one, 0.0) for one in candidates] == [
+        float(one is best) for one in candidates
+    ]
 
 
 def test_the_reason_needs_a_fit_and_other_candidates(blobs):

@@ -9,14 +9,12 @@ from dempster.cluster._medoid_starts import far_seeds, to_medoids
 # ---- the mass step -------------------------------------------------------------------------------
 
 
-def masses_of(costs, size, alpha=1.5, delta2=2.0, beta=2.0, zero=1e-12, weights=()):
+def masses_of(costs, size, alpha=1.5, delta2=2.0, beta=2.0, zero=1e-12, weights=None):
     costs = np.atleast_2d(np.asarray(costs, float))
     size = np.asarray(size)
     masses = np.empty_like(costs)
     empty = np.empty(len(costs))
-    value = masses_from_costs(
-        costs, np.asarray(weights, float), size**alpha, size, delta2, beta, zero, masses, empty
-    )
+    value = masses_from_costs(costs, weights, size**alpha, size, delta2, beta, zero, masses, empty)
     return masses, empty, value
 
 

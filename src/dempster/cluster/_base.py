@@ -115,6 +115,8 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
     n_neighbor_clusters = 1
     tol = 0.0
     missing = "refuse"
+    metric: Any = "euclidean"
+    device = "cpu"
     checkpoint: str | Path | None = None
 
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
@@ -345,12 +347,11 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
             if requested not in (None, n_clusters):
                 must = f"have n_clusters={requested} clusters, got {n_clusters}"
                 raise InvalidParameterError("focal_sets", must=must)
-        device = getattr(self, "device", "cpu")
-        if device != "cpu" and self._support.passes:
+        if self.device != "cpu" and self._support.passes:
             if self.missing == "partial":
-                expected = f"'refuse' if device={device!r}"
+                expected = f"'refuse' if device={self.device!r}"
                 raise InvalidParameterError("missing", expected, self.missing)
-            import_torch(device)
+            import_torch(self.device)
 
     def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))

@@ -6,7 +6,7 @@ the loops over blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ MAX_CELLS = 1 << 27  # maximum number of elements of a temporary matrix
 
 
 class TorchOperations:
-    """Implementation of the array namespace `Operations` by torch, for tensors on a device."""
+    """Array namespace of `dempster.cluster._expressions` for tensors on a device."""
 
     def __init__(self, dtype: Any, device: Any):
         import torch
@@ -37,12 +37,15 @@ class TorchOperations:
         self.device = device
 
     def constant(self, numbers: np.ndarray) -> Any:
+        """Return an array with the floating type of the computation."""
         return to_tensor(numbers, self.device).to(self.dtype)
 
     def table(self, numbers: np.ndarray) -> Any:
+        """Return a lookup table that keeps its type."""
         return to_tensor(numbers, self.device)
 
     def cast(self, x: Any) -> Any:
+        """Convert to the floating type of the computation."""
         return x.to(self.dtype)
 
     def where(self, condition: Any, yes: Any, no: Any) -> Any:
@@ -55,45 +58,54 @@ class TorchOperations:
         return x.clamp(min=bound)
 
     def power(self, x: Any, exponent: float) -> Any:
-        """Compute x^exponent, without logarithms for the exponents that belong to common values of beta."""
-        common: dict[float, Callable[[Any], Any]] = {
-            0.5: lambda x: x.sqrt(),
-            1.0: lambda x: x,
-            1.5: lambda x: x * x.sqrt(),
-            2.0: lambda x: x * x,
-        }
-        if exponent in common:
-            return common[exponent](x)
+        """Compute x^exponent, without logarithms for common values of beta."""
+        if exponent == 0.5:
+            return x.sqrt()
+        if exponent == 1:
+            return x
+        if exponent == 1.5:
+            return x * x.sqrt()
+        if exponent == 2:
+            return x * x
         return x**exponent
 
     def sum(self, x: Any) -> Any:
+        """Return the sum of each row, shape (n, 1)."""
         return x.sum(dim=1, keepdim=True)
 
     def min(self, x: Any) -> Any:
+        """Return the minimum of each row, shape (n, 1)."""
         return x.amin(dim=1, keepdim=True)
 
     def largest(self, x: Any) -> tuple[Any, Any]:
+        """Return the maximum of each row, and its first column."""
         return x.max(dim=1, keepdim=True)
 
     def smallest(self, x: Any, k: int) -> tuple[Any, Any]:
+        """Return the k smallest values of each row, and their columns."""
         return self.torch.topk(x, k, dim=1, largest=False, sorted=True)
 
     def cumsum(self, x: Any) -> Any:
         return x.cumsum(dim=1)
 
     def rows_of(self, table: Any, rows: Any) -> Any:
+        """Return table[rows[i]] for each object i."""
         return table[rows[:, 0]]
 
     def cells_of(self, table: Any, places: Any) -> Any:
+        """Return table[places], for a 1-D table."""
         return table[places]
 
     def column(self, x: Any, k: int) -> Any:
+        """Return column k of x, shape (n, 1)."""
         return x[:, k : k + 1]
 
     def at(self, x: Any, columns: Any) -> Any:
+        """Return x[i, columns[i]] for each object i."""
         return x.gather(1, columns)
 
     def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any:
+        """Return an (n, width) array; each cell (column, value) adds its values to its columns."""
         out = cells[0][1].new_zeros((len(cells[0][1]), width))
         for column, value in cells:
             if isinstance(column, int | np.integer):
@@ -103,9 +115,11 @@ class TorchOperations:
         return out
 
     def similarity(self, squares: Any, rates: Any, scales: Any) -> Any:
+        """Return exp(-squares * rates / scales)."""
         return squares.mul_(rates).div_(scales).neg_().exp_()
 
     def holds_anywhere(self, x: Any) -> bool:
+        """Return whether x is true for an object."""
         return bool(x.any())
 
     def squared_distances(self, rows: Any, places: np.ndarray) -> Any:
@@ -132,9 +146,12 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
-    """Yield each block of b rows with its weights, shape (b, 1), or with None if all weights are equal."""
+    """Yield each block of b rows with its weights, shape (b, 1), or None if all are equal."""
     for block in _blocks(len(X), width):
-        yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
+        if weights is None or len(weights) == 0:
+            yield X[block], None
+        else:
+            yield X[block], weights[block][:, None]
 
 
 # ---- prototypes ----------------------------------------------------------------------------------
@@ -149,9 +166,8 @@ def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple
     else:
         middle = places.mean(axis=1)
         gap = (rows - xp.constant(middle))[:, None, :] - xp.constant(places.T - middle)
-        costs = xp.torch.einsum(
-            "igd,gde,ige->ig", gap, xp.constant(np.moveaxis(metrics, 2, 0)), gap
-        ).clamp_(min=0)
+        matrices = xp.constant(np.moveaxis(metrics, 2, 0))
+        costs = xp.torch.einsum("igd,gde,ige->ig", gap, matrices, gap).clamp_(min=0)
     return mass_step(xp, costs, tuple(step))
 
 
@@ -163,18 +179,19 @@ def _prototype_width(arguments: tuple) -> int:
 def prototype_sums(
     arguments: tuple, X: Any, weights: Any | None
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objective, and the sums of m^beta, m^beta x and m^beta x x' over rows x of a tensor with masses m."""
+    """Return the objective, and the sums of m^beta, m^beta x and m^beta x x'.
+
+    The sums are over the rows x of a tensor, whose masses are m.
+    """
     xp = TorchOperations(X.dtype, X.device)
+    places, metrics, *_ = arguments
     beta = arguments[5]
-    is_adaptive = arguments[1] is not None
-    (p, g) = arguments[0].shape
+    p, g = places.shape
     objective = xp.zeros()
     total = xp.zeros(g)
     first = xp.zeros(p, g)
-    if is_adaptive:
-        second = xp.zeros(p, p, g)
-    else:
-        second = xp.zeros(0, 0, g)
+    n_products = 0 if metrics is None else p
+    second = xp.zeros(n_products, n_products, g)
     for rows, w in _rows_and_weights(X, weights, _prototype_width(arguments)):
         shares, empty, least = _prototype_shares(xp, rows, arguments)
         sums = shares.sum(dim=1, keepdim=True) + empty
@@ -186,7 +203,7 @@ def prototype_sums(
         objective += minima.sum(dtype=objective.dtype)
         total += powers.sum(dim=0, dtype=total.dtype)
         first += (rows.T @ powers).double()
-        for d in range(p if is_adaptive else 0):
+        for d in range(n_products):
             second[d, : d + 1] += ((rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers).double()
     return float(objective), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
 
@@ -214,12 +231,11 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
 
 
 def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return the probabilities of the g components for b rows, shape (b, g), and the log-densities, shape (b, 1)."""
+    """Return the probabilities of the components, shape (b, g), and the log-densities, (b, 1)."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
-    if objects is None:
-        common = 0.0
-    else:
+    common = 0.0
+    if objects is not None:
         common = (objects * objects).sum(dim=1, keepdim=True) / 2
     return (logs - total).exp_(), total - common + components.normalizer
 
@@ -227,9 +243,9 @@ def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> t
 def mixture_sums(
     components: RoundComponents, X: Any, weights: Any | None
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the log-likelihood of the rows x of a tensor, and the sums of m, m x and m x x', for the masses m of x.
+    """Return the log-likelihood of the rows x of a tensor, and the sums of m, m x and m x x'.
 
-    The last sums are empty if all components have the same coordinates.
+    The masses of x are m. The last sums are empty if all components have the same coordinates.
     """
     xp = TorchOperations(X.dtype, X.device)
     g = len(components.constants)
@@ -241,7 +257,9 @@ def mixture_sums(
     for rows, w in _rows_and_weights(X, weights, components.width):
         masses, logs = _densities(xp, rows, components)
         if w is not None:
-            masses, logs = masses * w.to(masses.dtype), logs * w.to(masses.dtype)
+            w = w.to(masses.dtype)
+            masses = masses * w
+            logs = logs * w
         likelihood += logs.sum(dtype=likelihood.dtype)
         total += masses.sum(dim=0, dtype=total.dtype)
         first += (masses.T @ rows).double()
@@ -294,20 +312,20 @@ def reference_masses(
     device: Any,
     out: Array,
 ) -> np.ndarray:
-    """Write the masses of rows to ``out``, and return the indices of rows that may be equal to a reference object.
+    """Write the masses of rows to ``out``, and return the indices of rows that may be references.
 
     ``rows`` is an array in the memory of the host, or a tensor on the device. ``references``
     contains the attributes of the reference objects. See
     `dempster.cluster._expressions.cluster_contour` for ``around`` and ``affinity``.
     """
     xp = _operations_for(rows, device)
-    torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values
+    torch = xp.torch
+    firsts = torch.sort(xp.constant(references[:, 0])).values
     found = []
     for block in _blocks(len(rows), max(len(references), 1)):
         A = to_tensor(rows[block], device)
-        contour, outlying = cluster_contour(
-            xp, xp.squared_distances(A, references), around, affinity
-        )
+        squares = xp.squared_distances(A, references)
+        contour, outlying = cluster_contour(xp, squares, around, affinity)
         copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
         # A row can be equal to a reference object only if their first attributes are equal.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)

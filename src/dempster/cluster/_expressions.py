@@ -1,15 +1,16 @@
-"""Formulas of clusterers as array expressions, evaluated by torch on a device or recorded as a graph for ONNX.
+"""Formulas of clusterers as array expressions, evaluated by torch or recorded as a graph for ONNX.
 
-The first argument of each function is an array namespace `Operations`. Values have one row for each
-object. Reductions keep the reduced axis, so that arrays of shapes (n, 1) and (n, f) can be
-combined. Torch tensors and values of a graph support the operators of Python and the methods
-``exp``, ``log``, ``sqrt`` and ``sigmoid``. The namespace provides all other operations.
+The first argument of each function is an array namespace, `dempster.cluster._device.TorchOperations`
+or `dempster.onnx.graph.GraphOperations`. Values have one row for each object. Reductions keep the
+reduced axis, so that arrays of shapes (n, 1) and (n, f) can be combined. Torch tensors and values of
+a graph support the operators of Python and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``.
+The namespace provides all other operations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,39 +18,8 @@ from dempster.belief import FocalSets
 from dempster.cluster._mass_step import pair_columns
 
 
-class Operations(Protocol):
-    """Operations that the formulas use in addition to operators.
-
-    ``x`` has one row for each object.
-    """
-
-    # array with the floating type of the computation
-    def constant(self, numbers: np.ndarray) -> Any: ...
-    def table(self, numbers: np.ndarray) -> Any: ...  # lookup table that keeps its type
-    def cast(self, x: Any) -> Any: ...  # convert to the floating type of the computation
-    def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
-    def minimum(self, x: Any, bound: float) -> Any: ...
-    def maximum(self, x: Any, bound: float) -> Any: ...
-    def power(self, x: Any, exponent: float) -> Any: ...
-    def sum(self, x: Any) -> Any: ...  # sum of each row, shape (n, 1)
-    def min(self, x: Any) -> Any: ...  # minimum of each row, shape (n, 1)
-    def largest(self, x: Any) -> tuple[Any, Any]: ...  # maximum of each row, and its first column
-    # k smallest of each row, and their columns
-    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...
-    def cumsum(self, x: Any) -> Any: ...
-    def rows_of(self, table: Any, rows: Any) -> Any: ...  # table[rows[i]] for each object i
-    def cells_of(self, table: Any, places: Any) -> Any: ...  # table[places], for a 1-D table
-    def column(self, x: Any, k: int) -> Any: ...  # column k of x, shape (n, 1)
-    def at(self, x: Any, columns: Any) -> Any: ...  # x[i, columns[i]] for each object i
-    # Return an (n, width) array; each cell (column, value) adds its values to its columns.
-    def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any: ...
-    # exp(-squares * rates / scales)
-    def similarity(self, squares: Any, rates: Any, scales: Any) -> Any: ...
-    def holds_anywhere(self, x: Any) -> bool: ...  # whether x may be true for an object
-
-
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return unnormalized masses of the nonempty sets and of the empty set, and the smallest cost of each object.
+    """Return unnormalized masses of the nonempty sets and of the empty set, and the smallest costs.
 
     ``costs``, shape (n, g), contains the squared distances from n objects to the barycenters of the
     g nonempty sets. ``step`` is the result of `MassStep.kernel_arguments`.
@@ -58,13 +28,11 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
     weighted = costs * xp.constant(factor)
     exponent = 1 / (beta - 1)
     least = xp.min(weighted)
+    empty = least * 0
     if np.isfinite(delta2):
         least = xp.minimum(least, delta2)
-    shares = xp.power(least / weighted, exponent)
-    if np.isfinite(delta2):
         empty = xp.power(least / delta2, exponent)
-    else:
-        empty = least * 0
+    shares = xp.power(least / weighted, exponent)
     free = costs <= zero
     if xp.holds_anywhere(free):  # The smallest sets with zero cost share the mass equally.
         more = float(size.max()) + 1
@@ -80,7 +48,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
 def masses_from_plausibilities(
     xp: Any, contour: Any, family: FocalSets, outlying: Any = None
 ) -> Any:
-    """Return masses, shape (n, f), like `dempster.cluster._mass_step.masses_from_plausibilities`."""
+    """Return masses, shape (n, f), like `_mass_step.masses_from_plausibilities`."""
     top, best = xp.largest(contour)
     # columns of the pairs with the best cluster
     possible = xp.rows_of(xp.table(pair_columns(family)), best)
@@ -100,7 +68,7 @@ def masses_from_plausibilities(
 
 @dataclass(frozen=True)
 class RoundComponents:
-    """Components of a mixture in coordinates in which the covariance of each component is the identity."""
+    """Components of a mixture in coordinates in which their covariances are the identity."""
 
     # (p, p), matrix that maps objects to the new coordinates; (g, p, p), one for each component
     rounded: np.ndarray
@@ -119,7 +87,7 @@ class RoundComponents:
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return the transformed objects, and the log-densities of the components without their common terms.
+    """Return the transformed objects, and the log-densities without their common terms.
 
     The common terms are the normalizer and minus half the squared norms of the transformed objects.
     If each component has its own coordinates, the normalizer is the only common term, and None
@@ -142,7 +110,7 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any
 
 
 def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:
-    """Return the plausibilities of the clusters, shape (n, c), and the masses of the empty set, shape (n, 1).
+    """Return the plausibilities of the clusters, (n, c), and the masses of the empty set, (n, 1).
 
     ``squares``, shape (n, r), contains the squared distances from n objects to the r reference
     objects. The function may overwrite the array. ``around`` and ``affinity`` are the
@@ -155,17 +123,15 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
     members = np.zeros((len(weights), affinity.n_clusters))
     members[np.arange(len(weights)), affinity.labels] = weights / np.sqrt(total[affinity.labels])
     own = xp.maximum(far.sqrt(), float(scales.min()))
-    contour = xp.similarity(squares, xp.constant(affinity.rate / scales), own) @ xp.constant(
-        members
-    )
-    distance = xp.maximum(
-        near.sqrt() / around.usual, float(np.exp(around.fence - 50 * around.softness))
-    )
+    similarity = xp.similarity(squares, xp.constant(affinity.rate / scales), own)
+    contour = similarity @ xp.constant(members)
+    least = float(np.exp(around.fence - 50 * around.softness))
+    distance = xp.maximum(near.sqrt() / around.usual, least)
     return contour, ((distance.log() - around.fence) / around.softness).sigmoid()
 
 
 def _reached(xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]) -> list[Any]:
-    """Return, for each amount, the value in each sorted row at which the cumulative weight reaches the amount."""
+    """Return the values in each sorted row at which the cumulative weight reaches each amount."""
     # This number of smallest values is sufficient, even if they have the smallest weights.
     most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1, len(weights))
     ordered, order = xp.smallest(values, most)

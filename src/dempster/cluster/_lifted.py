@@ -9,7 +9,8 @@ c-means the objects have a nonzero additional coordinate.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from functools import cached_property
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from dempster._arrays import Array, library_of, zeros
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._search import Sample
 from dempster.cluster._starts import k_means_distances, outlier_distance
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.explanation import ClusterEvidence
@@ -46,7 +46,7 @@ def _lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
 
 
 def drop_last_part(evidence: ClusterEvidence) -> ClusterEvidence:
-    """Remove the contribution of the additional coordinate to the evidence, because it is not an attribute."""
+    """Remove the additional coordinate, which is not an attribute, from the evidence."""
     assert evidence.parts is not None
     return replace(evidence, parts=evidence.parts[:-1])
 
@@ -57,7 +57,8 @@ class LiftedMethod(PrototypeMethod):
     n_added = 1
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return lift(_starts.validate_centers(init, (self.n_clusters, self.data.shape[1] - 1)))
+        n_attributes = self.rows.values.shape[1] - 1
+        return lift(_starts.validate_centers(init, (self.n_clusters, n_attributes)))
 
 
 @dataclass(frozen=True)
@@ -82,19 +83,14 @@ class SpatialModel(PrototypeModel):
 class SpatialMethod(LiftedMethod):
     """Spatial evidential c-means."""
 
-    def _model(
-        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
-    ) -> SpatialModel:
-        return SpatialModel(self._mass_step(family), np.asarray(centers, float), metrics)
-
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         model = super()._draw(family, seed)
         return replace(model, centers=lift(model.centers[:, :-1]))
 
     def _outlier_distance(self) -> float:
-        c = self.n_clusters
         weights = self.sample_weights
-        squares, which = k_means_distances(self.sample[:, :-1], weights, c, self.rng)
+        X = self.sample[:, :-1]
+        squares, which = k_means_distances(X, weights, self.n_clusters, self.rng)
         squares += np.square(self.sample[which, -1], dtype=float)
         return outlier_distance(np.sqrt(squares), weights[which])
 
@@ -124,42 +120,38 @@ class AdaptiveSpatialModel(PrototypeModel):
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
         p = self.n_channels
-        if self.metrics is None:
+        metrics = self.metrics
+        if metrics is None:
             metrics = np.broadcast_to(np.eye(p), (len(self.centers), p, p))
-        else:
-            metrics = self.metrics
         row, column = np.tril_indices(p)
         factors = np.einsum("jk,kde->dej", self.step.averages, metrics)[row, column]
         # An entry beside the diagonal represents two entries.
         factors *= np.where(row == column, 1, 2)[:, None]
-        return (
-            self.core.squared_distances(np.ascontiguousarray(X[:, :p]))
-            + X[:, p:].astype(float) @ factors
-        )
+        squares = self.core.squared_distances(np.ascontiguousarray(X[:, :p]))
+        return squares + X[:, p:].astype(float) @ factors
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        return self.step.masses(self.squared_distances(X).astype(float), np.empty(0), apply)[
-            1
-        ].astype(X.dtype)
+        squares = self.squared_distances(X).astype(float)
+        return self.step.masses(squares, np.empty(0), apply)[1].astype(X.dtype)
 
     def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
         assert weights is not None
         p = self.n_channels
-        objective, masses, _ = self.step.nonempty_masses(
-            self.squared_distances(X).astype(float), weights, apply
-        )
-        powers = masses**self.step.beta * (weights[:, None] if len(weights) else 1.0)
+        squares = self.squared_distances(X).astype(float)
+        objective, masses, _ = self.step.nonempty_masses(squares, weights, apply)
+        powers = masses**self.step.beta
+        if len(weights):
+            powers *= weights[:, None]
         means = X[:, :p].astype(float)
-        (row, column) = np.tril_indices(p)
+        row, column = np.tril_indices(p)
         second = np.zeros((p, p, powers.shape[1]))
         second[row, column] = (means[:, row] * means[:, column] + X[:, p:]).T @ powers
         return Statistics(objective, powers.sum(axis=0), means.T @ powers, second)
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         moved = self.core.update(statistics)
-        return replace(
-            self, centers=pad(moved.centers, self.centers.shape[1]), metrics=moved.metrics
-        )
+        centers = pad(moved.centers, self.centers.shape[1])
+        return replace(self, centers=centers, metrics=moved.metrics)
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         return pad(self.core.fit_centers(masses, family, X[:, : self.n_channels]), X.shape[1])
@@ -174,28 +166,30 @@ class AdaptiveSpatialMethod(PrototypeMethod):
     The estimator stores the number of channels.
     """
 
-    def __init__(self, estimator: Any, sample: Sample[Any], *arguments: Any, **keywords: Any):
-        self.n_added = sample.values.shape[1] - estimator.n_features_in_  # covariances
-        super().__init__(estimator, sample, *arguments, **keywords)
-        self.points = self.points[:, : self.n_channels]
-
     @property
     def n_channels(self) -> int:
         return self.estimator.n_features_in_
+
+    @property
+    def n_added(self) -> int:  # type: ignore[override]
+        """Number of covariances."""
+        return self.original.values.shape[1] - self.n_channels
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        return self.sample[:, : self.n_channels]
 
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.n_channels)] * self.n_clusters)
 
     def _model(
         self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
-    ) -> AdaptiveSpatialModel:
-        centers = pad(np.asarray(centers, float), self.data.shape[1])
-        return AdaptiveSpatialModel(self._mass_step(family), centers, metrics)
+    ) -> PrototypeModel:
+        return super()._model(family, pad(centers, self.rows.values.shape[1]), metrics)
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return pad(
-            _starts.validate_centers(init, (self.n_clusters, self.n_channels)), self.data.shape[1]
-        )
+        centers = _starts.validate_centers(init, (self.n_clusters, self.n_channels))
+        return pad(centers, self.rows.values.shape[1])
 
     def _outlier_distance(self) -> float:
         weights = self.sample_weights

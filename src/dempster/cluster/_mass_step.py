@@ -21,6 +21,14 @@ from dempster.belief import FocalSets
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition import CredalPartition
 
+# Write the masses for given costs to ``masses`` and ``empty``, and return the objective. ``delta2``
+# is infinite if the family lacks the empty set. Costs up to ``zero`` count as zero. The smallest
+# sets with zero cost share the mass equally.
+masses_from_costs = kernel("""masses_from_costs(
+    costs: float64[n, g], weights: float64[n] or None, factor: float64[g], size: int64[g],
+    delta2: float, beta: float, zero: float,
+    masses: float64[n, g] out, empty: float64[n] out) -> float""")
+
 
 @dataclass(frozen=True)
 class MassStep:
@@ -43,47 +51,39 @@ class MassStep:
         return self.sets / self.sets.sum(axis=1, keepdims=True)
 
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
-        """Return the kernel arguments |A|^alpha and |A| (for the nonempty sets A), delta^2, beta and zero."""
+        """Return |A|^alpha and |A| for the nonempty sets A, delta^2, beta and zero."""
         size = self.sets.sum(axis=1)
-        if self.family.empty_index is not None:
-            delta2 = self.delta2
-        else:
-            delta2 = np.inf
+        delta2 = np.inf if self.family.empty_index is None else self.delta2
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
-            message = (
-                f"alpha={self.alpha:g} is too large: the penalty of the largest set, {size.max():g}^alpha, exceeds the "
-                f"range of {np.dtype(dtype)}"
-            )
-            raise InvalidParameterError("alpha", message=message)
+            penalty = f"the penalty of the largest set, {size.max():g}^alpha"
+            message = f"alpha={self.alpha:g} is too large: {penalty}, exceeds the range of "
+            raise InvalidParameterError("alpha", message=f"{message}{np.dtype(dtype)}")
         return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:
-        """Return the indices of the nonempty sets in the family, and the index of the empty set (-1 if absent)."""
+        """Return the indices of the nonempty sets and of the empty set (-1 if absent)."""
         empty = self.family.empty_index
         return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
 
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the objective, the masses of the nonempty sets, shape (n, g), and of the empty set, shape (n,)."""
+        """Return the objective, and the masses of the nonempty sets, (n, g), and the empty set, (n,).
+
+        If ``weights`` is an empty array, all objects have equal weight.
+        """
         arguments = self.kernel_arguments()
         masses = np.empty_like(costs)
         empty = np.empty(len(costs))
-        parts = apply(
-            masses_from_costs,
-            [
-                (
-                    costs[a:b],
-                    weights[a:b] if len(weights) else weights,
-                    *arguments,
-                    masses[a:b],
-                    empty[a:b],
-                )
-                for a, b in row_blocks(len(costs))
-            ],
-        )
+
+        def write(start: int, stop: int) -> float:
+            w = weights[start:stop] if len(weights) else None
+            out = (masses[start:stop], empty[start:stop])
+            return masses_from_costs(costs[start:stop], w, *arguments, *out)
+
+        parts = apply(write, row_blocks(len(costs)))
         return float(sum(parts)), masses, empty
 
     def masses(
@@ -100,7 +100,7 @@ class MassStep:
 
 
 def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
-    """Convert masses on the family ``source`` to masses on the g nonempty sets of ``target``, shape (n, g).
+    """Convert masses on the family ``source`` to the g nonempty sets of ``target``, shape (n, g).
 
     The mass of a set that is not in ``target`` is divided equally among the clusters of the set.
     """
@@ -117,45 +117,11 @@ def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
 
 def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
     """Convert a partition to the family ``target``, which must contain the empty set."""
+    given = partition.to_numpy().masses
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = project_masses(
-        partition.to_numpy().masses, partition.focal_sets, target
-    )
+    masses[:, target.cardinality > 0] = project_masses(given, partition.focal_sets, target)
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
-
-
-# ---- the kernel (mass_step.c) --------------------------------------------------------------------
-
-_masses_from_costs = kernel("""masses_from_costs(
-    costs: float64[n, g], weights: float64[n] or None, factor: float64[g], size: int64[g], delta2: float, beta: float,
-    zero: float, masses: float64[n, g] out, empty: float64[n] out) -> float""")
-
-
-def masses_from_costs(
-    costs: np.ndarray,
-    weights: np.ndarray,
-    factor: np.ndarray,
-    size: np.ndarray,
-    delta2: float,
-    beta: float,
-    zero: float,
-    masses: np.ndarray,
-    empty: np.ndarray,
-) -> float:
-    """Write the masses for given costs to ``masses`` and ``empty``, and return the objective.
-
-    If ``weights`` is an empty array, all objects have equal weight. ``delta2`` is infinite if the
-    family lacks the empty set. Costs up to ``zero`` count as zero. The smallest sets with zero cost
-    share the mass equally.
-    """
-    if len(weights):
-        kernel_weights = weights
-    else:
-        kernel_weights = None
-    return _masses_from_costs(
-        costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty
-    )
 
 
 # The plausibility of the other cluster is 1 at the midpoint and 2^(-_DECAY alpha) at the prototype.
@@ -163,8 +129,8 @@ _DECAY = 2.5
 _INFINITE_POSITION = 1e9  # position u of an object if two clusters coincide
 
 _doubtful_masses = kernel("""doubtful_masses(
-    contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1, empty: int,
-    outlying: real[n] or None, masses: real[n, f] out)""")
+    contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1,
+    empty: int, outlying: real[n] or None, masses: real[n, f] out)""")
 
 
 def masses_from_plausibilities(
@@ -191,9 +157,9 @@ def masses_from_plausibilities(
 
 
 def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the plausibilities of the clusters, shape (n, c), from the positions of objects between clusters.
+    """Return the plausibilities of the clusters, shape (n, c).
 
-    The position u of an object is the cost of a cluster minus the cost of the nearest cluster,
+    They depend on the positions of the objects between clusters. The position u of an object is the cost of a cluster minus the cost of the nearest cluster,
     divided by the value of this difference at the prototypes (``gaps``). It is 0 at the midpoint
     between the two clusters, and 1 at the prototype of the nearest cluster. The plausibility of the
     cluster is 2^(-2.5 alpha u). The spread of the clusters adds the same amount to all costs, so it

@@ -124,7 +124,7 @@ def in_blocks(clusterer: Any, X: TableLike, *, new: bool = False) -> bool:
     if not support.blocks:
         where = f"in memory for {type(clusterer).__name__}, got blocks ({type(X).__name__})"
         raise InvalidParameterError("X", must=f"be an array or a table {where}")
-    if getattr(clusterer, "metric", None) == "precomputed":
+    if clusterer.metric == "precomputed":
         must = "be in memory, not in blocks, if metric='precomputed'"
         raise InvalidParameterError("X", must=must)
     return True

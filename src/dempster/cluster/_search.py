@@ -205,8 +205,6 @@ class Method(ABC, Generic[Start, Model]):
 
     # whether the runs from several starts are parallel; each run then uses one thread
     starts_in_threads = False
-    # returns the most likely runs
-    select_likely: Callable[[list[Run[Model]]], list[Run[Model]]] | None = None
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
@@ -217,14 +215,12 @@ class Method(ABC, Generic[Start, Model]):
         """Run the algorithm from one initial state, possibly on a subset of the rows or without full convergence."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
-        """Return the run with the smallest objective (among the most likely runs), the first one in case of ties.
+        """Return the run with the smallest objective, the first one in case of ties.
 
         Objectives whose relative difference is below ``tol`` are tied. Several starts often
         converge to the same solution up to rounding. Rounding must not decide which run is
         selected, because the numbering of the clusters depends on the run.
         """
-        if self.select_likely is not None:
-            runs = self.select_likely(list(runs))
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
         for run in runs:

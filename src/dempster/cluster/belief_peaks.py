@@ -387,12 +387,10 @@ def fit_source_peaks(
     return fit_peaks(init, table, n_clusters, metric, random_state, n_jobs)
 
 
-def centers_from_peaks(
-    init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None
-) -> Any:
-    """Return the attributes of the belief peaks of X, or ``init`` if it does not select belief peaks."""
-    if not uses_belief_peaks(init):
-        return init
-    return fit_peaks(
-        init, to_host(X), n_clusters, "euclidean", random_state, n_jobs
-    ).cluster_centers_.astype(float)
+def centers_from_peaks(estimator: Any, X: Array, n_clusters: int) -> Any:
+    """Return ``init`` of the estimator, or the attributes of the belief peaks that it selects."""
+    if not uses_belief_peaks(estimator.init):
+        return estimator.init
+    settings = "euclidean", estimator.random_state, estimator.n_jobs
+    peaks = fit_peaks(estimator.init, to_host(X), n_clusters, *settings)
+    return peaks.cluster_centers_.astype(float)

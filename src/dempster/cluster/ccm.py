@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, precision_of, to_host
+from dempster._arrays import Array, to_host
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Sample
-from dempster.cluster._starts import default_beta, explain_auto_params
+from dempster.cluster._starts import explain_auto_params, resolve_beta
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
+from dempster.cluster.ecm import (
+    OnlinePrototypes,
+    PrototypeModel,
+    Statistics,
+    prototype_attributes,
+)
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
@@ -53,34 +59,26 @@ class CredalModel(PrototypeModel):
         return (barycentres, *others)
 
     def _observed_squares(self, X: np.ndarray) -> np.ndarray:
-        """Return the costs of the g nonempty sets over the observed attributes of n rows, shape (n, g)."""
-        sets, size = self.step.sets, self.step.sets.sum(axis=1)
+        """Return the costs of the g nonempty sets over the observed attributes, shape (n, g)."""
+        sets = self.step.sets
+        size = sets.sum(axis=1)
         gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
         spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
         return super()._observed_squares(X) + ~np.isnan(X) @ spreads.T
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Return the prototypes V that minimize the objective for given masses, from H V = R (Liu et al., 2015)."""
+        """Return the best prototypes V for given masses, from H V = R (Liu et al., 2015)."""
         sets = self.step.sets
         size = sets.sum(axis=1)
         share = 1 / (size + self.gamma)
         H = np.diag(sets.T @ (share * statistics.total))
         H += (sets.T * (self.gamma * share * statistics.total / size**2)) @ sets
-        return solve_normal_equations(
-            H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T
-        )
+        R = (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T
+        return solve_normal_equations(H, R)
 
 
 class CredalMethod(LiftedMethod):
     """Algorithm of credal c-means; the additional coordinate of the objects is zero."""
-
-    def _model(
-        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
-    ) -> CredalModel:
-        step = self._mass_step(family)
-        return CredalModel(
-            step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma
-        )
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         """Return the result, with a warning if prototypes coincide.
@@ -94,8 +92,8 @@ class CredalMethod(LiftedMethod):
         k, other = np.unravel_index(apart.argmin(), apart.shape)
         if apart[k, other] >= _MIN_DISTANCE**2 * self.mean_squared_deviation:
             return result
-        warning = f"clusters {k} and {other} coincide; try a beta smaller than {self.beta:g}, or fewer focal sets"
-        return replace(result, warnings=(warning,))
+        advice = f"try a beta smaller than {self.beta:g}, or fewer focal sets"
+        return replace(result, warnings=(f"clusters {k} and {other} coincide; {advice}",))
 
 
 class CCM(OnlineClusterer):
@@ -274,22 +272,14 @@ class CCM(OnlineClusterer):
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CredalMethod:
         attributes = sample.values[:, :-1]
-        if self.beta == "auto":
-            beta = default_beta(attributes.shape[1])
-        else:
-            beta = float(self.beta)
-        init = centers_from_peaks(
-            self.init, attributes, request.n_clusters, self.random_state, self.n_jobs
+        beta = resolve_beta(self.beta, attributes.shape[1])
+        init = centers_from_peaks(self, attributes, request.n_clusters)
+        model = partial(CredalModel, gamma=self.gamma)
+        return CredalMethod(
+            self, sample, request, alpha=0.0, beta=beta, init=init, make_model=model
         )
-        return CredalMethod(self, sample, request, alpha=0.0, beta=beta, init=init)
 
     def _fitted_attributes(
         self, method: CredalMethod | OnlinePrototypes, model: CredalModel
     ) -> dict[str, Any]:
-        return {
-            "cluster_centers_": model.centers[:, :-1].astype(
-                precision_of(self.credal_partition_.masses)
-            ),
-            "delta_": method.delta,
-            "beta_": model.step.beta,
-        }
+        return prototype_attributes(self, model, delta_=method.delta, beta_=model.step.beta)

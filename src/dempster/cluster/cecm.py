@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
@@ -14,9 +15,15 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._search import FitResult, Sample
+from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
+from dempster.cluster.ecm import (
+    PrototypeMethod,
+    PrototypeModel,
+    Statistics,
+    prototype_attributes,
+    sum_present,
+)
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import links
@@ -55,31 +62,29 @@ class LinkCosts:
     def from_paper(
         cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
     ) -> LinkCosts:
-        """Return the costs of Antoine et al.
-
-        (2012), the plausibilities that the constraints are violated.
-        """
+        """Return the plausibilities that constraints are violated (Antoine et al., 2012)."""
         nonempty = family.cardinality > 0
         different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
         weight = xi / max(len(constraints), 1)
-        return cls(
-            family, weight * different, weight * (1 - family.conflict), empty_penalty, 0.0, 0.0
-        )
+        cannot = weight * (1 - family.conflict)
+        return cls(family, weight * different, cannot, empty_penalty, 0.0, 0.0)
 
     @classmethod
     def from_program(
         cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
     ) -> LinkCosts:
-        """Return the costs of the published program, which averages the two types of links separately."""
+        """Return the costs of the published program, which averages each type of links."""
         same = np.diag(family.cardinality == 1).astype(float)
-        must, cannot = (
-            xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link)
-        )
+        must = xi / max(len(constraints.must_link), 1)
+        cannot = xi / max(len(constraints.cannot_link), 1)
         return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
 
 
 class LinkedObjects:
-    """Objects with constraints (``places``) and without (``others``), in an order that ignores that of the rows."""
+    """Objects with constraints (``places``) and without (``others``).
+
+    The order of ``places`` does not depend on the order of the rows.
+    """
 
     def __init__(self, X: np.ndarray, constraints: Constraints):
         indptr, indices, sign = links(constraints, len(X))
@@ -101,19 +106,11 @@ class LinkedObjects:
     def improve_masses(
         self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts
     ) -> np.ndarray:
-        """Return masses such that no change of the masses of a single linked object decreases the objective."""
+        """Return masses that no change of a single linked object can improve."""
         masses = np.array(masses, dtype=float, order="C")
+        links = (*self._graph, costs.must, costs.cannot)
         linear = self._linear_costs(costs)
-        _sweep_links(
-            squared_costs,
-            linear,
-            *self._graph,
-            costs.must,
-            costs.cannot,
-            masses,
-            _MAX_SWEEPS,
-            _MASS_TOL,
-        )
+        _sweep_links(squared_costs, linear, *links, masses, _MAX_SWEEPS, _MASS_TOL)
         return masses
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
@@ -126,10 +123,9 @@ class LinkedObjects:
         Only the costs of the empty set are nonzero.
         """
         out = np.zeros((len(self), len(costs.family)))
-        if costs.family.empty_index is not None:
-            out[:, costs.family.empty_index] = (
-                costs.empty_each + costs.empty_must * self.n_must_links
-            )
+        empty = costs.family.empty_index
+        if empty is not None:
+            out[:, empty] = costs.empty_each + costs.empty_must * self.n_must_links
         return out
 
 
@@ -142,14 +138,14 @@ _SQUARED_UNIT = 0.25
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes, and the masses of the linked objects in the previous iteration (None before the first)."""
+    """Prototypes, and the masses of the linked objects in the previous iteration, if any."""
 
     linked_masses: Annotated[np.ndarray, "q f"] | None = None
 
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """Model for new objects, which get the masses of ECM or, if they are equal to a linked object, its masses."""
+    """Model for new objects: masses of ECM, or of an equal linked object."""
 
     prototypes: PrototypeModel
     linked: References  # linked objects
@@ -173,92 +169,76 @@ class ConstrainedModel:
 
 
 class ConstrainedMethod(PrototypeMethod):
-    """Algorithm of constrained evidential c-means, which ignores objects of weight zero and their constraints."""
+    """Algorithm of constrained evidential c-means.
+
+    It ignores objects of weight zero and their constraints.
+    """
 
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
         super().__init__(estimator, sample, request, **options)
+        X = self.rows.values
+        self.constraints = request.constraints or Constraints()
+        if estimator.xi == 0:
+            self.constraints = Constraints()
         w = sample.weights
-        if request.constraints is None or estimator.xi == 0:
-            constraints = Constraints()
-        else:
-            constraints = request.constraints
+        if w is not None:
+            self.constraints = _select_weighted(self.constraints, w)
+        self.linked = LinkedObjects(X, self.constraints)
+        places = self.linked.places
+        self.linked_data = np.ascontiguousarray(X[places], dtype=float)
+        free = self.linked.others
         if w is None:
-            self.constraints = constraints
+            self.total_weight = float(len(X))
+            self.linked_weights = np.ones(len(places))
+            self.free = Rows(X[free], np.empty(0), self.apply)
         else:
-            self.constraints = _select_weighted(constraints, w)
-        self.total_weight = float(len(self.data) if w is None else w.sum())
-        self.linked = LinkedObjects(self.data, self.constraints)
-        if len(self.linked):
-            self.select_likely = None  # The objective includes the constraints.
-        self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
-        if w is None:
-            self.linked_weights = np.ones(len(self.linked))
-        else:
-            self.linked_weights = w[self.linked.places]
-        if w is None:
-            free = self.linked.others
-        else:
-            free = self.linked.others[w[self.linked.others] > 0]
-        self.free = self.data[free]
-        if w is None:
-            self.free_weights = self.weights
-        else:
-            self.free_weights = w[free]
-        self.free_sample, self.free_sample_weights = self._sample_free()
+            self.total_weight = float(w.sum())
+            self.linked_weights = w[places]
+            free = free[w[free] > 0]
+            self.free = Rows(X[free], w[free], self.apply)
+        self.free_sample = self._sample_free()
 
-    def _sample_free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return a sample of the objects without constraints, with weights that add up to their total weight."""
-        if len(self.free) == 0:
-            return self.free, np.empty(0)
-        drawn, weights = Rows(self.free, self.free_weights, self.apply).sample(self.rng)
-        if len(self.free_weights):
-            total = self.free_weights.sum()
-        else:
-            total = len(self.free)
-        return drawn, weights * (total / weights.sum())
+    def _sample_free(self) -> Rows:
+        """Return a sample of the objects without constraints, with the same total weight."""
+        if len(self.free.values) == 0:
+            return self.free
+        drawn, weights = self.free.sample(self.rng)
+        weights = weights * (self.free.total_weight / weights.sum())
+        return Rows(drawn, weights, self.apply)
 
-    def _model(
-        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
-    ) -> LinkedPrototypes:
-        return LinkedPrototypes(
-            self._mass_step(family), np.asarray(centers, float), metrics, self.within
-        )
+    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+        if len(self.linked):  # The objective includes the constraints.
+            return Method.select_run(self, runs, tol)
+        return super().select_run(runs, tol)
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
-        whole = (self.free, self.free_weights)
-        drawn = (self.free_sample, self.free_sample_weights)
-        if on_sample:
-            data, weights = drawn
-        else:
-            data, weights = whole
-        assert isinstance(model, LinkedPrototypes)
+        free = self.free_sample if on_sample else self.free
         family = model.family
         if len(self.linked) == 0:
-            statistics = model.statistics(data, weights, self.apply)
+            statistics = model.statistics(free.values, free.weights, self.apply)
             return self._share(family) * statistics.objective, model.update(statistics)
         squared_costs = self._squared_costs(model)
         link_costs = self._link_costs(family)
         linked = self.linked.improve_masses(self._previous_masses(model), squared_costs, link_costs)
         statistics = self._linked_statistics(model, linked)
-        if len(data):
-            statistics = model.statistics(data, weights, self.apply) + statistics
-        objective = self._share(family) * statistics.objective + float(
-            np.sum(squared_costs * linked**2)
-        )
+        if len(free.values):
+            statistics = model.statistics(free.values, free.weights, self.apply) + statistics
+        objective = self._share(family) * statistics.objective
+        objective += float(np.sum(squared_costs * linked**2))
         objective += self.linked.constraint_cost(linked, link_costs)
+        assert isinstance(model, LinkedPrototypes)
         return objective, replace(model, linked_masses=linked).update(statistics)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        """Add the pairs of neighboring clusters, and convert the masses of the linked objects to the larger family."""
+        """Add the pairs of neighboring clusters, also to the masses of the linked objects."""
         wider = super().add_neighbor_pairs(run)
-        assert isinstance(wider.model, LinkedPrototypes)
-        if wider.model.linked_masses is None:
+        model = wider.model
+        assert isinstance(model, LinkedPrototypes)
+        if model.linked_masses is None:
             return wider
-        linked = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
-        wider.model = replace(
-            wider.model, linked_masses=np.asarray(linked.to_family(wider.model.family).masses)
-        )
-        return wider
+        linked = CredalPartition.unchecked(model.linked_masses, run.model.family)
+        masses = np.asarray(linked.to_family(model.family).masses)
+        return replace(wider, model=replace(model, linked_masses=masses))
 
     # ---- linked objects --------------------------------------------------------------------------
 
@@ -270,18 +250,17 @@ class ConstrainedMethod(PrototypeMethod):
         return model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
-        s = self.estimator
-        if s.convention == "paper":
-            costs = LinkCosts.from_paper
-        else:
-            costs = LinkCosts.from_program
-        return costs(family, self.constraints, s.xi, s.empty_penalty)
+        params = self.estimator
+        is_paper = params.convention == "paper"
+        costs = LinkCosts.from_paper if is_paper else LinkCosts.from_program
+        return costs(family, self.constraints, params.xi, params.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
         """Return the factor of the objective of ECM, which makes squared distances dimensionless."""
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
-            squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / self.data.shape[1] or 1.0
+            n_attributes = self.rows.values.shape[1]
+            squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / n_attributes or 1.0
         return (1 - self.estimator.xi) / (self.total_weight * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
@@ -310,21 +289,19 @@ class ConstrainedMethod(PrototypeMethod):
     # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        masses = run.model.masses(self.data, self.apply)
+        masses = run.model.masses(self.rows.values, self.apply)
         masses[self.linked.places] = self._linked_masses(run.model)
         return CredalPartition.unchecked(masses, run.model.family)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
-        if self.origin is None:
-            centers = model.centers
-        else:
-            centers = model.centers + self.origin
+        centers = model.centers if self.origin is None else model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
-        masses = prototypes.masses(self.values, self.apply)
+        X = self.original.values
+        masses = prototypes.masses(X, self.apply)
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
-        linked = References.from_source(AttributeSource(self.values), places)
+        linked = References.from_source(AttributeSource(X), places)
         return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
@@ -332,8 +309,9 @@ class ConstrainedMethod(PrototypeMethod):
 
         The initial values are the masses of the previous iteration.
         """
-        costs = self._squared_costs(model), self._link_costs(model.family)
-        return self.linked.improve_masses(self._previous_masses(model), *costs)
+        masses = self._previous_masses(model)
+        link_costs = self._link_costs(model.family)
+        return self.linked.improve_masses(masses, self._squared_costs(model), link_costs)
 
 
 def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
@@ -545,19 +523,18 @@ class CECM(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> ConstrainedMethod:
-        init = centers_from_peaks(
-            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+        init = centers_from_peaks(self, sample.values, request.n_clusters)
+        return ConstrainedMethod(
+            self,
+            sample,
+            request,
+            alpha=self.alpha,
+            beta=2.0,
+            init=init,
+            make_model=LinkedPrototypes,
         )
-        return ConstrainedMethod(self, sample, request, alpha=self.alpha, beta=2.0, init=init)
 
     def _fitted_attributes(
         self, method: ConstrainedMethod, model: ConstrainedModel
     ) -> dict[str, Any]:
-        prototypes = model.prototypes
-        attributes = {
-            "cluster_centers_": prototypes.centers.astype(method.values.dtype),
-            "delta_": method.delta,
-        }
-        if prototypes.metrics is None:
-            return attributes
-        return {**attributes, "metric_matrices_": prototypes.metrics}
+        return prototype_attributes(self, model.prototypes, delta_=method.delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add, methodcaller
@@ -18,16 +19,16 @@ from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
 from dempster.cluster._starts import (
-    default_beta,
     explain_auto_params,
     find_isolated,
     k_means_distances,
     outlier_distance,
+    resolve_beta,
 )
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
@@ -49,7 +50,10 @@ _squared_distances = kernel("""squared_distances(
 
 
 def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums of m^beta (``powers``) and m^beta x over the observed values x, and an empty array."""
+    """Return the sums of m^beta (``powers``), of m^beta x and (none) of m^beta x x'.
+
+    The sums are over the observed values x. They are the fields of `Statistics` after the objective.
+    """
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
     return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
@@ -71,42 +75,41 @@ class PrototypeModel:
         return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        """Return the kernel arguments: barycenters, metrics (None if Euclidean) and the arguments of the mass step."""
-        sets = self.step.sets
-        mean = sets / sets.sum(axis=1)[:, None]
-        barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
+        """Return the barycenters, the metrics (None if Euclidean) and the arguments of the step."""
+        averages = self.step.averages
+        barycentres = np.ascontiguousarray((averages @ self.centers).T, dtype=dtype)
         metrics = None
         if self.metrics is not None:
-            metrics = np.ascontiguousarray(
-                np.einsum("jk,kde->dej", mean, self.metrics), dtype=dtype
-            )
+            metrics = np.einsum("jk,kde->dej", averages, self.metrics)
+            metrics = np.ascontiguousarray(metrics, dtype=dtype)
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
+
+    def _kernel_type(self, X: np.ndarray) -> np.dtype:
+        """Return the precision of the computation, which is double for an adaptive metric.
+
+        The eigenvalues of a metric may differ by a factor of 10^6.
+        """
+        return X.dtype if self.metrics is None else np.dtype(float)
+
+    def _is_incomplete(self, X: np.ndarray) -> bool:
+        return self.within is not None and has_missing(X)
 
     def masses(self, X: Array, apply: Apply) -> Array:
         """Return the masses of the rows of X, shape (n, f); a tensor is processed on its device."""
         if is_tensor(X):
             return self.masses_on_device(X, X.device)
-        if self.within is not None and has_missing(X):
+        if self._is_incomplete(X):
             return self._partial_masses(X, apply)
-        out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        # The eigenvalues of a metric may differ by a factor of 10^6, so single precision is too
-        # inaccurate.
-        in_double = self.metrics is not None and X.dtype == np.float32
-        arguments = (
-            *self.kernel_arguments(np.dtype(float) if in_double else X.dtype),
-            *self.step.columns(),
-        )
+        dtype = self._kernel_type(X)
+        out = np.zeros((len(X), len(self.family)), dtype)
+        arguments = (*self.kernel_arguments(dtype), *self.step.columns())
 
         def write(start: int, stop: int) -> None:
-            if not in_double:
-                _prototype_masses(X[start:stop], *arguments, out[start:stop])
-                return
-            masses = np.zeros((stop - start, len(self.family)))
-            _prototype_masses(X[start:stop].astype(float), *arguments, masses)
-            out[start:stop] = masses
+            rows = X[start:stop].astype(dtype, copy=False)
+            _prototype_masses(rows, *arguments, out[start:stop])
 
         apply(write, row_blocks(len(X)))
-        return out
+        return out.astype(X.dtype, copy=False)
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, some of which have missing values.
@@ -124,18 +127,20 @@ class PrototypeModel:
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
-        """Return squared distances from rows to barycenters of the g nonempty sets, or the costs of incomplete rows."""
-        if self.within is not None and has_missing(X):
+        """Return the squared distances to the barycenters of the g nonempty sets, shape (n, g).
+
+        If values are missing, return the costs.
+        """
+        if self._is_incomplete(X):
             return self._partial_costs(X)
-        if self.metrics is not None and X.dtype == np.float32:
-            return self.squared_distances(X.astype(float))
-        barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
-        out = np.empty((len(X), barycentres.shape[1]), X.dtype)
-        _squared_distances(X, barycentres, metrics, out)
+        dtype = self._kernel_type(X)
+        barycentres, metrics, *_ = self.kernel_arguments(dtype)
+        out = np.empty((len(X), barycentres.shape[1]), dtype)
+        _squared_distances(X.astype(dtype, copy=False), barycentres, metrics, out)
         return out
 
     def _partial_costs(self, X: np.ndarray) -> np.ndarray:
-        """Return the squared distances plus the contributions of missing values, to which no penalty applies."""
+        """Return the squared distances plus the contributions of missing values, not penalized."""
         assert self.within is not None
         factor, *_ = self.step.kernel_arguments()
         missing = (np.isnan(X) @ self.within)[:, None] / factor
@@ -151,42 +156,34 @@ class PrototypeModel:
         A tensor is processed on its device.
         """
         if is_tensor(X):
-            return Statistics(
-                *_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights)
-            )
+            arguments = self.kernel_arguments(np.dtype(float))
+            return Statistics(*_device.prototype_sums(arguments, X, weights))
         assert weights is not None
-        is_incomplete = self.within is not None and has_missing(X)
-        in_double = self.metrics is not None and X.dtype == np.float32
-        arguments = self.kernel_arguments(np.dtype(float) if in_double else X.dtype)
-        barycentres, metrics, *_ = arguments
-        if metrics is None:
-            second_shape = (0, 0)
-        else:
-            second_shape = barycentres.shape[:1] * 2
-        (p, g) = barycentres.shape
+        is_incomplete = self._is_incomplete(X)
+        dtype = self._kernel_type(X)
+        arguments = self.kernel_arguments(dtype)
 
         def sums(start: int, stop: int) -> Statistics:
             rows = X[start:stop]
-            if len(weights):
-                w = weights[start:stop]
-            else:
-                w = None
+            w = weights[start:stop] if len(weights) else None
             if is_incomplete:
                 return self._partial_statistics(rows, w)
-            total = np.empty(g)
-            first = np.empty((p, g))
-            second = np.empty((*second_shape, g))
-            objective = _prototype_sums(
-                rows.astype(float) if in_double else rows,
-                w,
-                *arguments,
-                total,
-                first,
-                None if metrics is None else second,
-            )
-            return Statistics(objective, total, first, second)
+            return self._sum_rows(rows.astype(dtype, copy=False), w, arguments)
 
         return reduce(add, apply(sums, row_blocks(len(X))))
+
+    def _sum_rows(
+        self, rows: np.ndarray, weights: np.ndarray | None, arguments: tuple
+    ) -> Statistics:
+        p, g = arguments[0].shape
+        total = np.empty(g)
+        first = np.empty((p, g))
+        if self.metrics is None:
+            objective = _prototype_sums(rows, weights, *arguments, total, first, None)
+            return Statistics(objective, total, first, np.empty((0, 0, g)))
+        second = np.empty((p, p, g))
+        objective = _prototype_sums(rows, weights, *arguments, total, first, second)
+        return Statistics(objective, total, first, second)
 
     def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
         """Return the objective and the sums over rows with missing values.
@@ -196,12 +193,8 @@ class PrototypeModel:
         costs = self._partial_costs(rows)
         masses = np.empty_like(costs)
         empty = np.empty(len(costs))
-        if weights is None:
-            w = np.empty(0)
-        else:
-            w = weights
-        factor, size, delta2, beta, zero = self.step.kernel_arguments()
-        objective = masses_from_costs(costs, w, factor, size, delta2, beta, zero, masses, empty)
+        arguments = self.step.kernel_arguments()
+        objective = masses_from_costs(costs, weights, *arguments, masses, empty)
         masses **= self.step.beta
         if weights is not None:
             masses *= weights[:, None]
@@ -209,43 +202,38 @@ class PrototypeModel:
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
         """Return the masses of the rows of X, shape (n, f), computed by torch on a device."""
-        return _device.prototype_masses(
-            self.kernel_arguments(np.dtype(float)), self.step, X, device
-        )
+        arguments = self.kernel_arguments(np.dtype(float))
+        return _device.prototype_masses(arguments, self.step, X, device)
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
-        """Return a model with the prototypes, and then the metrics, that minimize the objective for given masses."""
+        """Return the model whose prototypes, and then metrics, are best for given masses."""
         model = self
         if move_centers:
-            if statistics.total.ndim == 1:
-                best = self._best_centers
-            else:
-                best = self._partial_centers
+            is_complete = statistics.total.ndim == 1
+            best = self._best_centers if is_complete else self._partial_centers
             model = replace(self, centers=best(statistics))
         if self.metrics is None:
             return model
         return replace(model, metrics=model._best_metrics(statistics))
 
     def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
-        """Return the prototypes that minimize the Euclidean objective for given masses on any family of sets."""
+        """Return the best prototypes (Euclidean metric) for given masses on any family of sets."""
         weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
-        if self.within is not None and has_missing(X):
+        if self._is_incomplete(X):
             return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))
-        return self._best_centers(
-            Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0))
-        )
+        sums = Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0))
+        return self._best_centers(sums)
 
     def _partial_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the best prototypes, computed for each attribute from its observed values."""
-        columns = [
-            self._best_centers(statistics.select_attribute(d)) for d in range(len(statistics.total))
-        ]
+        attributes = map(statistics.select_attribute, range(len(statistics.total)))
+        columns = [self._best_centers(sums) for sums in attributes]
         is_observed = statistics.total @ self.step.sets > 0
         return np.where(is_observed.T, np.hstack(columns), self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Return the prototypes V that solve the linear system H V = R (Masson and Denoeux, 2008, eq. 22)."""
+        """Return the prototypes V that solve H V = R (Masson and Denoeux, 2008, eq. 22)."""
         sets = self.step.sets
         alpha = self.step.alpha
         size = sets.sum(axis=1)
@@ -254,54 +242,46 @@ class PrototypeModel:
             H = (sets.T * weight) @ sets
             return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ statistics.first.T)
         c, p = self.centers.shape
-        mean = np.einsum("jk,kde->jde", sets / size[:, None], self.metrics)
-        H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True).reshape(
-            c * p, c * p
-        )
-        R = np.einsum(
-            "jk,j,jde,ej->kd", sets, size ** (alpha - 1), mean, statistics.first, optimize=True
-        )
-        return solve_normal_equations(H, R.reshape(c * p, 1)).reshape(c, p)
+        mean = np.einsum("jk,kde->jde", self.step.averages, self.metrics)
+        H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True)
+        share = size ** (alpha - 1)
+        R = np.einsum("jk,j,jde,ej->kd", sets, share, mean, statistics.first, optimize=True)
+        solution = solve_normal_equations(H.reshape(c * p, c * p), R.reshape(c * p, 1))
+        return solution.reshape(c, p)
 
     def _best_metrics(self, statistics: Statistics) -> np.ndarray:
-        """Return det(S)^(1/p) S^-1 for the scatter matrix S of each cluster (Antoine et al., 2012, eq. 20)."""
+        """Return det(S)^(1/p) S^-1 for the scatter S of each cluster (Antoine et al., eq. 20)."""
         sets = self.step.sets
-        size = sets.sum(axis=1)
-        bary = (sets / size[:, None]) @ self.centers
+        bary = self.step.averages @ self.centers
         lower = np.moveaxis(statistics.second, 2, 0)
         moment = lower + np.transpose(np.tril(lower, -1), (0, 2, 1))
         first = statistics.first.T
         cross = first[:, :, None] * bary[:, None, :]
         scatter = moment - cross - np.transpose(cross, (0, 2, 1))
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
-        share = size ** (self.step.alpha - 1)
+        share = sets.sum(axis=1) ** (self.step.alpha - 1)
         sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
         return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, by attribute: minus the squared distance from row to prototype."""
+        """Return minus the squared distance from the row to each prototype, by attribute."""
         gap = X[0] - self.centers
-        if self.metrics is None:
-            metrics = np.eye(gap.shape[1])[None]
-        else:
-            metrics = self.metrics
-        return ClusterEvidence.from_attributes(
-            "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
-        )
+        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        quantity = "minus the squared distance to the center"
+        return ClusterEvidence.from_attributes(quantity, -quadratic_parts(gap, metrics).T)
 
 
 # Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive
-# metric. With 1e-6, a prototype can fit a few objects in a thin layer, and the metric then ignores
-# all other directions. On halves of the public data sets of at most 1,000 objects, the mean
-# adjusted Rand index of ECM and CECM was 0.571 and 0.369 with 1e-6, 0.586 and 0.364 with 1e-3,
-# 0.588 and 0.366 with 0.01, 0.581 and 0.376 with 0.03, and 0.561 and 0.379 with 0.1.
+# metric. With a much smaller value, a prototype can fit a few objects in a thin layer, and the
+# metric then ignores all other directions.
 _MIN_VARIANCE = 0.03
 
 
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
-    """Return, for each scatter matrix Sigma_k, the metric S_k of determinant one that minimizes tr(S_k Sigma_k).
+    """Return the metrics S_k of determinant one that minimize tr(S_k Sigma_k), shape (c, p, p).
 
-    ``size`` contains the traces of the second moments about the origin. A direction with little
+    Sigma_k are scatter matrices, and ``size`` contains the traces of the second moments about the
+    origin. A direction with little
     variance would get almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE`
     times their mean. The ``old`` metric is kept if it gives a smaller trace, so that the objective
     never increases, and if Sigma_k contains only rounding errors.
@@ -311,9 +291,8 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
     has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
     # Dividing by a power of two makes the result independent of the units of X up to the last bit.
     unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
-    values, vectors = np.linalg.eigh(
-        np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1]))
-    )
+    matrices = np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1]))
+    values, vectors = np.linalg.eigh(matrices)
     floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
     values = np.maximum(values, floor)
@@ -379,7 +358,7 @@ class OnlinePrototypes:
 
     @property
     def objective(self) -> float:
-        """Objective of all objects so far, for the masses that were computed when their block was added."""
+        """Objective of all objects so far, for the masses computed when their block was added."""
         assert self.sums is not None
         return self.sums.objective
 
@@ -390,23 +369,20 @@ class OnlinePrototypes:
 
         The sums over earlier blocks are multiplied by ``kept``.
         """
-        if self.origin is None:
-            data = X
-        else:
-            data = X - to_device_of(self.origin, X)
-        sums = self.model.statistics(data, to_device_of(weights, X), apply)
+        if self.origin is not None:
+            X = X - to_device_of(self.origin, X)
+        sums = self.model.statistics(X, to_device_of(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
-        return replace(self, sums=sums, model=self.model.update(sums) if update else self.model)
+        model = self.model.update(sums) if update else self.model
+        return replace(self, sums=sums, model=model)
 
     def to_model(self) -> PrototypeModel:
         """Return the model for new objects, in the coordinates of X."""
         model = self.model
         if self.neighbors:
-            step = replace(
-                model.step, family=FocalSets.neighbors(model.centers), delta2=self.delta**2
-            )
-            model = replace(model, step=step)
+            family = FocalSets.neighbors(model.centers)
+            model = replace(model, step=replace(model.step, family=family, delta2=self.delta**2))
         if self.origin is None:
             return model
         return replace(model, centers=model.centers + self.origin)
@@ -421,10 +397,9 @@ _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Algorithm of evidential c-means, and base class of its variants.
 
-    A variant overrides `_model`, `_outlier_distance`, `_step` or `_validate_centers`. ``init`` is
-    the name of an initialization, prototypes or a partition. The estimator has the parameters
-    ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``, and optionally ``metric`` and
-    ``device``.
+    A variant has another ``make_model``, or overrides `_outlier_distance`, `_step` or
+    `_validate_centers`. ``init`` is the name of an initialization, prototypes or a partition. The
+    estimator has the parameters ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``.
     """
 
     n_added = 0  # number of coordinates that a variant appends to the attributes
@@ -438,6 +413,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         alpha: float,
         beta: float,
         init: str | ArrayLike | CredalPartition,
+        make_model: Callable[..., PrototypeModel] = PrototypeModel,
     ):
         self.estimator = estimator
         self.n_clusters = request.n_clusters
@@ -445,138 +421,127 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.alpha = alpha
         self.beta = beta
         self.init = init
+        self.make_model = make_model
         self.has_user_start = not isinstance(init, str)
-        self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
+        self.is_adaptive = estimator.metric == "adaptive"
         self.rng = as_random_state(estimator.random_state)
-        self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
-        self.values = self.rows.values
-        self.weights = self.rows.weights
         self.within = sample.within
-        # The adaptive metric needs second moments, which are inaccurate far from the mean.
-        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
-        if origin is not None and self.is_adaptive and self.n_added:
-            origin = np.append(origin[: -self.n_added], np.zeros(self.n_added))
-        if origin is None:
-            self.origin = None
-        else:
-            self.origin = origin.astype(precision_of(self.values))
-        if self.origin is None:
-            self.shifted = self.rows
-        else:
-            self.shifted = self.rows.shift(self.origin)
-        self.data = self.shifted.values
-        self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        # The initial prototypes are drawn from complete rows.
-        self.points = impute_missing(self.sample)
-        _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
-        self.mean_squared_deviation = self.shifted.mean_squared_deviation()
-        if estimator.delta == "auto":
-            self._delta = None
-        else:
-            self._delta = float(estimator.delta)
-        if getattr(estimator, "focal_sets", None) == "auto":
-            costs = methodcaller("squared_distances", self.sample)
-            dimension = self.data.shape[1] - self.n_added
-            self.select_likely = partial(
-                most_likely_runs, costs=costs, weights=self.sample_weights, dimension=dimension
-            )
+        self.original = sample.rows(request.apply, estimator.device)  # as the user gave them
+        self.origin = self._find_origin()  # subtracted from the rows for accuracy
+        self.rows = self.original if self.origin is None else self.original.shift(self.origin)
+        self.sample, self.sample_weights = self.rows.sample(self.rng)
+        X = self.rows.values
+        _starts.check_different_objects(X, self.points, self.n_clusters, sample.weights)
+        self.mean_squared_deviation = self.rows.mean_squared_deviation()
+        # "auto" is estimated by `draw_starts` or `add_neighbor_pairs`.
+        self.delta = None if estimator.delta == "auto" else float(estimator.delta)
 
-    @property
-    def delta(self) -> float:
-        """Distance from objects to the empty set.
+    def _find_origin(self) -> np.ndarray | None:
+        dtype = precision_of(self.original.values)
+        if not self.is_adaptive:
+            offset = centering_offset(*self.original.bounds())
+            return None if offset is None else offset.astype(dtype)
+        # Second moments are inaccurate far from the mean.
+        mean = self.original.mean().astype(dtype)
+        mean[len(mean) - self.n_added :] = 0
+        return mean
 
-        If "auto", estimated from the data or in `add_neighbor_pairs`.
-        """
-        if self._delta is None:
-            self._delta = self._outlier_distance()
-        return self._delta
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Complete rows of the sample, from which initial prototypes are drawn."""
+        return impute_missing(self.sample)
 
     # ---- overridden by variants ------------------------------------------------------------------
 
     def _identity_metrics(self) -> np.ndarray:
-        return np.stack([np.eye(self.data.shape[1])] * self.n_clusters)
+        return np.stack([np.eye(self.rows.values.shape[1])] * self.n_clusters)
 
     def _model(
         self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
     ) -> PrototypeModel:
-        return PrototypeModel(
-            self._mass_step(family), np.asarray(centers, float), metrics, self.within
-        )
+        centers = np.asarray(centers, float)
+        return self.make_model(self._mass_step(family), centers, metrics, self.within)
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        if family.empty_index is None:
-            delta2 = np.inf
-        else:
+        delta2 = np.inf
+        if family.empty_index is not None:
+            assert self.delta is not None
             delta2 = self.delta**2
         return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
-        """Return the value of delta="auto" before the fit, estimated from the best of several k-means runs."""
-        squares, which = k_means_distances(
-            self.points, self.sample_weights, self.n_clusters, self.rng
-        )
-        return outlier_distance(np.sqrt(squares), self.sample_weights[which])
+        """Return the value of delta="auto" before the fit, estimated from several k-means runs."""
+        weights = self.sample_weights
+        squares, which = k_means_distances(self.points, weights, self.n_clusters, self.rng)
+        return outlier_distance(np.sqrt(squares), weights[which])
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model after one iteration."""
         if on_sample:
             statistics = model.statistics(self.sample, self.sample_weights, self.apply)
         else:
-            statistics = self.shifted.sum(sum_statistics, model, Statistics)
+            statistics = self.rows.sum(sum_statistics, model, Statistics)
         return statistics.objective, model.update(statistics)
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return _starts.validate_centers(init, (self.n_clusters, self.data.shape[1]))
+        return _starts.validate_centers(init, (self.n_clusters, self.rows.values.shape[1]))
 
     # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
+        seeds = []
+        if not self.has_user_start:
+            seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        if self.delta is None and self.estimator.focal_sets != "auto":
+            self.delta = self._outlier_distance()
         if self.has_user_start:
             return [self._user_start(family)]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return list(map(partial(self._draw, family), seeds))
+        return [self._draw(family, seed) for seed in seeds]
 
     def _user_start(self, family: FocalSets) -> PrototypeModel:
         if isinstance(self.init, CredalPartition):
-            _starts.check_partition(self.init, len(self.data), self.n_clusters)
-            blank = self._model(family, np.zeros((self.n_clusters, self.data.shape[1])))
-            centers = blank.fit_centers(
-                to_host(self.init.masses), self.init.focal_sets, to_host(self.data)
-            )
-        else:
-            centers = self._validate_centers(self.init)
-            if self.origin is not None:
-                centers = centers - self.origin
+            X = to_host(self.rows.values)
+            _starts.check_partition(self.init, len(X), self.n_clusters)
+            blank = self._model(family, np.zeros((self.n_clusters, X.shape[1])))
+            masses = to_host(self.init.masses)
+            return self._model(family, blank.fit_centers(masses, self.init.focal_sets, X))
+        centers = self._validate_centers(self.init)
+        if self.origin is not None:
+            centers = centers - self.origin
         return self._model(family, centers)
 
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        if family.empty_index is not None:
-            weights = self.sample_weights
-        else:
-            weights = self._start_weights
-        return self._model(
-            family, _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng)
-        )
+        weights = self._start_weights if family.empty_index is None else self.sample_weights
+        centers = _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng)
+        return self._model(family, centers)
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
-        """Weights for drawing initial prototypes, zero for isolated rows, on which a prototype would not move."""
+        """Weights for drawing initial prototypes.
+
+        They are zero for isolated rows, on which a prototype would not move.
+        """
         weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
-        enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters
-        if enough:
-            return weights
-        return self.sample_weights
+        n_different = len(np.unique(self.points[weights > 0], axis=0))
+        return weights if n_different >= self.n_clusters else self.sample_weights
 
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
 
+    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+        if self.estimator.focal_sets == "auto":
+            costs = methodcaller("squared_distances", self.sample)
+            dimension = self.sample.shape[1] - self.n_added
+            runs = most_likely_runs(list(runs), costs, self.sample_weights, dimension)
+        return super().select_run(runs, tol)
+
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        if self.has_user_start or self.shifted.are_all_in(self.sample):
+        if self.has_user_start or self.rows.are_all_in(self.sample):
             return best
         return self._run(best.model, on_sample=False)
 
@@ -584,31 +549,31 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._run(self._model(family, run.model.centers, run.model.metrics), on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        if self._delta is None:
+        if self.delta is None:
             squares = run.model.squared_distances(self.sample).min(axis=1)
-            self._delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
+            self.delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
         step = self._mass_step(FocalSets.neighbors(run.model.centers))
         return Run(replace(run.model, step=step), run.history, run.converged)
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         step = partial(self._step, on_sample=on_sample)
-        max_iter = self.estimator.max_iter
         tol = self.estimator.tol
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=self._identity_metrics())
-        return descend(step, start, max_iter=max_iter, tol=tol)
+        return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
 
     # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+        masses = run.model.masses(self.rows.values, self.apply)
+        return CredalPartition.unchecked(masses, run.model.family)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
-        return FitResult(run, model, self.rows.masses(model))
+        return FitResult(run, model, self.original.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
         """Return the initial prototypes of `partial_fit`."""
@@ -616,7 +581,20 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             model = replace(model, metrics=self._identity_metrics())
         if neighbors:
             self.add_neighbor_pairs(Run(model))  # This call sets the distance to the empty set.
+        assert self.delta is not None
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
+
+
+def prototype_attributes(
+    estimator: EvidentialClusterer, model: PrototypeModel, **others: Any
+) -> dict[str, Any]:
+    """Return the fitted attributes of a clusterer with prototypes, and ``others``."""
+    centers = model.centers[:, : estimator.n_features_in_]
+    dtype = precision_of(estimator.credal_partition_.masses)
+    attributes = {"cluster_centers_": centers.astype(dtype), **others}
+    if model.metrics is not None:
+        attributes["metric_matrices_"] = model.metrics
+    return attributes
 
 
 class ECM(OnlineClusterer):
@@ -793,23 +771,11 @@ class ECM(OnlineClusterer):
         self.device = device
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
-        if self.beta == "auto":
-            beta = default_beta(sample.values.shape[1])
-        else:
-            beta = float(self.beta)
-        init = centers_from_peaks(
-            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
-        )
+        beta = resolve_beta(self.beta, sample.values.shape[1])
+        init = centers_from_peaks(self, sample.values, request.n_clusters)
         return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
 
     def _fitted_attributes(
         self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
     ) -> dict[str, Any]:
-        attributes = {
-            "cluster_centers_": model.centers.astype(precision_of(self.credal_partition_.masses)),
-            "delta_": method.delta,
-            "beta_": model.step.beta,
-        }
-        if model.metrics is None:
-            return attributes
-        return {**attributes, "metric_matrices_": model.metrics}
+        return prototype_attributes(self, model, delta_=method.delta, beta_=model.step.beta)

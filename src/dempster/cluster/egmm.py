@@ -764,9 +764,7 @@ class EGMM(OnlineClusterer):
         return families
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> EGMMMethod:
-        init = centers_from_peaks(
-            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
-        )
+        init = centers_from_peaks(self, sample.values, request.n_clusters)
         return EGMMMethod(self, sample, request, init)
 
     def _fitted_attributes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, Self
@@ -430,13 +430,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
-        if params.focal_sets == "auto":
-            self.select_likely = partial(
-                most_likely_runs,
-                costs=self._sample_costs,
-                weights=self.part.all_weights,
-                dimension=objects.dimension,
-            )
+
+    def select_run(self, runs: Iterable[Run[WeightedMeans]], tol: float) -> Run[WeightedMeans]:
+        if self.params.focal_sets == "auto":
+            weights = self.part.all_weights
+            dimension = self.objects.dimension
+            runs = most_likely_runs(list(runs), self._sample_costs, weights, dimension)
+        return super().select_run(runs, tol)
 
     @property
     def delta(self) -> float:

@@ -24,8 +24,8 @@ from dempster.cluster._lifted import (
     pad,
 )
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import default_beta, explain_auto_params
-from dempster.cluster.ecm import PrototypeMethod, PrototypeModel
+from dempster.cluster._starts import explain_auto_params, resolve_beta
+from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, prototype_attributes
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
@@ -437,23 +437,17 @@ class SECM(EvidentialClusterer):
         return AttributeSource(values[:, : self.n_features_in_])
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
-        if self.beta == "auto":
-            beta = default_beta(self.n_features_in_)
-        else:
-            beta = float(self.beta)
-        method = AdaptiveSpatialMethod if self.metric == "adaptive" else SpatialMethod
-        return method(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
+        beta = resolve_beta(self.beta, self.n_features_in_)
+        settings: dict[str, Any] = {"alpha": self.alpha, "beta": beta, "init": self.init}
+        if self.metric == "adaptive":
+            settings["make_model"] = AdaptiveSpatialModel
+            return AdaptiveSpatialMethod(self, sample, request, **settings)
+        return SpatialMethod(self, sample, request, **settings, make_model=SpatialModel)
 
     def _fitted_attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        attributes = {
-            "labels_": self.labels_.reshape(self.image_shape_),
-            "cluster_centers_": model.centers[:, : self.n_features_in_].astype(method.values.dtype),
-            "delta_": method.delta,
-            "beta_": method.beta,
-        }
-        if model.metrics is None:
-            return attributes
-        return {**attributes, "metric_matrices_": model.metrics}
+        labels = self.labels_.reshape(self.image_shape_)
+        others = {"delta_": method.delta, "beta_": method.beta}
+        return prototype_attributes(self, model, labels_=labels, **others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import precision_of
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
@@ -23,9 +22,16 @@ from dempster.cluster._base import (
 )
 from dempster.cluster._search import Families, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeMethod, PrototypeModel, Statistics
+from dempster.cluster.ecm import (
+    ECM,
+    OnlinePrototypes,
+    PrototypeMethod,
+    PrototypeModel,
+    Statistics,
+    prototype_attributes,
+)
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
+from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 _INIT_RULE = (
@@ -112,12 +118,9 @@ class FuzzyCMeans(ECM):
 
     _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE, "missing": MISSING_RULE}
 
-    # Values of the parameters of `ECM` that are fixed here; without the empty set, ``delta`` is
-    # infinite.
-    metric = "euclidean"
+    # Parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     alpha = 1.0
     delta: float | str = np.inf
-    device = "cpu"
 
     def __init__(
         self,
@@ -150,7 +153,7 @@ class FuzzyCMeans(ECM):
     def _fitted_attributes(
         self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
     ) -> dict[str, Any]:
-        return _centers(self, model)
+        return prototype_attributes(self, model)
 
 
 class NoiseClustering(FuzzyCMeans):
@@ -270,17 +273,11 @@ class NoiseClustering(FuzzyCMeans):
     def _fitted_attributes(
         self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
     ) -> dict[str, Any]:
-        return {**_centers(self, model), "delta_": method.delta}
+        return prototype_attributes(self, model, delta_=method.delta)
 
 
 def _single_clusters(n_clusters: int) -> Families:
     return Families(FocalSets.simple(n_clusters, empty=False, omega=False))
-
-
-def _centers(estimator: EvidentialClusterer, model: PrototypeModel) -> dict[str, Any]:
-    return {
-        "cluster_centers_": model.centers.astype(precision_of(estimator.credal_partition_.masses))
-    }
 
 
 # ---- masses on all sets of clusters --------------------------------------------------------------
@@ -288,35 +285,31 @@ def _centers(estimator: EvidentialClusterer, model: PrototypeModel) -> dict[str,
 
 @lru_cache(maxsize=16)
 def _all_sets(n_clusters: int) -> tuple[FocalSets, np.ndarray]:
-    """Return all sets of clusters, and the index of each set in the family by its code (see `FocalSets.codes`)."""
+    """Return all sets of clusters, and the index of each set by its code (`FocalSets.codes`)."""
     family = FocalSets.full(n_clusters)
-    columns = np.empty(len(family), dtype=np.intp)
-    columns[family.codes] = np.arange(len(family))
-    return family, columns
+    return family, np.argsort(family.codes)
 
 
 @dataclass(frozen=True)
 class SubsetModel(PrototypeModel):
-    """Prototypes, and masses on all sets of clusters, which `_set_masses` and `_weigh` of the subclass define."""
+    """Prototypes, and masses on all sets of clusters.
+
+    Subclasses define `_set_masses` and `_weigh`.
+    """
 
     @property
     def family(self) -> FocalSets:
         return _all_sets(len(self.centers))[0]
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        n_sets = len(self.family)
-        check_memory(
-            len(X) * n_sets * X.itemsize,
-            f"the masses of {n_sets:,} sets of clusters",
-            "use fewer clusters",
-        )
-        out = np.zeros((len(X), n_sets), dtype=X.dtype)
+        family, columns = _all_sets(len(self.centers))
+        what = f"the masses of {len(family):,} sets of clusters"
+        check_memory(len(X) * len(family) * X.itemsize, what, "use fewer clusters")
+        out = np.zeros((len(X), len(family)), dtype=X.dtype)
 
         def write(start: int, stop: int) -> None:
             codes, masses = self._set_masses(self.squared_distances(X[start:stop]).astype(float))
-            np.put_along_axis(
-                out[start:stop], _all_sets(len(self.centers))[1][codes], masses, axis=1
-            )
+            np.put_along_axis(out[start:stop], columns[codes], masses, axis=1)
 
         apply(write, row_blocks(len(X)))
         return out
@@ -326,24 +319,20 @@ class SubsetModel(PrototypeModel):
 
         def sums(start: int, stop: int) -> Statistics:
             rows = X[start:stop]
-            if len(weights):
-                w = weights[start:stop]
-            else:
-                w = np.ones(stop - start)
+            w = weights[start:stop] if len(weights) else np.ones(stop - start)
             costs, powers = self._weigh(self.squared_distances(rows).astype(float))
             powers = powers * w[:, None]
-            return Statistics(
-                float(w @ costs), powers.sum(axis=0), rows.T.astype(float) @ powers, np.empty(0)
-            )
+            first = rows.T.astype(float) @ powers
+            return Statistics(float(w @ costs), powers.sum(axis=0), first, np.empty(0))
 
         return reduce(add, apply(sums, row_blocks(len(X))))
 
     def _set_masses(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of some different sets for each of n objects and their masses, two arrays of equal shape."""
+        """Return the codes of some sets for each of n objects, and the masses of these sets."""
         raise NotImplementedError
 
     def _weigh(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the costs of n objects, shape (n,), and their weights in the sums that `update` needs."""
+        """Return the costs of n objects, shape (n,), and their weights in the sums for `update`."""
         raise NotImplementedError
 
 
@@ -380,8 +369,9 @@ class SubsetClusterer(EvidentialClusterer):
 
 @dataclass(frozen=True)
 class PossibilisticModel(SubsetModel):
-    """Prototypes of possibilistic c-means, and the squared distances at which the typicality is 1/2 (``scales``)."""
+    """Prototypes of possibilistic c-means."""
 
+    # squared distances at which the typicality is 1/2
     scales: Annotated[np.ndarray, "c"] | None = None
 
     def _typicalities(self, squares: np.ndarray) -> np.ndarray:
@@ -397,9 +387,8 @@ class PossibilisticModel(SubsetModel):
         assert self.scales is not None
         typicalities = self._typicalities(squares)
         powers = typicalities**self.step.beta
-        return (powers * squares + self.scales * (1 - typicalities) ** self.step.beta).sum(
-            axis=1
-        ), powers
+        costs = powers * squares + self.scales * (1 - typicalities) ** self.step.beta
+        return costs.sum(axis=1), powers
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         return _move(self, _means(statistics).T)
@@ -419,10 +408,11 @@ def _move(model: Any, centers: np.ndarray) -> Any:
 def _sum_dispersions(
     rows: np.ndarray, weights: np.ndarray, model: PrototypeModel, apply: Apply
 ) -> np.ndarray:
-    """Return the sums of u^beta d^2 and of u^beta over the rows for fuzzy memberships u, shape (2, c)."""
+    """Return the sums of u^beta d^2 and of u^beta for fuzzy memberships u, shape (2, c)."""
     squares = np.ascontiguousarray(model.squared_distances(rows), dtype=float)
     powers = model.step.nonempty_masses(squares, weights, apply)[1] ** model.step.beta
-    powers *= weights[:, None] if len(weights) else 1.0
+    if len(weights):
+        powers *= weights[:, None]
     return np.stack([(powers * squares).sum(axis=0), powers.sum(axis=0)])
 
 
@@ -431,12 +421,10 @@ class PossibilisticMethod(PrototypeMethod):
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
         fuzzy = super().refine(best).model
-        dispersion, size = self.shifted.sum(_sum_dispersions, fuzzy, np.ndarray)
+        dispersion, size = self.rows.sum(_sum_dispersions, fuzzy, np.ndarray)
         scales = np.maximum(dispersion / size, np.finfo(float).tiny)
         start = PossibilisticModel(fuzzy.step, fuzzy.centers, scales=scales)
-        step = partial(self._step, on_sample=False)
-        estimator = self.estimator
-        return descend(step, start, max_iter=estimator.max_iter, tol=estimator.tol)
+        return self._run(start, on_sample=False)
 
 
 class PossibilisticCMeans(SubsetClusterer):
@@ -545,15 +533,13 @@ class PossibilisticCMeans(SubsetClusterer):
         self.verbose = verbose
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PossibilisticMethod:
-        init = centers_from_peaks(
-            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
-        )
+        init = centers_from_peaks(self, sample.values, request.n_clusters)
         return PossibilisticMethod(self, sample, request, alpha=1.0, beta=self.beta, init=init)
 
     def _fitted_attributes(
         self, method: PossibilisticMethod, model: PossibilisticModel
     ) -> dict[str, Any]:
-        return {**_centers(self, model), "scales_": model.scales}
+        return prototype_attributes(self, model, scales_=model.scales)
 
 
 # ---- rough k-means -------------------------------------------------------------------------------
@@ -561,14 +547,14 @@ class PossibilisticCMeans(SubsetClusterer):
 
 @dataclass(frozen=True)
 class RoughModel(SubsetModel):
-    """Prototypes of rough k-means, and the parameters that determine the approximations of the clusters."""
+    """Prototypes of rough k-means, and the parameters of the approximations of the clusters."""
 
     rule: str = "peters"
     threshold: float = 1.5
     lower_weight: float = 0.7
 
     def _upper(self, squares: np.ndarray) -> np.ndarray:
-        """Return whether each object is in the upper approximation of each cluster, shape (n, c)."""
+        """Return whether each object is in each upper approximation, shape (n, c)."""
         return squares <= self.threshold**2 * squares.min(axis=1, keepdims=True)
 
     def _set_masses(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -584,26 +570,10 @@ class RoughModel(SubsetModel):
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         lower, others = np.split(_means(statistics), 2, axis=1)
-        if self.rule == "pi":
-            weight = 0.0
-        else:
-            weight = self.lower_weight
+        weight = 0.0 if self.rule == "pi" else self.lower_weight
         both = weight * lower + (1 - weight) * others
         either = np.where(np.isnan(others), lower, others)
         return _move(self, np.where(np.isnan(both), either, both).T)
-
-
-class RoughMethod(PrototypeMethod):
-    """Algorithm of rough k-means."""
-
-    def _model(
-        self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
-    ) -> RoughModel:
-        e = self.estimator
-        parameters = e.rule, float(e.threshold), float(e.lower_weight)
-        return RoughModel(
-            self._mass_step(family), np.asarray(centers, float), None, None, *parameters
-        )
 
 
 class RoughKMeans(SubsetClusterer):
@@ -729,12 +699,18 @@ class RoughKMeans(SubsetClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> RoughMethod:
-        init = centers_from_peaks(
-            self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
+        init = centers_from_peaks(self, sample.values, request.n_clusters)
+        model = partial(
+            RoughModel,
+            rule=self.rule,
+            threshold=float(self.threshold),
+            lower_weight=float(self.lower_weight),
         )
         # The exponent is used only to compute prototypes from an initial partition.
-        return RoughMethod(self, sample, request, alpha=1.0, beta=1.0, init=init)
+        return PrototypeMethod(
+            self, sample, request, alpha=1.0, beta=1.0, init=init, make_model=model
+        )
 
-    def _fitted_attributes(self, method: RoughMethod, model: RoughModel) -> dict[str, Any]:
-        return _centers(self, model)
+    def _fitted_attributes(self, method: PrototypeMethod, model: RoughModel) -> dict[str, Any]:
+        return prototype_attributes(self, model)
