@@ -1,4 +1,7 @@
-"""Write the sentences of a report, which are its summary, verdicts on reliability, and caveats."""
+"""Write the sentences of a report: its summary, verdicts on reliability, and caveats.
+
+The texts are constants; the functions select them and fill in the numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +19,94 @@ _OVERLAPPING = 0.25
 _KEPT_SHARE = 0.8
 # a number of clusters is close to the best if it has at least this share of its support
 _CLOSE_SUPPORT = 0.9
+MAX_LISTED_CLUSTERS = 6
+MAX_LISTED_COLUMNS = 5
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+_STABILITY = (
+    "The method was refitted {n} times, each time to 80% of {objects}. On average, objects stayed "
+    "in their cluster in {mean:.0%} of the refits."
+)
+_WEAK_CLUSTERS = " Do not rely on {clusters} (Jaccard index below {limit})."
+_WEAKEST_CLUSTER = (
+    " The least stable cluster has a Jaccard index of {jaccard:.2f} (stable from {limit})."
+)
+_LOST_CLUSTERS = " {clusters} of this report did not occur in the sample."
+_SILHOUETTES = (
+    "Silhouettes compare the distances of objects to their clusters and to the nearest other "
+    "cluster, by {metric}. They are 1 for perfect separation and 0 for equal distances. Their mean "
+    "is {mean:.2f}{certain}{sample}."
+)
+_METRICS = {
+    "precomputed": "the dissimilarities",
+    "gower": "Gower's dissimilarity",
+    "euclidean": "Euclidean distances",
+}
+_AGREEMENT = (
+    "The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is "
+    "perfect, 0 is chance), and {best:.2f} for the {share:.0%} with the least doubt."
+)
+_NUMBER = (
+    "The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The "
+    "second best number, {second}, has {ratio:.0%} of the support of {best}. If you know the "
+    "number, set it."
+)
+# CredalClustering also compares the shapes of the clusters.
+_NUMBER_BY_SHAPE = (
+    "Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters most. The "
+    "method also compares shapes, and selected {selected}. If you know the number, set it."
+)
+
+_IDENTIFIERS = "Columns that identify the rows are not described: {}."
+_TRANSFORMED = (
+    "The table was transformed by {} before clustering. This report shows the original values."
+)
+_MISSING_VALUES = "{:,} values are missing, in {}. Means ignore them."
+_NOT_CONVERGED = "The method did not converge. More iterations (max_iter) may change the result."
+_ESTIMATED_NUMBER = "The number of clusters was estimated; see the second best number above."
+_SAMPLED_PROFILES = (
+    "Profiles describe a sample of {:,} of the {:,} objects. Counts include all objects."
+)
+_SELECTED_COLUMNS = (
+    "Only the {:,} of {:,} columns that differ most between the clusters are described."
+)
+_SAMPLED_MAP = "The map shows a sample of {:,} of the {:,} objects."
+_STOPPED_EXPLAINING = (
+    "Only the first objects are explained, because explanations take long for these data."
+)
+_NOT_EXPLAINED = "Objects could not be explained: {}."
+_POSITIONS = "Objects are named by their position in the table, starting from 0."
+_CIRCULAR = (
+    "Clusters always differ in the attributes that were used for clustering. This does not prove "
+    "that the clusters exist. Differences in other columns are stronger evidence."
+)
+_NO_TABLE = (
+    "There are no profiles and no explanations, because the report was created without the table."
+)
+
+# ---- summary -------------------------------------------------------------------------------------
 
 
 def describe_run(facts: Facts) -> str:
     """Return a sentence with the method and the numbers of objects, clusters and attributes."""
     data = facts.data
     counts = facts.counts
-    method = data.partition.metadata.get("method") or (
-        type(data.model).__name__ if data.model is not None else None
-    )
     objects = format_count(counts.n_objects)
-    clusters = format_count(counts.n_clusters, "cluster")
-    by = ""
+    text = f"{objects} were grouped into {format_count(counts.n_clusters, 'cluster')}"
+    method = data.partition.metadata.get("method")
     if data.is_pairwise:
-        by = " by their dissimilarities"
+        text += " by their dissimilarities"
     elif data.model is not None and data.frame is not None:
-        by = f" by {format_count(len(data.clustered) if data.clustered else np.shape(data.table)[-1], 'attribute')}"
-    if method is not None:
-        how = f" with {method}"
-    else:
-        how = ""
+        n_attributes = len(data.clustered or ()) or np.shape(data.table)[-1]
+        text += f" by {format_count(n_attributes, 'attribute')}"
+    if not method and data.model is not None:
+        method = type(data.model).__name__
+    if method:
+        text += f" with {method}"
     if facts.number is not None:
-        estimated = " The number of clusters was estimated from the data."
-    else:
-        estimated = ""
-    return f"{objects} were grouped into {clusters}{by}{how}.{estimated}"
+        return f"{text}. The number of clusters was estimated from the data."
+    return f"{text}."
 
 
 def describe_outcome(facts: Facts) -> str:
@@ -49,22 +115,21 @@ def describe_outcome(facts: Facts) -> str:
     n = counts.n_objects
     if counts.n_certain == n:
         return "All objects certainly belong to one cluster."
-    parts = [
-        f"{counts.n_certain:,} ({format_share(counts.n_certain, n)}) certainly belong to one cluster"
-    ]
-    if counts.n_ambiguous:
-        parts.append(
-            f"{counts.n_ambiguous:,} {'is' if counts.n_ambiguous == 1 else 'are'} ambiguous between clusters"
-        )
-    if counts.n_outliers:
-        parts.append(
-            "1 is an outlier" if counts.n_outliers == 1 else f"{counts.n_outliers:,} are outliers"
-        )
+    share = format_share(counts.n_certain, n)
+    parts = [f"{counts.n_certain:,} ({share}) certainly belong to one cluster"]
+    if counts.n_ambiguous == 1:
+        parts.append("1 is ambiguous between clusters")
+    elif counts.n_ambiguous:
+        parts.append(f"{counts.n_ambiguous:,} are ambiguous between clusters")
+    if counts.n_outliers == 1:
+        parts.append("1 is an outlier")
+    elif counts.n_outliers:
+        parts.append(f"{counts.n_outliers:,} are outliers")
     return f"Of these objects, {join_words(parts)}."
 
 
 def describe_separation(separation: float) -> str:
-    """Return a phrase that states for how many objects a rule that separates two clusters is correct."""
+    """Return for how many objects a rule that separates two clusters is correct."""
     if np.isnan(separation):
         return ""
     if separation >= 0.995:
@@ -75,50 +140,43 @@ def describe_separation(separation: float) -> str:
 # ---- verdicts ------------------------------------------------------------------------------------
 
 
-def verdicts(facts: Facts) -> list[tuple[str, str]]:
-    """Return pairs of a heading and a text on the reliability of the partition."""
+def verdicts(facts: Facts) -> dict[str, str]:
+    """Return headings and texts on the reliability of the partition."""
     judges = (_judge_stability, _judge_silhouettes, _judge_doubt, _judge_number, _judge_shape)
     results = [judge(facts) for judge in judges]
-    return [result for result in results if result is not None]
+    return dict(result for result in results if result is not None)
 
 
 def _judge_stability(facts: Facts) -> tuple[str, str] | None:
     trust = facts.trust
-    if trust.stability is None or trust.jaccard is None:
-        return None
     jaccard = trust.jaccard
+    if trust.stability is None or jaccard is None:
+        return None
     shown = np.flatnonzero(np.isfinite(jaccard))
     weak = [facts.data.cluster_name(int(k)) for k in shown if jaccard[k] < _UNSTABLE]
     n_lost = len(jaccard) - len(shown)
-    if weak or n_lost > len(jaccard) / 2:
-        verdict = "Some clusters are unstable"
-    else:
-        is_stable = (jaccard[shown] >= _STABLE).all()
-        if is_stable:
-            verdict = "The clusters are stable"
-        else:
-            verdict = "Most clusters are stable"
-    is_sample = trust.n_resampled < facts.counts.n_objects
-    if is_sample:
-        of = f"of a sample of {trust.n_resampled:,} objects"
-    else:
-        of = "of the objects"
-    text = (
-        f"The method was refitted {trust.stability.n_resamples} times, each time to 80% {of}. On average, objects "
-        f"stayed in their cluster in {trust.stability.mean:.0%} of the refits."
+    objects = "the objects"
+    if trust.n_resampled < facts.counts.n_objects:
+        objects = f"a sample of {trust.n_resampled:,} objects"
+    text = _STABILITY.format(
+        n=trust.stability.n_resamples, objects=objects, mean=trust.stability.mean
     )
     if weak:
-        some = join_words(weak[:6]) + (f" and {len(weak) - 6} more" if len(weak) > 6 else "")
-        text += f" Do not rely on {some} (Jaccard index below {_UNSTABLE})."
+        clusters = join_words(weak[:MAX_LISTED_CLUSTERS])
+        if len(weak) > MAX_LISTED_CLUSTERS:
+            clusters += f" and {len(weak) - MAX_LISTED_CLUSTERS} more"
+        text += _WEAK_CLUSTERS.format(clusters=clusters, limit=_UNSTABLE)
     elif len(shown):
-        text += f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (stable from {_STABLE})."
-    if n_lost:
-        if n_lost == 1:
-            lost = "One cluster"
-        else:
-            lost = format_count(n_lost, "cluster")
-        text += f" {lost} of this report did not occur in the sample."
-    return verdict, text
+        text += _WEAKEST_CLUSTER.format(jaccard=np.nanmin(jaccard), limit=_STABLE)
+    if n_lost == 1:
+        text += _LOST_CLUSTERS.format(clusters="One cluster")
+    elif n_lost:
+        text += _LOST_CLUSTERS.format(clusters=format_count(n_lost, "cluster"))
+    if weak or n_lost > len(jaccard) / 2:
+        return "Some clusters are unstable", text
+    if (jaccard[shown] >= _STABLE).all():
+        return "The clusters are stable", text
+    return "Most clusters are stable", text
 
 
 def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
@@ -126,32 +184,23 @@ def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
     metric = facts.trust.metric
     if silhouette is None or not np.isfinite(silhouette.mean):
         return None
-    mean = silhouette.mean
-    if mean < _OVERLAPPING:
-        verdict = "The clusters are hardly separated"
-    else:
-        verdict = "The clusters overlap"
-    if mean >= _SEPARATED:
-        verdict = "The clusters are well separated"
-    names = {
-        "precomputed": "the dissimilarities",
-        "gower": "Gower's dissimilarity",
-        "euclidean": "Euclidean distances",
-    }
-    if silhouette.is_sampled:
-        sample = f" (of a sample of {len(silhouette):,} objects)"
-    else:
-        sample = ""
+    certain = ""
     if np.isfinite(silhouette.certain_mean):
         certain = f", {silhouette.certain_mean:.2f} for certain objects"
-    else:
-        certain = ""
-    by = names.get(metric, f"{metric} distances")
-    text = (
-        f"Silhouettes compare the distances of objects to their clusters and to the nearest other cluster, by {by}. "
-        f"They are 1 for perfect separation and 0 for equal distances. Their mean is {mean:.2f}{certain}{sample}."
+    sample = ""
+    if silhouette.is_sampled:
+        sample = f" (of a sample of {len(silhouette):,} objects)"
+    text = _SILHOUETTES.format(
+        metric=_METRICS.get(metric, f"{metric} distances"),
+        mean=silhouette.mean,
+        certain=certain,
+        sample=sample,
     )
-    return verdict, text
+    if silhouette.mean >= _SEPARATED:
+        return "The clusters are well separated", text
+    if silhouette.mean >= _OVERLAPPING:
+        return "The clusters overlap", text
+    return "The clusters are hardly separated", text
 
 
 def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
@@ -160,55 +209,40 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
         return None
     whole = kept.at(1.0)
     best = kept.at(_KEPT_SHARE)
-    if best > whole + 0.005:
-        verdict = "The doubt identifies errors"
-    else:
-        verdict = "The doubt does not identify errors"
-    if whole > 0.995:
-        verdict = "Clusters and known classes agree"
-    n_labelled = facts.trust.n_labelled
-    if n_labelled == facts.counts.n_objects:
+    objects = f"the {facts.trust.n_labelled:,} objects with a known class"
+    if facts.trust.n_labelled == facts.counts.n_objects:
         objects = "all objects"
-    else:
-        objects = f"the {n_labelled:,} objects with a known class"
-    text = (
-        f"The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is perfect, 0 is "
-        f"chance), and {best:.2f} for the {_KEPT_SHARE:.0%} with the least doubt."
-    )
-    return verdict, text
+    text = _AGREEMENT.format(whole=whole, objects=objects, best=best, share=_KEPT_SHARE)
+    if whole > 0.995:
+        return "Clusters and known classes agree", text
+    if best > whole + 0.005:
+        return "The doubt identifies errors", text
+    return "The doubt does not identify errors", text
 
 
 def _judge_number(facts: Facts) -> tuple[str, str] | None:
     number = facts.number
     if number is None or len(number) < 2:
         return None
-    order = np.argsort(-number.support, kind="stable")
-    best = int(number.n_clusters[order[0]])
-    second = int(number.n_clusters[order[1]])
-    ratio = float(number.support[order[1]] / max(number.support[order[0]], np.finfo(float).tiny))
-    if ratio >= _CLOSE_SUPPORT:
-        verdict = f"{best} clusters, or perhaps {second}"
-    else:
-        verdict = f"{best} clusters fit best"
-    text = (
-        f"The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The second best "
-        f"number, {second}, has {ratio:.0%} of the support of {best}. If you know the number, set it."
-    )
+    first, other = np.argsort(-number.support, kind="stable")[:2]
+    best = int(number.n_clusters[first])
+    second = int(number.n_clusters[other])
     selected = facts.counts.n_clusters
-    if selected != best:  # CredalClustering also compares the shapes of the clusters.
-        verdict = f"{selected} clusters, or perhaps {best}"
-        text = (
-            f"Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters most. The method "
-            f"also compares shapes, and selected {_choices(facts).get('n_clusters', selected)}. If you know the "
-            "number, set it."
-        )
-    return verdict, text
+    if selected != best:
+        reason = _choices(facts).get("n_clusters", selected)
+        text = _NUMBER_BY_SHAPE.format(best=best, selected=reason)
+        return f"{selected} clusters, or perhaps {best}", text
+    ratio = float(number.support[other] / max(number.support[first], np.finfo(float).tiny))
+    text = _NUMBER.format(second=second, ratio=ratio, best=best)
+    if ratio >= _CLOSE_SUPPORT:
+        return f"{best} clusters, or perhaps {second}", text
+    return f"{best} clusters fit best", text
 
 
 def _judge_shape(facts: Facts) -> tuple[str, str] | None:
     verdict, _, reason = _choices(facts).get("shape", "").partition(": ")
     if reason:
-        return (verdict, f"{reason[:1].upper()}{reason[1:]}")
+        return verdict, _capitalize(reason)
     return None
 
 
@@ -217,64 +251,57 @@ def _choices(facts: Facts) -> dict[str, str]:
     return dict(facts.data.partition.metadata.get("choices", {}))
 
 
+def _capitalize(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 # ---- caveats -------------------------------------------------------------------------------------
 
 
 def caveats(facts: Facts) -> list[str]:
     """Return sentences on the limitations of the result."""
     data = facts.data
-    profiles = facts.profiles
-    n = facts.counts.n_objects
     notes = [note.strip().rstrip(".") for note in data.notes]
-    out = [f"{note[:1].upper()}{note[1:]}." for note in notes if note]
+    listed = [f"{_capitalize(note)}." for note in notes if note]
     if data.id_columns:
-        some = join_words([f"“{name}”" for name in data.id_columns[:5]])
-        out.append(f"Columns that identify the rows are not described: {some}.")
+        names = [f"“{name}”" for name in data.id_columns[:MAX_LISTED_COLUMNS]]
+        listed.append(_IDENTIFIERS.format(join_words(names)))
     if data.steps:
-        steps = join_words(data.steps)
-        out.append(
-            f"The table was transformed by {steps} before clustering. This report shows the original values."
-        )
-    if data.frame is None:
-        cells = None
-    else:
-        cells = data.frame.dropna(axis="columns", how="all").isna()
-    if cells is not None and (missing := int(cells.to_numpy().sum())):
-        rows = int(cells.any(axis=1).sum())
-        out.append(
-            f"{missing:,} values are missing, in {format_count(rows, 'row')}. Means ignore them."
-        )
+        listed.append(_TRANSFORMED.format(join_words(data.steps)))
+    if data.frame is not None:
+        is_missing = data.frame.dropna(axis="columns", how="all").isna()
+        n_missing = int(is_missing.to_numpy().sum())
+        if n_missing:
+            rows = format_count(int(is_missing.any(axis=1).sum()), "row")
+            listed.append(_MISSING_VALUES.format(n_missing, rows))
     if data.partition.metadata.get("converged") is False:
-        out.append("The method did not converge. More iterations (max_iter) may change the result.")
+        listed.append(_NOT_CONVERGED)
     if facts.number is not None:
-        out.append("The number of clusters was estimated; see the second best number above.")
-    if profiles is not None and len(profiles.rows) < n:
-        sample = f"a sample of {len(profiles.rows):,} of the {n:,} objects"
-        out.append(f"Profiles describe {sample}. Counts include all objects.")
-    if profiles is not None and len(profiles.profile.attributes) < profiles.n_columns:
-        number = f"{len(profiles.profile.attributes):,} of {profiles.n_columns:,}"
-        out.append(
-            f"Only the {number} columns that differ most between the clusters are described."
-        )
-    if facts.coordinates is not None and len(facts.coordinates.rows) < n:
-        out.append(
-            f"The map shows a sample of {len(facts.coordinates.rows):,} of the {n:,} objects."
-        )
+        listed.append(_ESTIMATED_NUMBER)
+    listed += _caveats_of_samples(facts)
     if facts.explaining_stopped:
-        out.append(
-            "Only the first objects are explained, because explanations take long for these data."
-        )
+        listed.append(_STOPPED_EXPLAINING)
     if facts.explaining_error is not None:
-        out.append(f"Objects could not be explained: {facts.explaining_error}.")
+        listed.append(_NOT_EXPLAINED.format(facts.explaining_error))
     if data.index is None:
-        out.append("Objects are named by their position in the table, starting from 0.")
-    if profiles is not None and data.clustered != []:
-        out.append(
-            "Clusters always differ in the attributes that were used for clustering. This does not prove that the "
-            "clusters exist. Differences in other columns are stronger evidence."
-        )
+        listed.append(_POSITIONS)
+    if facts.profiles is not None and data.clustered != []:
+        listed.append(_CIRCULAR)
     if data.X is None:
-        out.append(
-            "There are no profiles and no explanations, because the report was created without the table."
-        )
-    return out + facts.trust.left_out
+        listed.append(_NO_TABLE)
+    return listed + facts.trust.left_out
+
+
+def _caveats_of_samples(facts: Facts) -> list[str]:
+    n = facts.counts.n_objects
+    listed = []
+    if facts.profiles is not None:
+        n_profiled = len(facts.profiles.rows)
+        n_described = len(facts.profiles.profile.attributes)
+        if n_profiled < n:
+            listed.append(_SAMPLED_PROFILES.format(n_profiled, n))
+        if n_described < facts.profiles.n_columns:
+            listed.append(_SELECTED_COLUMNS.format(n_described, facts.profiles.n_columns))
+    if facts.coordinates is not None and len(facts.coordinates.rows) < n:
+        listed.append(_SAMPLED_MAP.format(len(facts.coordinates.rows), n))
+    return listed
