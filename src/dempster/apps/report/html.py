@@ -7,6 +7,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,9 @@ import numpy as np
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-# Without isolation, words in right-to-left scripts would change the order of the characters around
-# them.
-_RIGHT_TO_LEFT = re.compile(
-    "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"
-)
+# words in right-to-left scripts, which would change the order of the characters around them
+_LETTERS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+_RIGHT_TO_LEFT = re.compile(f"({_LETTERS}(?:[ \u200c\u200d]{_LETTERS})*)")
 _VOID = {"input", "meta", "wbr"}
 
 
@@ -27,8 +27,9 @@ class Html(str):
 
 
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
-    """Return an element such as ``tag("td", name, class_="number", data_v=3)`` with escaped children and attributes.
+    """Return an element such as ``tag("td", name, class_="number", data_v=3)``.
 
+    Children and attributes are escaped.
     Attributes that are None or False are omitted. Attributes that are True are written without a
     value.
     """
@@ -38,11 +39,18 @@ def tag(element: str, *children: Any, **attributes: Any) -> Html:
     return Html(f"<{element}{text}>{join(children)}</{element}>")
 
 
+def fill_template(path: Path, **parts: Any) -> Html:
+    """Return a file of HTML, without indentation, in which ``$name`` stands for a part."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    template = Template("".join(line.strip() for line in lines))
+    return Html(template.substitute({name: join([part]) for name, part in parts.items()}))
+
+
 def sentence(text: str) -> Html:
     """Return text as HTML in which words in right-to-left scripts are isolated (``<bdi>``)."""
-    return join(
-        tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text))
-    )
+    parts = _RIGHT_TO_LEFT.split(text)
+    parts[1::2] = [tag("bdi", word) for word in parts[1::2]]
+    return join(parts)
 
 
 def join(children: Iterable[Any]) -> Html:
@@ -65,6 +73,22 @@ def _attribute(name: str, value: Any) -> str:
     if value is True:
         return f" {written}"
     return f' {written}="{html.escape(str(value), quote=True)}"'
+
+
+def button(text: str, class_: str = "plain", **attributes: Any) -> Html:
+    """Return a button."""
+    return tag("button", text, type="button", class_=class_, **attributes)
+
+
+def region(element: str, content: Html, label: str, class_: str | None = None) -> Html:
+    """Return an element that scrolls, with a name for screen readers."""
+    return tag(element, content, class_=class_, tabindex=0, role="region", aria_label=label)
+
+
+def figure(heading: str | None, chart: Html, description: str) -> Html:
+    """Return a chart with a heading and its description as the caption."""
+    title = heading and tag("h3", heading)
+    return tag("figure", title, chart, tag("figcaption", f"{description}."))
 
 
 _MIN_SEARCHED_ROWS = 8
@@ -100,84 +124,65 @@ def table(
     A cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed.
     """
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
-    head = [
-        tag(
-            "th",
-            column.heading,
-            scope="col",
-            class_=column.css_classes,
-            data_sort=column.is_sortable,
-        )
-        for column in columns
-    ]
+    head = []
+    for column in columns:
+        attributes = {"class_": column.css_classes, "data_sort": column.is_sortable}
+        head.append(tag("th", column.heading, scope="col", **attributes))
+    class_ = "sortable"
+    if any(column.is_wide for column in columns):
+        class_ += " stacks"
     content = tag(
         "table",
         tag("caption", caption, class_="unseen"),
         tag("thead", tag("tr", head)),
         tag("tbody", body),
-        class_="sortable stacks" if any(column.is_wide for column in columns) else "sortable",
+        class_=class_,
         id=name,
     )
-    region = tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
     note = None
     if len(body) > shown:
         note = tag("p", f"In print: the first {shown:,} of {len(body):,} rows.", class_="on-paper")
-    return tag("div", _tools(name, len(body), shown), region, note, class_="table")
+    tools = _tools(name, len(body), shown)
+    return tag("div", tools, region("div", content, caption, "scroll"), note, class_="table")
 
 
 def _tools(name: str, n_rows: int, shown: int) -> Html | None:
     """Return a search field and a button that shows all rows; None for a short table."""
     if n_rows < _MIN_SEARCHED_ROWS:
         return None
-    search = tag(
-        "label", "Search ", tag("input", type="search", data_table=name, autocomplete="off")
-    )
-    more = tag(
-        "button",
-        f"Show all {n_rows:,}",
-        type="button",
-        class_="plain",
-        data_more=name,
-        data_number=n_rows,
-    )
+    field = tag("input", type="search", data_table=name, autocomplete="off")
+    more = None
+    if n_rows > shown:
+        more = button(f"Show all {n_rows:,}", data_more=name, data_number=n_rows)
     status = tag("span", "", class_="found", id=f"{name}-found", role="status")
-    return tag("div", search, more if n_rows > shown else None, status, class_="tools", hidden=True)
+    return tag("div", tag("label", "Search ", field), more, status, class_="tools", hidden=True)
 
 
 def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Html:
     elements = []
-    for position, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+    element = "th"
+    scope: str | None = "row"
+    for column, cell in zip(columns, cells, strict=True):
+        key = None
         if isinstance(cell, tuple):
-            content, key = cell
-        else:
-            content = cell
-            key = None
-        if position == 0:
-            element = "th"
-        else:
-            element = "td"
-        if position == 0:
-            scope = "row"
-        else:
-            scope = None
-        if column.is_number:
-            label = column.heading
-        else:
-            label = None
+            cell, key = cell
         elements.append(
             tag(
                 element,
-                content,
+                cell,
                 scope=scope,
                 class_=column.css_classes,
                 data_v=key,
-                data_label=label,
+                data_label=column.heading if column.is_number else None,
             )
         )
+        element = "td"
+        scope = None
     return tag("tr", elements, class_="beyond" if beyond else None)
 
 
 _MAX_SECTORS = 6
+_MAX_DOTS = 40
 
 
 def cluster_color(cluster: int) -> str:
@@ -186,39 +191,41 @@ def cluster_color(cluster: int) -> str:
 
 
 def swatch(clusters: Sequence[int]) -> Html:
-    """Return a disc with a sector in the color of each cluster, or a cross if there are no clusters."""
-    cross = tag("path", d="M2 2 L10 10 M2 10 L10 2", class_="cross")
+    """Return a disc with a sector in the color of each cluster, or a cross without clusters."""
+    mark = '<path d="M2 2 L10 10 M2 10 L10 2" class="cross"></path>'
     if len(clusters):
         mark = _disc(6, 6, 5.5, clusters)
-    else:
-        mark = cross
-    return tag("svg", mark, class_="swatch", viewBox="0 0 12 12", aria_hidden="true")
+    return Html(f'<svg class="swatch" viewBox="0 0 12 12" aria-hidden="true">{mark}</svg>')
 
 
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
     """Return a bar with the shares of certain objects, ambiguous objects and outliers."""
-    total = max(certain + ambiguous + outliers, 1)
+    numbers = {"certain": certain, "ambiguous": ambiguous, "outlying": outliers}
+    total = max(sum(numbers.values()), 1)
     x = 0.0
-    parts = []
-    for number, name in ((certain, "certain"), (ambiguous, "ambiguous"), (outliers, "outlying")):
+    parts = ""
+    for name, number in numbers.items():
         width = 1000 * number / total
         if number:
-            parts.append(
-                tag("rect", x=_n(x), y=0, width=_n(max(width, 2)), height=14, class_=f"bar-{name}")
+            parts += (
+                f'<rect x="{_n(x)}" y="0" width="{_n(max(width, 2))}" height="14" '
+                f'class="bar-{name}"></rect>'
             )
         x += width
     label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
-    return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
+    return _svg("answer-bar", 1000, 14, label, Html(parts), preserveAspectRatio="none")
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
-    """Return a bar whose length is the number of certain objects, and a paler bar for the possible objects."""
-    widths = [100 * number / max(most, 1) for number in (certain, possible)]
-    color = cluster_color(cluster)
-    pale = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
-    full = tag("rect", x=0, y=0, width=_n(widths[0]), height=10, fill=color)
+    """Return a bar for the number of certain objects, and a paler bar for possible objects."""
+    parts = ""
+    for number, opacity in ((possible, ' fill-opacity="0.3"'), (certain, "")):
+        parts += (
+            f'<rect x="0" y="0" width="{_n(100 * number / max(most, 1))}" height="10" '
+            f'fill="{cluster_color(cluster)}"{opacity}></rect>'
+        )
     label = f"{certain:,} certain, {possible - certain:,} more possible"
-    return _svg("cluster-bar", 100, 10, label, pale, full, preserveAspectRatio="none")
+    return _svg("cluster-bar", 100, 10, label, Html(parts), preserveAspectRatio="none")
 
 
 def line_chart(
@@ -241,44 +248,44 @@ def line_chart(
     bottom = 40
     xs = np.asarray(x, dtype=float)
     ys = np.asarray(y, dtype=float)
-    if limits is None:
-        y0 = float(np.nanmin(ys))
-        y1 = float(np.nanmax(ys))
-    else:
-        y0, y1 = limits
-    if not (y1 > y0):
+    x0 = xs.min()
+    x1 = xs.max()
+    y0, y1 = limits or (np.nanmin(ys), np.nanmax(ys))
+    if not x1 > x0:
+        x1 = x0 + 1
+    if not y1 > y0:
         y1 = y0 + 1
-    x0 = float(xs.min())
-    if xs.max() > xs.min():
-        x1 = float(xs.max())
-    else:
-        x1 = float(xs.min()) + 1
-    px = left + (xs - x0) / (x1 - x0) * (width - left - right)
-    py = top + (1 - (ys - y0) / (y1 - y0)) * (height - top - bottom)
-    marks = []
+
+    def to_x(values: Any) -> Any:
+        return left + (values - x0) / (x1 - x0) * (width - left - right)
+
+    def to_y(values: Any) -> Any:
+        return top + (1 - (values - y0) / (y1 - y0)) * (height - top - bottom)
+
+    shapes = ""
     for value in nice_ticks(y0, y1, 4):
-        at = top + (1 - (value - y0) / (y1 - y0)) * (height - top - bottom)
-        marks.append(tag("line", x1=left, x2=width - right, y1=_n(at), y2=_n(at), class_="grid"))
-        marks.append(tag("text", f"{value:g}", x=left - 8, y=_n(at + 4), text_anchor="end"))
+        at = to_y(value)
+        shapes += (
+            f'<line x1="{left}" x2="{width - right}" y1="{_n(at)}" y2="{_n(at)}" class="grid">'
+            f'</line><text x="{left - 8}" y="{_n(at + 4)}" text-anchor="end">{value:g}</text>'
+        )
+    bottom_text = f'y="{height - bottom + 18}" text-anchor="middle"'
     for value in nice_ticks(x0, x1, 6, whole=not percent):
-        at = left + (value - x0) / (x1 - x0) * (width - left - right)
-        if percent:
-            label = f"{value:.0%}"
-        else:
-            label = f"{value:g}"
-        marks.append(tag("text", label, x=_n(at), y=height - bottom + 18, text_anchor="middle"))
-    points = " ".join(f"{_n(a)},{_n(b)}" for a, b in zip(px, py, strict=True))
-    dots = [
-        tag("circle", cx=_n(a), cy=_n(b), r=5.5 if k == marked else 2.6, class_="dot")
-        for k, (a, b) in enumerate(zip(px, py, strict=True))
-        if len(xs) <= 40
-    ]
-    line = tag("polyline", points=points, class_="line")
+        label = f"{value:.0%}" if percent else f"{value:g}"
+        shapes += f'<text x="{_n(to_x(value))}" {bottom_text}>{label}</text>'
+    places = [(_n(a), _n(b)) for a, b in zip(to_x(xs), to_y(ys), strict=True)]
+    points = " ".join(f"{a},{b}" for a, b in places)
+    shapes += f'<polyline points="{points}" class="line"></polyline>'
+    if len(xs) <= _MAX_DOTS:
+        for k, (a, b) in enumerate(places):
+            radius = 5.5 if k == marked else 2.6
+            shapes += f'<circle cx="{a}" cy="{b}" r="{radius}" class="dot"></circle>'
     middle = _n((left + width - right) / 2)
-    x_axis = tag("text", x_label, x=middle, y=height - 6, text_anchor="middle", class_="axis")
     turn = f"translate(12 {(height - bottom + top) // 2}) rotate(-90)"
-    y_axis = tag("text", y_label, x=0, y=0, transform=turn, text_anchor="middle", class_="axis")
-    return _svg("chart", width, height, description, marks, line, dots, x_axis, y_axis)
+    axis = {"text_anchor": "middle", "class_": "axis"}
+    x_axis = tag("text", x_label, x=middle, y=height - 6, **axis)
+    y_axis = tag("text", y_label, x=0, y=0, transform=turn, **axis)
+    return _svg("chart", width, height, description, Html(shapes), x_axis, y_axis)
 
 
 def _svg(
@@ -305,7 +312,7 @@ def scatter(
     *,
     equal_aspect: bool,
 ) -> Html:
-    """Return a static map with certain objects as dots, ambiguous objects as split discs, and outliers as crosses."""
+    """Return a static map with dots, split discs (ambiguous objects) and crosses (outliers)."""
     width = 900
     height = 560
     edge = 14
@@ -318,27 +325,25 @@ def scatter(
     at = (xy - (low + high) / 2) / span
     px = width / 2 + at[:, 0] * inner[0]
     py = height / 2 - at[:, 1] * inner[1]
-    certain = []
-    ambiguous = []
-    crosses = []
+    certain = ambiguous = crosses = ""
     for x, y, s in zip(px, py, which, strict=True):
         clusters = sets[int(s)]
         if not (math.isfinite(x) and math.isfinite(y)):
             continue
         if len(clusters) == 1:
-            color = cluster_color(clusters[0])
-            certain.append(
-                Html(
-                    f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{color}" fill-opacity="0.7"></circle>'
-                )
+            certain += (
+                f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{cluster_color(clusters[0])}" '
+                'fill-opacity="0.7"></circle>'
             )
         elif len(clusters):
-            ambiguous.append(_disc(float(x), float(y), 4.5, clusters))
+            ambiguous += _disc(float(x), float(y), 4.5, clusters)
         else:
-            d = f"M{x - 4:.0f} {y - 4:.0f}l8 8M{x - 4:.0f} {y + 4:.0f}l8 -8"
-            crosses.append(tag("path", d=d, class_="cross"))
+            left = f"{x - 4:.0f}"
+            cross = f"M{left} {y - 4:.0f}l8 8M{left} {y + 4:.0f}l8 -8"
+            crosses += f'<path d="{cross}" class="cross"></path>'
     labels = _cluster_names(px, py, sets, which, names)
-    return _svg("static-map", width, height, description, certain, ambiguous, crosses, labels)
+    shapes = Html(certain + ambiguous + crosses)
+    return _svg("static-map", width, height, description, shapes, labels)
 
 
 def _cluster_names(
@@ -348,7 +353,7 @@ def _cluster_names(
     which: np.ndarray,
     names: Sequence[str],
 ) -> Html:
-    """Return a text element for each cluster name, at the median position of the certain objects."""
+    """Return the cluster names, each at the median position of the certain objects."""
     out = []
     is_visible = np.isfinite(px) & np.isfinite(py)
     for k, name in enumerate(names):
@@ -360,14 +365,15 @@ def _cluster_names(
     return join(out)
 
 
-def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
+def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
     colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
-        return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
+        return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(r)}" fill="{colors[0]}"></circle>'
     angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]
     ends = [f"{_n(x + r * math.cos(a))} {_n(y - r * math.sin(a))}" for a in angles]
-    return join(
-        tag("path", d=f"M{_n(x)} {_n(y)}L{start}A{_n(r)} {_n(r)} 0 0 0 {end}Z", fill=color)
+    arc = f"A{_n(r)} {_n(r)} 0 0 0"
+    return "".join(
+        f'<path d="M{_n(x)} {_n(y)}L{start}{arc} {end}Z" fill="{color}"></path>'
         for color, start, end in zip(colors, ends[:-1], ends[1:], strict=True)
     )
 

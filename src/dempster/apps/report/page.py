@@ -7,10 +7,10 @@ import hashlib
 import inspect
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -27,8 +27,12 @@ from dempster.apps.report.html import (
     Column,
     Html,
     answer_bar,
+    button,
     cluster_bar,
+    figure,
+    fill_template,
     line_chart,
+    region,
     scatter,
     sentence,
     swatch,
@@ -61,67 +65,73 @@ _SECTIONS = {
 
 def render_page(facts: Facts, title: str) -> str:
     """Render the report as one HTML file that contains its style, script and data."""
+    counts = facts.counts
+    coordinates = facts.coordinates
+    conformal = facts.data.conformal
     listed = caveats(facts)
-    missing = {"map-section": facts.coordinates is None, "sets": facts.data.conformal is None}
-    sections = [name for name in _SECTIONS if not missing.get(name)]
-    theme = tag("button", "Dark", type="button", class_="plain live", id="theme", hidden=True)
-    links = tag(
-        "div", [tag("a", _SECTIONS[name], href=f"#{name}") for name in sections], class_="links"
-    )
+    sections = {
+        "map-section": coordinates and _map_section(facts, coordinates),
+        "clusters": _clusters_section(facts),
+        "doubt": _doubt_section(facts),
+        "sets": conformal and _sets_section(conformal),
+        "trust": _trust_section(facts, listed),
+        "repeat": _repeat_section(facts),
+    }
+    sections = {name: content for name, content in sections.items() if content is not None}
+    advice = None
+    if listed:
+        link = tag("a", format_count(len(listed), "limitation"), href="#caveats")
+        advice = tag("p", "Note the ", link, " before you use the result.", class_="mind")
     script = _read_script()
     style = _read_style()
-    body = tag(
-        "body",
-        tag("nav", tag("div", links, theme), aria_label="Sections"),
-        tag(
-            "main",
-            _summary_section(facts, title, len(listed)),
-            _map_section(facts, facts.coordinates) if facts.coordinates is not None else None,
-            _clusters_section(facts),
-            _doubt_section(facts),
-            _sets_section(facts.data.conformal) if facts.data.conformal is not None else None,
-            _trust_section(facts, listed),
-            _repeat_section(facts),
-            tag(
-                "footer",
-                f"Created with dempster {dempster.__version__}. This file loads no other files.",
-            ),
-        ),
-        Html(f'<script type="application/octet-stream" id="data">{_map_data(facts)}</script>'),
-        Html(f'<script type="module">{script}</script>'),
-    )
     # The content security policy allows only this script and this style, and forbids all requests.
     policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="generator", content="dempster"),
-        tag("title", title),
-        Html(f"<style>{style}</style>"),
+    page = fill_template(
+        _STATIC / "page.html",
+        policy=policy,
+        title=title,
+        style=Html(style),
+        links=[tag("a", _SECTIONS[name], href=f"#{name}") for name in sections],
+        summary=f"{describe_run(facts)} {describe_outcome(facts)}",
+        n_certain=f"{counts.n_certain:,}",
+        n_ambiguous=f"{counts.n_ambiguous:,}",
+        n_outliers=f"{counts.n_outliers:,}",
+        share_certain=format_share(counts.n_certain, counts.n_objects),
+        share_ambiguous=format_share(counts.n_ambiguous, counts.n_objects),
+        share_outliers=format_share(counts.n_outliers, counts.n_objects),
+        answer_bar=answer_bar(counts.n_certain, counts.n_ambiguous, counts.n_outliers),
+        advice=advice,
+        sections=[_section(name, content) for name, content in sections.items()],
+        version=dempster.__version__,
+        data=coordinates and _encode(pack_coordinates(facts.data, coordinates)),
+        script=Html(script),
     )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return f"<!doctype html>\n{page}\n"
 
 
-def _section(name: str, *children: Any) -> Html:
+def _section(name: str, content: Any) -> Html:
     heading = _SECTIONS[name]
-    return tag("section", tag("h2", heading), *children, id=name, aria_label=heading)
+    return tag("section", tag("h2", heading), content, id=name, aria_label=heading)
 
 
 def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+    return f"'sha256-{_encode(hashlib.sha256(text.encode()).digest())}'"
+
+
+def _encode(content: bytes) -> str:
+    """Encode bytes as base64, which cannot contain the end tag of a script element."""
+    return base64.b64encode(content).decode("ascii")
 
 
 @cache
 def _read_script() -> str:
     """Return one script that contains the map and the scripts of the report."""
     files = [STATIC_FOLDER / name for name in ("scatter.js", "partition_map.js")]
-    return join_modules([*files, *(_STATIC / name for name in ("page.js", "tables.js", "map.js"))])
+    files += [_STATIC / name for name in ("page.js", "tables.js", "map.js")]
+    return join_modules(files)
 
 
 @cache
@@ -130,48 +140,12 @@ def _read_style() -> str:
 
     The shades of the heat map use the first two colors of the palette.
     """
-    low, high = (
-        ", ".join(str(int(color[k : k + 2], 16)) for k in (1, 3, 5)) for color in PALETTE[:2]
-    )
-    shades = [
-        f".{name}-{k} {{ background: rgba({color}, {0.05 * k:.2f}); }}"
-        for name, color in (("low", low), ("high", high))
-        for k in range(1, _N_SHADES + 1)
-    ]
-    return "\n".join([(_STATIC / "page.css").read_text(encoding="utf-8"), *shades])
-
-
-# ---- summary -------------------------------------------------------------------------------------
-
-
-def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
-    """Return the section with the title, the summary and the numbers of objects."""
-    counts = facts.counts
-    numbers = [
-        ("certain", "Certain", counts.n_certain, "belong to one cluster"),
-        ("ambiguous", "Ambiguous", counts.n_ambiguous, "may belong to several clusters"),
-        ("outlying", "Outliers", counts.n_outliers, "belong to no cluster"),
-    ]
-    cards = []
-    for kind, name, number, meaning in numbers:
-        term = tag("dt", tag("span", "", class_=f"key bar-{kind}"), name)
-        share = tag("span", format_share(number, counts.n_objects), class_="share")
-        cards.append(
-            tag("div", term, tag("dd", tag("strong", f"{number:,}"), share, tag("small", meaning)))
-        )
-    link = tag("a", format_count(n_caveats, "limitation"), href="#caveats")
-    return tag(
-        "header",
-        tag("p", "Evidential clustering report", class_="overline"),
-        tag("h1", title),
-        tag("p", f"{describe_run(facts)} {describe_outcome(facts)}", class_="lede"),
-        tag("dl", cards, class_="numbers"),
-        answer_bar(counts.n_certain, counts.n_ambiguous, counts.n_outliers),
-        tag("p", "Note the ", link, " before you use the result.", class_="mind")
-        if n_caveats
-        else None,
-        id="top",
-    )
+    parts = [(_STATIC / "page.css").read_text(encoding="utf-8")]
+    for name, color in zip(("low", "high"), PALETTE, strict=False):
+        channels = ", ".join(str(channel) for channel in bytes.fromhex(color[1:]))
+        for k in range(1, _N_SHADES + 1):
+            parts.append(f".{name}-{k} {{ background: rgba({channels}, {0.05 * k:.2f}); }}")
+    return "\n".join(parts)
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -180,121 +154,91 @@ MAX_LEGEND_ENTRIES = 20  # a legend with more entries scrolls
 # maximum numbers of objects and cluster names on the map for print
 MAX_STATIC_OBJECTS = 1500
 MAX_STATIC_NAMES = 30
-_HOW_TO_MOVE = (
-    " Drag to move the map. Zoom with the buttons, by pinching, or with Ctrl and the mouse wheel."
-)
 
 
 def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
-    """Return the section with the interactive map, its menus and legend, and a static map for print."""
+    """Return the interactive map, its menus and legend, and a static map for print."""
     n = facts.counts.n_objects
     m = len(coordinates.rows)
+    size = f"{n:,} objects"
     if m < n:
-        size = f"{m:,} of {n:,} objects"
-    else:
-        size = f"{n:,} objects"
+        size = f"{m:,} of {size}"
     caption = (
         f"{size}; {coordinates.how}. Two colors: ambiguous between these clusters. Cross: outlier."
     )
-    buttons = (("+", "in", "zoom in"), ("−", "out", "zoom out"), ("⟲", "reset", "reset the view"))
-    zoom = [
-        tag("button", sign, type="button", class_="square", data_zoom=what, aria_label=label)
-        for sign, what, label in buttons
-    ]
-    x_menu = _axis_menu("x", "Horizontal axis", coordinates.axes, coordinates.first[0])
-    y_menu = _axis_menu("y", "Vertical axis", coordinates.axes, coordinates.first[1])
-    menus = tag("div", x_menu, y_menu, tag("div", zoom, class_="zoom"), class_="menus")
-    has_edge = any(
-        axis.inner != axis.ends for axis in (coordinates.axes[a] for a in coordinates.first)
-    )
+    x, y = (coordinates.axes[a] for a in coordinates.first)
     left_out = None
     if coordinates.n_left_out:
-        left_out = f" The menus list the {len(coordinates.axes) - 3} columns that differ most between the clusters."
-    if has_edge:
+        left_out = (
+            f" The menus list the {len(coordinates.axes) - 3} columns that differ most "
+            "between the clusters."
+        )
+    edge = None
+    if x.inner != x.ends or y.inner != y.ends:
         edge = tag("span", " Objects far from the others are shown at the edge.", class_="still")
-    else:
-        edge = None
-    outside = tag("span", "", class_="live", id="outside", hidden=True)
-    plot = tag("div", "", id="plot", aria_label=f"Scatter plot of {caption}")
-    tip = tag("div", "", class_="tip", id="tip", role="status", hidden=True)
-    figure = tag(
-        "figure",
-        tag("div", menus, _legend(facts), class_="live", hidden=True),
-        tag("div", plot, tip, class_="live stage", hidden=True),
-        _static_map(facts, coordinates, caption),
-        tag(
-            "figcaption",
-            caption,
-            left_out,
-            edge,
-            outside,
-            tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
-        ),
+    legend = _legend(facts)
+    legend_class = "legend"
+    if len(legend) > MAX_LEGEND_ENTRIES:
+        legend_class += " many"
+    all_or_none = None
+    if len(legend) > 3:
+        all_or_none = [button("All", data_all="1"), button("None", data_all="0")]
+    return fill_template(
+        _STATIC / "map.html",
+        x_options=_axis_options(coordinates.axes, x),
+        y_options=_axis_options(coordinates.axes, y),
+        legend_class=legend_class,
+        all_or_none=all_or_none,
+        legend=legend,
+        caption=caption,
+        static_map=_static_map(facts, coordinates, caption),
+        left_out=left_out,
+        edge=edge,
     )
-    return _section("map-section", figure)
 
 
-def _axis_menu(name: str, label: str, axes: list[Axis], selected: int) -> Html:
-    options = [
-        tag("option", axis.name, value=a, selected=a == selected) for a, axis in enumerate(axes)
+def _axis_options(axes: list[Axis], selected: Axis) -> list[Html]:
+    return [
+        tag("option", axis.name, value=a, selected=axis is selected) for a, axis in enumerate(axes)
     ]
-    return tag("label", f"{label} ", tag("select", options, id=f"axis-{name}"))
 
 
-def _legend(facts: Facts) -> Html:
-    """Return the legend, which has a checkbox for each cluster, for ambiguous objects and for outliers."""
+def _legend(facts: Facts) -> list[Html]:
+    """Return checkboxes for the clusters, for ambiguous objects and for outliers."""
+    counts = facts.counts
     entries = [
-        (str(k), swatch((k,)), facts.data.cluster_name(k), int(facts.counts.certain[k]))
-        for k in range(facts.counts.n_clusters)
+        (str(k), swatch((k,)), facts.data.cluster_name(k), int(counts.certain[k]))
+        for k in range(counts.n_clusters)
     ]
-    if facts.counts.n_ambiguous:
-        entries.append(("ambiguous", swatch((0, 1)), "ambiguous", facts.counts.n_ambiguous))
-    if facts.counts.n_outliers:
-        entries.append(("none", swatch(()), "outliers", facts.counts.n_outliers))
+    if counts.n_ambiguous:
+        entries.append(("ambiguous", swatch((0, 1)), "ambiguous", counts.n_ambiguous))
+    if counts.n_outliers:
+        entries.append(("none", swatch(()), "outliers", counts.n_outliers))
     boxes = []
     for key, mark, name, number in entries:
         box = tag("input", type="checkbox", checked=True, data_show=key)
-        boxes.append(
-            tag("label", box, mark, tag("bdi", name), tag("span", f"{number:,}", class_="count"))
-        )
-    all_or_none = [
-        tag("button", text, type="button", class_="plain", data_all=key)
-        for text, key in (("All", "1"), ("None", "0"))
-    ]
-    return tag(
-        "fieldset",
-        tag("legend", "Shown", class_="unseen"),
-        all_or_none if len(entries) > 3 else None,
-        boxes,
-        class_="legend many" if len(entries) > MAX_LEGEND_ENTRIES else "legend",
-    )
+        count = tag("span", f"{number:,}", class_="count")
+        boxes.append(tag("label", box, mark, tag("bdi", name), count))
+    return boxes
 
 
 def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
     """Return the map for print and for browsers that do not run scripts."""
     partition = facts.data.partition
     m = len(coordinates.rows)
-    if m <= MAX_STATIC_OBJECTS:
-        some = np.arange(m)
-    else:
-        some = np.unique(np.linspace(0, m - 1, MAX_STATIC_OBJECTS).astype(int))
+    some = np.unique(np.linspace(0, m - 1, min(m, MAX_STATIC_OBJECTS)).astype(int))
     axes = [coordinates.axes[a] for a in coordinates.first]
-    names = [facts.data.cluster_name(k) for k in range(facts.counts.n_clusters)]
+    names: list[str] = []
+    if partition.n_clusters <= MAX_STATIC_NAMES:
+        names = [facts.data.cluster_name(k) for k in range(partition.n_clusters)]
     return scatter(
         np.column_stack([np.clip(axis.values[some], *axis.inner) for axis in axes]),
         list(partition.focal_sets),
         partition.best_set[coordinates.rows[some]],
-        names if len(names) <= MAX_STATIC_NAMES else [],
+        names,
         f"Scatter plot of {caption}",
         equal_aspect=all(axis.kind == "component" for axis in axes),
     )
-
-
-def _map_data(facts: Facts) -> str:
-    """Return the data of the map in base64, which cannot contain the end tag of the script element."""
-    if facts.coordinates is None:
-        return ""
-    return base64.b64encode(pack_coordinates(facts.data, facts.coordinates)).decode("ascii")
 
 
 # ---- clusters ------------------------------------------------------------------------------------
@@ -306,28 +250,20 @@ MAX_HEAT_COLUMNS = 24
 MAX_HEAT_ROWS = 20
 
 
-def _clusters_section(facts: Facts) -> Html:
-    """Return the section with a table of all clusters, a card for each cluster, and the heat map."""
+def _clusters_section(facts: Facts) -> list[Any]:
+    """Return a table of all clusters, a card for each cluster, and the heat map."""
+    body = [_cluster_table(facts)]
     profiles = facts.profiles
-    if profiles is None:
-        cards = []
-    else:
+    if profiles is not None:
         cards = [_cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)]
-    more = None
-    if len(cards) > N_OPEN_CARDS:
-        summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
-        more = tag(
-            "details", tag("summary", summary), tag("div", cards[N_OPEN_CARDS:], class_="cards")
-        )
-    return _section(
-        "clusters",
-        _cluster_table(facts),
-        tag("div", cards[:N_OPEN_CARDS], class_="cards") if cards else None,
-        more,
-        _heat_map(facts, profiles)
-        if profiles is not None and facts.counts.n_clusters > 1
-        else None,
-    )
+        body.append(tag("div", cards[:N_OPEN_CARDS], class_="cards"))
+        if len(cards) > N_OPEN_CARDS:
+            summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
+            more = tag("div", cards[N_OPEN_CARDS:], class_="cards")
+            body.append(tag("details", tag("summary", summary), more))
+        if facts.counts.n_clusters > 1:
+            body.append(_heat_map(facts, profiles))
+    return body
 
 
 def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
@@ -336,11 +272,19 @@ def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
     return tag("span", tag("bdi", name), class_="object", data_object=position)
 
 
+def _name_clusters(clusters: Sequence[int], *names: Any) -> Html:
+    return tag("span", swatch(clusters), *names, class_="cluster")
+
+
 def _cluster_table(facts: Facts) -> Html:
     counts = facts.counts
     trust = facts.trust
-    columns = [Column("Cluster"), Column("Certain and possible", is_sortable=False)]
-    columns += [Column("Certain", is_number=True), Column("Possible", is_number=True)]
+    columns = [
+        Column("Cluster"),
+        Column("Certain and possible", is_sortable=False),
+        Column("Certain", is_number=True),
+        Column("Possible", is_number=True),
+    ]
     measures = []
     if trust.silhouette is not None:
         measures.append(trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float))
@@ -350,21 +294,22 @@ def _cluster_table(facts: Facts) -> Html:
         columns.append(Column("Stability", is_number=True))
     if facts.profiles is not None:
         columns.append(Column("Typical objects", is_sortable=False, is_extra=True))
+    largest = int(counts.possible.max(initial=1))
     rows = []
     for k in range(counts.n_clusters):
         certain = int(counts.certain[k])
         possible = int(counts.possible[k])
         row: list[Any] = [
-            (
-                tag("span", swatch((k,)), tag("bdi", facts.data.cluster_name(k)), class_="cluster"),
-                k,
-            ),
-            cluster_bar(k, certain, possible, int(counts.possible.max(initial=1))),
+            (_name_clusters((k,), tag("bdi", facts.data.cluster_name(k))), k),
+            cluster_bar(k, certain, possible, largest),
             (f"{certain:,}", certain),
             (f"{possible:,}", possible),
         ]
-        for value in (values[k] for values in measures):
-            row.append(("–", -2.0) if np.isnan(value) else (f"{value:.2f}", round(float(value), 6)))
+        for values in measures:
+            if np.isnan(values[k]):
+                row.append(("–", -2.0))
+            else:
+                row.append((f"{values[k]:.2f}", round(float(values[k]), 6)))
         if facts.profiles is not None:
             row.append(_typical_objects(facts, facts.profiles, k))
         rows.append(row)
@@ -379,28 +324,27 @@ def _typical_objects(facts: Facts, profiles: ClusterProfiles, cluster: int) -> H
 def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
     certain = int(facts.counts.certain[cluster])
     possible = int(facts.counts.possible[cluster])
-    size = format_count(certain) + (
-        f", {possible - certain:,} more possible" if possible > certain else ""
-    )
+    size = format_count(certain)
+    if possible > certain:
+        size += f", {possible - certain:,} more possible"
     differences = []
     for label, words, value, rest in profiles.differences(cluster, N_CARD_ATTRIBUTES):
-        values = tag("span", value, class_="value"), tag("span", f" (rest {rest})", class_="quiet")
-        differences.append(tag("li", tag("strong", tag("bdi", label)), f" {words}: ", values))
-    if differences:
-        body = tag("ul", differences)
-    else:
-        body = tag("p", "Similar to the rest.")
+        mean = tag("span", value, class_="value")
+        others = tag("span", f" (rest {rest})", class_="quiet")
+        differences.append(tag("li", tag("strong", tag("bdi", label)), f" {words}: ", mean, others))
+    typical = None
     if not certain:
         body = tag("p", "This cluster has no certain object.")
-    typical = tag(
-        "p", "Typical: ", _typical_objects(facts, profiles, cluster), class_="quiet typical"
-    )
+    else:
+        body = tag("ul", differences) if differences else tag("p", "Similar to the rest.")
+        names = _typical_objects(facts, profiles, cluster)
+        typical = tag("p", "Typical: ", names, class_="quiet typical")
     return tag(
         "article",
         tag("h3", swatch((cluster,)), tag("bdi", facts.data.cluster_name(cluster))),
         tag("p", size, class_="quiet"),
         body,
-        typical if certain else None,
+        typical,
         class_="card",
     )
 
@@ -416,17 +360,11 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
     mean = profiles.profile.statistics["mean"]
     rows = []
     for g, group in enumerate(profiles.profile.groups[: facts.counts.n_clusters]):
-        cells = [
-            tag(
-                "td",
-                feature.attribute.format(float(mean[g, q])),
-                class_=f"number {_shade(delta[g, q])}".strip(),
-            )
-            for q, feature in zip(columns, features, strict=True)
-        ]
-        rows.append(
-            tag("tr", tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row"), cells)
-        )
+        cells = [tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row")]
+        for q, feature in zip(columns, features, strict=True):
+            text = feature.attribute.format(float(mean[g, q]))
+            cells.append(tag("td", text, class_=f"number {_shade(delta[g, q])}".strip()))
+        rows.append(tag("tr", cells))
     n_features = len(profiles.profile.features)
     caption = "Mean of each attribute by cluster, or share of a category. "
     if len(columns) < n_features:
@@ -436,15 +374,14 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
     head = [tag("th", tag("bdi", _breakable(feature.label)), scope="col") for feature in features]
     head_row = tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head))
     heat = tag("table", tag("caption", caption), head_row, tag("tbody", rows), class_="heat")
+    class_ = "scroll"
     if len(rows) > MAX_HEAT_ROWS:
-        kind = "scroll tall"
-    else:
-        kind = "scroll"
+        class_ += " tall"
     return tag(
         "div",
         tag("h3", "Differences between clusters"),
         tag("p", *key, " than the rest", class_="heat-key"),
-        tag("div", heat, class_=kind, tabindex=0, role="region", aria_label="Means by cluster"),
+        region("div", heat, "Means by cluster", class_),
     )
 
 
@@ -455,100 +392,113 @@ def _breakable(name: str) -> list[Any]:
 
 
 def _shade(delta: float) -> str:
-    if np.isnan(delta):
+    strength = min(int(abs(np.nan_to_num(delta)) * _N_SHADES), _N_SHADES)
+    if not strength:
         return ""
-    strength = min(int(abs(delta) * _N_SHADES), _N_SHADES)
-    if strength:
-        return f"{'high' if delta > 0 else 'low'}-{strength}"
-    return ""
+    if delta > 0:
+        return f"high-{strength}"
+    return f"low-{strength}"
 
 
 # ---- doubtful objects ----------------------------------------------------------------------------
 
 
-def _doubt_section(facts: Facts) -> Html:
-    """Return the section with tables of ambiguous pairs of clusters, ambiguous objects and outliers."""
+class _DoubtTable(NamedTuple):
+    """Texts of a table of doubtful objects, and the attributes of the objects that it shows."""
+
+    name: str
+    noun: str
+    order: str
+    answer_heading: str
+    answer: str
+    measure_heading: str
+    measure: str
+
+
+_AMBIGUOUS = _DoubtTable(
+    name="ambiguous-table",
+    noun="ambiguous object",
+    order="by decreasing doubt",
+    answer_heading="Ambiguous between",
+    answer="answer",
+    measure_heading="Doubt",
+    measure="doubt",
+)
+_OUTLIERS = _DoubtTable(
+    name="outlier-table",
+    noun="outlier",
+    order="by decreasing mass on the empty set",
+    answer_heading="Nearest cluster",
+    answer="label",
+    measure_heading="Mass",
+    measure="mass",
+)
+
+
+def _doubt_section(facts: Facts) -> list[Any]:
+    """Return tables of ambiguous pairs of clusters, ambiguous objects and outliers."""
     counts = facts.counts
     body = []
     if facts.pairs:
         body.append(_pair_table(facts))
     if counts.n_ambiguous:
-        body.append(_object_table(facts, facts.ambiguous, counts.n_ambiguous))
+        body.append(_object_table(facts, _AMBIGUOUS, facts.ambiguous, counts.n_ambiguous))
     if counts.n_outliers:
-        body.append(_object_table(facts, facts.outliers, counts.n_outliers, are_outliers=True))
-    if not body:
-        body.append(tag("p", "There are no ambiguous objects and no outliers."))
-    return _section("doubt", *body)
+        body.append(_object_table(facts, _OUTLIERS, facts.outliers, counts.n_outliers))
+    return body or [tag("p", "There are no ambiguous objects and no outliers.")]
 
 
 def _pair_table(facts: Facts) -> Html:
-    is_explained = facts.profiles is not None
     columns = [Column("Clusters"), Column("Ambiguous objects", is_number=True)]
-    columns += (
-        [Column("Best rule to separate them", is_wide=True, is_sortable=False)]
-        if is_explained
-        else []
-    )
+    if facts.profiles is not None:
+        columns.append(Column("Best rule to separate them", is_wide=True, is_sortable=False))
     rows = []
     for pair in facts.pairs:
-        names = [tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters]
-        both = tag("span", swatch(pair.clusters), names[0], " and ", names[1], class_="cluster")
-        rule = [sentence(pair.rule), tag("small", describe_separation(pair.separation))]
-        row = [(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects)]
-        rows.append([*row, rule] if is_explained else row)
+        first, second = (tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters)
+        both = _name_clusters(pair.clusters, first, " and ", second)
+        row: list[Any] = [(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects)]
+        if facts.profiles is not None:
+            quality = tag("small", describe_separation(pair.separation))
+            row.append([sentence(pair.rule), quality])
+        rows.append(row)
     heading = tag("h3", "Clusters that are hard to distinguish")
     return tag("div", heading, table("pair-table", "Pairs of clusters", columns, rows))
 
 
 def _object_table(
-    facts: Facts, objects: Sequence[DoubtfulObject], total: int, *, are_outliers: bool = False
+    facts: Facts, texts: _DoubtTable, objects: Sequence[DoubtfulObject], total: int
 ) -> Html:
-    if are_outliers:
-        kind = "outlier"
-    else:
-        kind = "ambiguous object"
-    if are_outliers:
-        order = "by decreasing mass on the empty set"
-    else:
-        order = "by decreasing doubt"
     n_explained = sum(1 for obj in objects if obj.reasons)
-    notes = f"Sorted {order}."
+    notes = f"Sorted {texts.order}."
     if len(objects) < total:
         notes += f" The table has the first {len(objects):,}."
     if 0 < n_explained < len(objects):
         notes += f" The first {n_explained} are explained."
-    if are_outliers:
-        answer_heading = "Nearest cluster"
-        measure_heading = "Mass"
-    else:
-        answer_heading = "Ambiguous between"
-        measure_heading = "Doubt"
-    columns = [Column("Object"), Column(answer_heading), Column(measure_heading, is_number=True)]
-    columns += [Column("Explanation", is_wide=True, is_sortable=False)] if n_explained else []
-    partition = facts.data.partition
+    columns = [
+        Column("Object"),
+        Column(texts.answer_heading),
+        Column(texts.measure_heading, is_number=True),
+    ]
+    if n_explained:
+        columns.append(Column("Explanation", is_wide=True, is_sortable=False))
+    sets = list(facts.data.partition.focal_sets)
     rows = []
     for obj in objects:
-        clusters = np.flatnonzero(partition.focal_sets.membership[partition.best_set[obj.position]])
-        if are_outliers:
-            answer = obj.label
-            measure = obj.mass
-        else:
-            answer = obj.answer
-            measure = obj.doubt
-        cell = tag("span", swatch([int(k) for k in clusters]), tag("bdi", answer), class_="cluster")
-        reasons = [tag("p", sentence(reason)) for reason in obj.reasons] or "–"
-        row = [_object_link(facts, obj.position), cell, (f"{measure:.2f}", round(measure, 6))]
-        rows.append([*row, reasons] if n_explained else row)
+        clusters = sets[facts.data.partition.best_set[obj.position]]
+        measure = getattr(obj, texts.measure)
+        row: list[Any] = [
+            _object_link(facts, obj.position),
+            _name_clusters(clusters, tag("bdi", getattr(obj, texts.answer))),
+            (f"{measure:.2f}", round(measure, 6)),
+        ]
+        if n_explained:
+            row.append([tag("p", sentence(reason)) for reason in obj.reasons] or "–")
+        rows.append(row)
     return tag(
         "div",
-        tag("h3", format_count(total, kind)),
+        tag("h3", format_count(total, texts.noun)),
         tag("p", notes, class_="quiet"),
-        table(
-            "outlier-table" if are_outliers else "ambiguous-table",
-            f"{kind.capitalize()}s",
-            columns,
-            rows,
-        ),
+        table(texts.name, f"{texts.noun.capitalize()}s", columns, rows),
     )
 
 
@@ -557,8 +507,8 @@ def _object_table(
 _CONFIDENCES = np.linspace(0.5, 0.98, 25)
 
 
-def _sets_section(conformal: ConformalClustering) -> Html:
-    """Return the section with the sizes, coverage and stability of the conformal sets of clusters."""
+def _sets_section(conformal: ConformalClustering) -> list[Any]:
+    """Return the sizes, coverage and stability of the conformal sets of clusters."""
     counts = np.bincount(conformal.sets_.sum(axis=1))
     n = len(conformal.sets_)
     columns = [
@@ -566,92 +516,99 @@ def _sets_section(conformal: ConformalClustering) -> Html:
         Column("Objects", is_number=True),
         Column("Share", is_number=True),
     ]
-    rows = [
-        (
-            (f"{size}" if size else "none", size),
-            (f"{counts[size]:,}", int(counts[size])),
-            format_share(counts[size], n),
-        )
-        for size in np.flatnonzero(counts).tolist()
-    ]
-    is_stable = conformal.stability_ >= MIN_STABILITY
-    if is_stable:
-        verdict = "The clustering is stable"
-    else:
-        verdict = "Warning: the clustering is not stable"
+    rows = []
+    for size in np.flatnonzero(counts).tolist():
+        number = int(counts[size])
+        rows.append([(size or "none", size), (f"{number:,}", number), format_share(number, n)])
     texts = {f"Confidence {conformal.confidence:.4g}": describe_guarantee(conformal)}
     if conformal.n_refits:
+        verdict = "Warning: the clustering is not stable"
+        if conformal.stability_ >= MIN_STABILITY:
+            verdict = "The clustering is stable"
         texts[verdict] = describe_stability(conformal)
-    cards = [
-        tag("article", tag("h3", heading), tag("p", text), class_="card")
-        for heading, text in texts.items()
+    return [
+        _verdict_cards(texts),
+        table("set-table", "Sizes of the sets of clusters", columns, rows),
+        tag("div", _size_chart(conformal), class_="charts"),
     ]
-    # A set contains the clusters whose p-value is above 1 - confidence.
+
+
+def _size_chart(conformal: ConformalClustering) -> Html:
+    """Return a chart of the mean number of clusters in a set by confidence.
+
+    A set contains the clusters whose p-value is above 1 - confidence.
+    """
+    n = len(conformal.sets_)
     p_values = np.sort(np.asarray(conformal.credal_partition_.contour, dtype=float), axis=None)
     levels = np.union1d(_CONFIDENCES, conformal.confidence)
-    mean_size = (
-        p_values.size - np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")
-    ) / n
-    description = f"Mean number of clusters in a set by confidence, {conformal.sets_.sum() / n:.2f} for this report"
-    labels = ("confidence", "mean number of clusters", description)
-    marked = int(np.searchsorted(levels, conformal.confidence))
-    limits = (0.0, float(conformal.n_clusters_))
-    chart = line_chart(levels, mean_size, *labels, marked=marked, percent=True, limits=limits)
-    figure = tag(
-        "figure", tag("h3", "Size and confidence"), chart, tag("figcaption", f"{description}.")
+    n_excluded = np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")
+    mean_size = conformal.sets_.sum() / n
+    description = f"Mean number of clusters in a set by confidence, {mean_size:.2f} for this report"
+    chart = line_chart(
+        levels,
+        (p_values.size - n_excluded) / n,
+        "confidence",
+        "mean number of clusters",
+        description,
+        marked=int(np.searchsorted(levels, conformal.confidence)),
+        percent=True,
+        limits=(0.0, float(conformal.n_clusters_)),
     )
-    return _section(
-        "sets",
-        tag("div", cards, class_="verdicts"),
-        table("set-table", "Sizes of the sets of clusters", columns, rows),
-        tag("div", figure, class_="charts"),
-    )
+    return figure("Size and confidence", chart, description)
 
 
 # ---- trust ---------------------------------------------------------------------------------------
 
 
-def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
-    """Return the section with verdicts on the reliability of the partition, charts and caveats."""
+def _verdict_cards(texts: Mapping[str, str]) -> Html:
     cards = [
         tag("article", tag("h3", heading), tag("p", text), class_="card")
-        for heading, text in verdicts(facts)
+        for heading, text in texts.items()
     ]
+    return tag("div", cards, class_="verdicts")
+
+
+def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
+    """Return verdicts on the reliability of the partition, charts and caveats."""
+    body = [tag("p", "No measure could be computed.")]
+    texts = verdicts(facts)
+    if texts:
+        body = [_verdict_cards(texts)]
     charts = []
     number = facts.number
-    kept = facts.trust.kept
     if number is not None and len(number) > 1:
         description = f"Support for each number of clusters, largest for {number.best}"
-        labels = ("number of clusters", "support", description)
-        best = int(number.support.argmax())
-        chart = line_chart(number.n_clusters, number.support, *labels, marked=best, limits=(0, 1))
-        charts.append(
-            tag(
-                "figure",
-                tag("h3", "Number of clusters"),
-                chart,
-                tag("figcaption", f"{description}."),
-            )
+        chart = line_chart(
+            number.n_clusters,
+            number.support,
+            "number of clusters",
+            "support",
+            description,
+            marked=int(number.support.argmax()),
+            limits=(0, 1),
         )
+        charts.append(figure("Number of clusters", chart, description))
+    kept = facts.trust.kept
     if kept is not None:
         description = (
             "Agreement with the known classes if only the objects with the least doubt are kept"
         )
-        labels = ("share of the objects kept", "adjusted Rand index", description)
-        limits = (min(0.0, float(kept.quality.min())), 1.0)
-        chart = line_chart(kept.share, kept.quality, *labels, percent=True, limits=limits)
-        charts.append(
-            tag("figure", tag("h3", "Retention curve"), chart, tag("figcaption", f"{description}."))
+        chart = line_chart(
+            kept.share,
+            kept.quality,
+            "share of the objects kept",
+            "adjusted Rand index",
+            description,
+            percent=True,
+            limits=(min(0.0, float(kept.quality.min())), 1.0),
         )
-    limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
-    return _section(
-        "trust",
-        tag("div", cards, class_="verdicts")
-        if cards
-        else tag("p", "No measure could be computed."),
-        tag("div", charts, class_="charts") if charts else None,
-        tag("div", tag("h3", "Limitations"), limitations, id="caveats") if listed else None,
-    )
+        charts.append(figure("Retention curve", chart, description))
+    if charts:
+        body.append(tag("div", charts, class_="charts"))
+    if listed:
+        limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
+        body.append(tag("div", tag("h3", "Limitations"), limitations, id="caveats"))
+    return body
 
 
 # ---- reproduction --------------------------------------------------------------------------------
@@ -660,33 +617,31 @@ MAX_SETTING_CHARACTERS = 120
 MAX_CHOICE_CHARACTERS = 300
 
 
-def _repeat_section(facts: Facts) -> Html:
-    """Return the section with the command, code, settings and versions that reproduce the result."""
+def _repeat_section(facts: Facts) -> list[Any]:
+    """Return the command, code, settings and versions that reproduce the result."""
     data = facts.data
-    recipe = data.recipe
-    run = _describe_run(facts) | ({"read from": data.file_names} if data.file_names else {})
-    return _section(
-        "repeat",
-        _code_block("Command", None if recipe is None else recipe.to_command(), "command"),
-        _code_block("Python", _write_code(data) if recipe is None else recipe.to_code(), "code"),
-        tag(
-            "div",
-            _settings(data),
-            tag("div", tag("h3", "Run"), _entries(run), id="run"),
-            class_="lists",
-        ),
+    command = None
+    code = _write_code(data)
+    if data.recipe is not None:
+        command = data.recipe.to_command()
+        code = data.recipe.to_code()
+    run = tag("div", tag("h3", "Run"), _entries(_describe_run(facts)), id="run")
+    return [
+        _code_block("Command", command, "command"),
+        _code_block("Python", code, "code"),
+        tag("div", _settings(data), run, class_="lists"),
         _convergence_chart(facts.history),
-    )
+    ]
 
 
 def _code_block(heading: str, text: str | None, name: str) -> Html | None:
     if not text:
         return None
-    button = tag("button", "Copy", type="button", class_="plain live", data_copy=name, hidden=True)
+    copy = button("Copy", "plain live", data_copy=name, hidden=True)
     return tag(
         "div",
-        tag("div", tag("h3", heading), button, class_="code-head"),
-        tag("pre", tag("code", text, id=name), tabindex=0, role="region", aria_label=heading),
+        tag("div", tag("h3", heading), copy, class_="code-head"),
+        region("pre", tag("code", text, id=name), heading),
     )
 
 
@@ -694,34 +649,39 @@ def _write_code(data: ReportInput) -> str | None:
     """Return Python code that fits the model; None for a partition without a model."""
     if data.estimator is None:
         return None
-    if data.conformal is None:
-        estimator = data.estimator
-    else:
-        estimator = data.conformal
+    estimator = data.conformal or data.estimator
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
     for part in _nested_estimators(estimator):
-        names = type(part).__module__.split(".")
+        module = type(part).__module__
+        names = module.split(".")
         if names[0] in ("dempster", "sklearn"):  # Import the class from its public package.
-            names = [name for name in names[:2] if not name.startswith("_")]
-        imports.setdefault(".".join(names), set()).add(type(part).__name__)
+            module = ".".join(name for name in names[:2] if not name.startswith("_"))
+        imports.setdefault(module, set()).add(type(part).__name__)
     lines = [
         f"from {module} import {', '.join(sorted(names))}"
         for module, names in sorted(imports.items())
     ]
     more = "".join(f", {name}={name}" for name in data.fit_params)
-    fit = f"model.fit(X{more})  # X: the same {'dissimilarities' if data.is_pairwise else 'table'}"
-    return "\n".join(
-        [*lines, "", f"model = {estimator!r}", fit, 'make_report(model, X).save("report.html")']
-    )
+    content = "dissimilarities" if data.is_pairwise else "table"
+    lines += [
+        "",
+        f"model = {estimator!r}",
+        f"model.fit(X{more})  # X: the same {content}",
+        'make_report(model, X).save("report.html")',
+    ]
+    return "\n".join(lines)
 
 
 def _nested_estimators(estimator: Any) -> list[Any]:
-    steps = [
-        step for _, step in getattr(estimator, "steps", []) if step not in ("passthrough", None)
-    ]
     if isinstance(estimator, ConformalClustering):
-        steps = [step for step in (estimator.clusterer, estimator.classifier) if step is not None]
-    return [estimator, *(part for step in steps for part in _nested_estimators(step))]
+        steps = [estimator.clusterer, estimator.classifier]
+    else:
+        steps = [step for _, step in getattr(estimator, "steps", [])]
+    found = [estimator]
+    for step in steps:
+        if step not in ("passthrough", None):
+            found += _nested_estimators(step)
+    return found
 
 
 def _entries(entries: dict[str, str]) -> Html:
@@ -732,68 +692,60 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return a table of the parameters that the user set or the method chose, and a list of the default values."""
+    """Return the parameters that the user set or the method chose, and a list of the defaults."""
     model = data.model
     metadata = data.partition.metadata
+    parameters = metadata.get("parameters", {})
     if hasattr(model, "get_params"):
         parameters = model.get_params(deep=False)
-    else:
-        parameters = metadata.get("parameters", {})
-    defaults = {} if model is None else inspect.signature(type(model)).parameters
+    if not parameters:
+        return None
+    defaults = {}
+    if model is not None:
+        signature = inspect.signature(type(model)).parameters
+        defaults = {name: parameter.default for name, parameter in signature.items()}
     choices = metadata.get("choices", {})
     changed: dict[str, str] = {}
     unchanged: dict[str, str] = {}
     for name, value in parameters.items():
         text = _format_setting(value)
-        if name in defaults:
-            default = defaults[name].default
-        else:
-            default = inspect.Parameter.empty
+        default = defaults.get(name, inspect.Parameter.empty)
         if name in choices:
             changed[name] = f"{text}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
         elif type(value) is type(default) and repr(value) == repr(default):
             unchanged[name] = text
         else:
             changed[name] = text
-    if not changed and not unchanged:
-        return None
     rest = None
     if unchanged:
-        rest = tag(
-            "details",
-            tag("summary", format_count(len(unchanged), "default value")),
-            _entries(unchanged),
-        )
+        summary = tag("summary", format_count(len(unchanged), "default value"))
+        rest = tag("details", summary, _entries(unchanged))
     return tag("div", tag("h3", "Settings"), _entries(changed), rest, id="settings")
 
 
 def _describe_run(facts: Facts) -> dict[str, str]:
-    metadata = facts.data.partition.metadata
+    data = facts.data
+    metadata = data.partition.metadata
     run = {}
-    if (method := metadata.get("method")) is not None:
-        run["method"] = str(method)
-    if (objective := metadata.get("objective")) is not None:
-        run["objective"] = f"{float(objective):.6g}"
-    if (n_iter := metadata.get("n_iter")) is not None:
-        converged = metadata.get("converged")
-        if converged is None:
-            end = ""
-        elif converged:
-            end = ", converged"
-        else:
-            end = ", not converged"
-        run["iterations"] = f"{int(n_iter):,}{end}"
+    if metadata.get("method") is not None:
+        run["method"] = str(metadata["method"])
+    if metadata.get("objective") is not None:
+        run["objective"] = f"{float(metadata['objective']):.6g}"
+    if metadata.get("n_iter") is not None:
+        end: dict[Any, str] = {True: ", converged", False: ", not converged"}
+        run["iterations"] = f"{int(metadata['n_iter']):,}{end.get(metadata.get('converged'), '')}"
     if "random_state" in metadata:
         run["seed"] = _format_setting(metadata["random_state"])
-    run["nonspecificity"] = (
-        f"{facts.data.partition.nonspecificity_index():.3f} (0 certain, 1 no information)"
-    )
-    run |= {
-        "dempster": dempster.__version__,
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-    }
-    return run | {"SciPy": scipy.__version__, "scikit-learn": sklearn.__version__}
+    nonspecificity = data.partition.nonspecificity_index()
+    run["nonspecificity"] = f"{nonspecificity:.3f} (0 certain, 1 no information)"
+    run["dempster"] = dempster.__version__
+    run["Python"] = platform.python_version()
+    run["NumPy"] = np.__version__
+    run["SciPy"] = scipy.__version__
+    run["scikit-learn"] = sklearn.__version__
+    if data.file_names:
+        run["read from"] = data.file_names
+    return run
 
 
 def _format_setting(value: Any) -> str:
@@ -801,17 +753,19 @@ def _format_setting(value: Any) -> str:
         return f"array of shape {value.shape}"
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return f"{type(value).__name__} with unknown state"
-    return short_name(value if isinstance(value, str) else repr(value), MAX_SETTING_CHARACTERS)
+    if not isinstance(value, str):
+        value = repr(value)
+    return short_name(value, MAX_SETTING_CHARACTERS)
 
 
 def _convergence_chart(history: np.ndarray) -> Html | None:
     if len(history) < 3:
         return None
     some = np.unique(np.linspace(0, len(history) - 1, 200).astype(int))
-    description = f"Objective after each of {len(history):,} iterations, {history[0]:.4g} to {history[-1]:.4g}"
-    chart = line_chart(some + 1, history[some], "iteration", "objective", description)
-    return tag(
-        "details",
-        tag("summary", "Convergence"),
-        tag("figure", chart, tag("figcaption", f"{description}.")),
+    description = (
+        f"Objective after each of {len(history):,} iterations, "
+        f"{history[0]:.4g} to {history[-1]:.4g}"
     )
+    chart = line_chart(some + 1, history[some], "iteration", "objective", description)
+    content = figure(None, chart, description)
+    return tag("details", tag("summary", "Convergence"), content)
