@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
 from dempster._text import format_number, one_line
 from dempster.apps.report.report_input import ReportInput
 from dempster.explain import Profile, profile
 from dempster.explain.profiles import MIN_NARROWING, strongest_features
+from dempster.partition import CredalPartition
 
 MAX_LISTED_PAIRS = 12
 MAX_PROFILE_CELLS = 4_000_000
@@ -22,13 +24,15 @@ MAX_PROFILE_COLUMNS = 1_000
 # lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
 _MEDIUM = 0.33
 _LARGE = 0.474
+_SHARE_WORDS = {"higher": "more often", "lower": "less often"}
+_DATE_WORDS = {"higher": "later", "lower": "earlier"}
 _N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
 _MAX_SET_SIZE = 4  # objects that are ambiguous between more clusters are not counted for pairs
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two clusters with ambiguous objects between them, and the rule that best separates their certain objects."""
+    """Two clusters with ambiguous objects between them, and the rule that best separates them."""
 
     clusters: tuple[int, int]
     n_objects: int
@@ -60,42 +64,36 @@ class ClusterProfiles:
 
     def _describe_difference(self, g: int, q: int) -> tuple[str, str, str, str]:
         feature = self.profile.features[q]
-        at = self.profile.statistics
         attribute = feature.attribute
-        delta = float(np.nan_to_num(at["delta"][g, q]))
-        value, rest = (attribute.format(float(at[name][g, q])) for name in ("mean", "rest"))
+        at = {name: float(values[g, q]) for name, values in self.profile.statistics.items()}
+        delta = float(np.nan_to_num(at["delta"]))
+        value = attribute.format(at["mean"])
+        rest = attribute.format(at["rest"])
+        direction = "higher" if delta > 0 else "lower"
         if not attribute.is_number:
-            if delta > 0:
-                words = "more often"
-            else:
-                words = "less often"
-        elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - MIN_NARROWING) * at["rest_std"][g, q]:
+            words = _SHARE_WORDS[direction]
+        elif abs(delta) < _LARGE and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
             words = "in a narrow range"
-            value += f" ± {format_number(at['std'][g, q], 2)}"
-            rest += f" ± {format_number(at['rest_std'][g, q], 2)}"
+            value += f" ± {format_number(at['std'], 2)}"
+            rest += f" ± {format_number(at['rest_std'], 2)}"
         else:
+            words = direction
+            if attribute.kind == "date":
+                words = _DATE_WORDS[direction]
             if abs(delta) >= _LARGE:
-                how = "clearly "
-            elif abs(delta) >= _MEDIUM:
-                how = ""
-            else:
-                how = "slightly "
-            is_date = attribute.kind == "date"
-            words = how + (
-                ("later" if is_date else "higher")
-                if delta > 0
-                else ("earlier" if is_date else "lower")
-            )
+                words = f"clearly {words}"
+            elif abs(delta) < _MEDIUM:
+                words = f"slightly {words}"
         return feature.label, words, value, rest
 
     def strongest(self, limit: int) -> list[int]:
-        """Return the positions of the features that differ most between the clusters, in the order of the table."""
+        """Return the features that differ most between the clusters, in the order of the table."""
         delta = self.profile.statistics["delta"][: self.profile.partition.n_clusters]
         size = np.abs(np.nan_to_num(delta)).max(axis=0, initial=0)
         return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
 
     def separate(self, first: int, second: int) -> tuple[str, float]:
-        """Return the rule that best separates two clusters, and the degree of separation from 0 to 1."""
+        """Return the rule that best separates two clusters, and the separation from 0 to 1."""
         # The first groups are the clusters.
         groups = self.profile.groups
         at = self.profile.statistics
@@ -107,68 +105,67 @@ class ClusterProfiles:
         some = replace(self.profile, features=[self.profile.features[q] for q in columns])
         frame = self.profile.partition.frame
         best = some.discriminating_features(frame[first], frame[second]).iloc[0]
-        return (one_line(best["rule"]) if best["rule"] else "no attribute separates them"), float(
-            best["separation"]
-        )
+        rule = "no attribute separates them"
+        if best["rule"]:
+            rule = one_line(best["rule"])
+        return rule, float(best["separation"])
 
 
 def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
-    """Return the profiles of the clusters (from a sample of a large table), or None if there are no attributes."""
+    """Return the profiles of the clusters, or None if there are no attributes.
+
+    The profiles of a large table describe a sample.
+    """
     if data.frame is None:
         return None
     frame = data.frame
     partition = data.partition
     if frame.shape[1] > MAX_PROFILE_COLUMNS:
-        columns = _select_columns(data)
-    else:
-        columns = np.arange(frame.shape[1])
-    rows = _sample_rows(data, len(columns), rng)
-    some = frame.iloc[:, columns]
+        frame = frame.iloc[:, _select_columns(frame, partition)]
+    rows = _sample_rows(partition, frame.shape[1], rng)
     if len(rows) < len(partition):
-        some = some.iloc[rows].reset_index(drop=True)
+        frame = frame.iloc[rows].reset_index(drop=True)
         partition = partition[rows]
-    if data.clustered is None:
-        clustered = None
-    else:
-        clustered = [name for name in some.columns if name in set(data.clustered)]
-    return ClusterProfiles(profile(partition, some, clustered=clustered), rows, frame.shape[1])
+    clustered = data.clustered
+    if clustered is not None:
+        clustered = [name for name in frame.columns if name in set(clustered)]
+    described = profile(partition, frame, clustered=clustered)
+    return ClusterProfiles(described, rows, data.frame.shape[1])
 
 
-def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the positions of all rows or, for a large table, of a sample that contains rows of every cluster."""
-    n = len(data.partition)
+def _sample_rows(
+    partition: CredalPartition, n_columns: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return all rows or, for a large table, a sample that contains rows of every cluster."""
+    n = len(partition)
     limit = min(MAX_PROFILE_ROWS, max(MAX_PROFILE_CELLS // n_columns, MIN_PROFILE_ROWS))
     if n <= limit:
         return np.arange(n)
     sample = rng.choice(n, limit, replace=False)
-    labels = data.partition.labels
-    few = np.bincount(labels[sample], minlength=data.partition.n_clusters) < MIN_CLUSTER_ROWS
+    labels = partition.labels
+    few = np.bincount(labels[sample], minlength=partition.n_clusters) < MIN_CLUSTER_ROWS
     more = [np.flatnonzero(labels == k)[:MIN_CLUSTER_ROWS] for k in np.flatnonzero(few)]
     return np.unique(np.concatenate([sample, *more]))
 
 
-def _select_columns(data: ReportInput) -> np.ndarray:
-    """Return the positions of categorical columns and of the columns whose means differ most between clusters."""
-    frame = data.frame
-    labels = data.partition.labels
-    assert frame is not None
+def _select_columns(frame: pd.DataFrame, partition: CredalPartition) -> np.ndarray:
+    """Return categorical columns and those whose means differ most between the clusters."""
+    labels = partition.labels
+    counts = np.bincount(labels, minlength=partition.n_clusters)
     between = np.full(frame.shape[1], np.inf)
-    counts = np.bincount(labels, minlength=data.partition.n_clusters)
     for j in range(frame.shape[1]):
         column = frame.iloc[:, j]
         if column.dtype.kind not in "iuf":
             continue
+        between[j] = 0.0
         values = column.to_numpy(dtype=float)
-        if np.isfinite(values).any():
-            values = np.nan_to_num(values - np.nanmean(values))
-        else:
-            values = np.zeros(len(values))
+        if not np.isfinite(values).any():
+            continue
+        values = np.nan_to_num(values - np.nanmean(values))
         means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(counts, 1)
         variance = float(values.var())
         if variance > 0:
             between[j] = float(counts @ means**2) / (len(values) * variance)
-        else:
-            between[j] = 0.0
     return np.sort(np.argsort(-between, kind="stable")[:MAX_PROFILE_COLUMNS])
 
 
@@ -182,10 +179,9 @@ def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair
             between.update({pair: int(number) for pair in combinations(clusters, 2)})
     pairs = []
     for pair in sorted(between, key=lambda pair: (-between[pair], pair))[:MAX_LISTED_PAIRS]:
-        if profiles is None:
-            rule = ""
-            separation = float("nan")
-        else:
+        rule = ""
+        separation = float("nan")
+        if profiles is not None:
             rule, separation = profiles.separate(*pair)
         pairs.append(Pair(pair, between[pair], rule, separation))
     return pairs

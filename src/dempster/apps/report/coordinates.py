@@ -1,4 +1,7 @@
-"""Compute and pack coordinates of the objects on the map: principal components, classical scaling or attributes."""
+"""Compute and pack coordinates of the objects on the map.
+
+The axes are principal components or classical scaling, doubt, and attributes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.decomposition import PCA, KernelPCA
 
 from dempster.apps.map import pack_objects
@@ -27,6 +31,7 @@ MAX_NAMES_CHARACTERS = 600_000  # object names are shortened if all of them toge
 _N_LEVELS = 65_534
 # share of the smallest and of the largest values that do not determine the initial range
 _TAIL = 0.025
+_DOUBT_AXIS = "doubt (vertical; 0 certain, 1 ambiguous, above 1 outliers)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +48,9 @@ class Axis:
     def ends(self) -> tuple[float, float]:
         """Smallest and largest finite value."""
         values = self.values[np.isfinite(self.values)]
-        if len(values):
-            return (float(values.min()), float(values.max()))
-        return (0.0, 1.0)
+        if not len(values):
+            return 0.0, 1.0
+        return float(values.min()), float(values.max())
 
     @cached_property
     def inner(self) -> tuple[float, float]:
@@ -53,10 +58,11 @@ class Axis:
         values = self.values[np.isfinite(self.values)]
         if not len(values) or self.kind == "category":
             return self.ends
-        low, high = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
+        low, high = np.quantile(values, [_TAIL, 1 - _TAIL]).tolist()
         if not high > low:
             return self.ends
-        return max(self.ends[0], low - (high - low)), min(self.ends[1], high + (high - low))
+        smallest, largest = self.ends
+        return max(smallest, low - (high - low)), min(largest, high + (high - low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,39 +87,38 @@ def place_objects(
 
     None if all objects are equal.
     """
-    if profiles is None:
-        rows = np.arange(len(data.partition))
-    else:
+    rows = np.arange(len(data.partition))
+    if profiles is not None:
         rows = profiles.rows
     if len(rows) > max_points:
         rows = rng.choice(rows, max(max_points - len(linked), 1), replace=False)
     rows = np.unique(np.concatenate([rows, linked]))
-    components, how = _compute_components(data, rows, rng)
-    axes = [*components, Axis("doubt", "number", doubt_scores(data.partition[rows]))]
+    axes, how = _compute_components(data, rows, rng)
+    n_components = len(axes)
+    axes.append(Axis("doubt", "number", doubt_scores(data.partition[rows])))
     left_out = 0
     if profiles is not None:
-        attributes = _select_attributes(profiles)
-        axes += _attribute_axes(data, profiles, attributes, rows)
+        attributes = _attribute_axes(data, profiles, rows)
+        axes += attributes
         left_out = profiles.n_columns - len(attributes)
     numbers = [
-        a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)
+        a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > n_components
     ]
     if len(numbers) == 2 and profiles is not None and profiles.n_columns == 2:
         return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes")
-    if len(components) >= 2:
+    if n_components >= 2:
         return MapCoordinates(rows, axes, (0, 1), how, left_out)
-    if not components and not numbers:
+    if not n_components and not numbers:
         return None
+    first = 0
     if numbers:
         first = numbers[0]
-    else:
-        first = 0
-    how = f"{axes[first].name} (horizontal) and doubt (vertical; 0 certain, 1 ambiguous, above 1 outliers)"
-    return MapCoordinates(rows, axes, (first, len(components)), how, left_out)
+    how = f"{axes[first].name} (horizontal) and {_DOUBT_AXIS}"
+    return MapCoordinates(rows, axes, (first, n_components), how, left_out)
 
 
 def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: np.ndarray) -> bytes:
-    """Pack the objects on the map, their names and coordinates, and further arrays, for ``partition_map.js``."""
+    """Pack the objects on the map and further arrays for ``partition_map.js``."""
     names = None
     if data.index is not None:
         names = [data.object_name(i) for i in coordinates.rows]
@@ -122,14 +127,16 @@ def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: n
     axes = []
     for axis in coordinates.axes:
         low, high = axis.ends
-        entry = {
-            "name": axis.name,
-            "kind": axis.kind,
-            "low": low,
-            "high": high,
-            "inner": axis.inner,
-        }
-        axes.append(entry | {"categories": axis.categories})
+        axes.append(
+            {
+                "name": axis.name,
+                "kind": axis.kind,
+                "low": low,
+                "high": high,
+                "inner": axis.inner,
+                "categories": axis.categories,
+            }
+        )
     return pack_objects(
         data.partition[coordinates.rows],
         coordinates.rows,
@@ -159,10 +166,8 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
     return [attribute for attribute in dict.fromkeys(attributes) if attribute in strongest]
 
 
-def _attribute_axes(
-    data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
-) -> list[Axis]:
-    """Return an axis for each attribute.
+def _attribute_axes(data: ReportInput, profiles: ClusterProfiles, rows: np.ndarray) -> list[Axis]:
+    """Return an axis for each attribute that differs most between the clusters.
 
     The coordinates of objects that were not profiled are NaN.
     """
@@ -170,12 +175,11 @@ def _attribute_axes(
     position[profiles.rows] = np.arange(len(profiles.rows))
     profiled = position[rows]
     axes = []
-    for attribute in attributes:
-        values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
-        if attribute.is_number:
-            kind = attribute.kind
-        else:
+    for attribute in _select_attributes(profiles):
+        kind = attribute.kind
+        if not attribute.is_number:
             kind = "category"
+        values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
         axes.append(
             Axis(attribute.name, kind, values, [str(name) for name in attribute.categories])
         )
@@ -188,11 +192,10 @@ def _attribute_axes(
 def _compute_components(
     data: ReportInput, rows: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[Axis], str]:
-    """Return at most two axes with the largest variance, and a text that describes how they were computed."""
+    """Return at most two axes with the largest variance, and their description."""
     if data.is_pairwise:
-        xy = _scale_dissimilarities(
-            joined_views(data.X, "precomputed"), rows, len(data.partition), rng
-        )
+        D = joined_views(data.X, "precomputed")
+        xy = _scale_dissimilarities(D, rows, len(data.partition), rng)
         if xy is not None:
             return _component_axes(xy, "MDS"), "classical scaling (MDS) of the dissimilarities"
     matrix, what = _numeric_matrix(data, rows)
@@ -209,7 +212,7 @@ def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
 
 
 def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """Return the attributes as a matrix without missing values, and a text that describes these attributes."""
+    """Return the attributes as a matrix without missing values, and their description."""
     if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
         X = joined_views(data.X)
         if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
@@ -220,26 +223,24 @@ def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | N
     columns = []
     for name in some.columns[:MAX_COMPONENT_COLUMNS]:
         column = some[name]
+        if column.dtype.kind == "M":
+            column = column.astype("int64").where(column.notna())
         if column.dtype.kind in "iuf":
             columns.append(column.to_numpy(dtype=float)[:, None])
-        elif column.dtype.kind == "M":
-            columns.append(
-                column.astype("int64").where(column.notna()).to_numpy(dtype=float)[:, None]
-            )
         else:
-            texts = column.astype(str)
-            counts = texts.value_counts()
-            frequent = sorted(counts.index, key=lambda text: (-counts[text], text))[
-                :MAX_COMPONENT_CATEGORIES
-            ]
-            columns.append(
-                (texts.to_numpy()[:, None] == np.array(frequent, dtype=object)).astype(float)
-            )
+            columns.append(_indicators(column.astype(str)))
     matrix = _fill(np.hstack(columns))
     spread = matrix.std(axis=0)
-    return (matrix - matrix.mean(axis=0)) / np.where(
-        spread > 0, spread, 1
-    ), "the standardized attributes"
+    scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    return scaled, "the standardized attributes"
+
+
+def _indicators(texts: pd.Series) -> np.ndarray:
+    """Return a column of zeros and ones for each of the most frequent texts."""
+    counts = texts.value_counts()
+    frequent = sorted(counts.index, key=lambda text: (-counts[text], text))
+    shown = np.array(frequent[:MAX_COMPONENT_CATEGORIES], dtype=object)
+    return (texts.to_numpy()[:, None] == shown).astype(float)
 
 
 def _fill(matrix: np.ndarray) -> np.ndarray:
@@ -247,7 +248,7 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return the coordinates of the rows on at most two principal components, and their share of the variance."""
+    """Return coordinates on at most two principal components, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     scaled = matrix / scale
     some = scaled
@@ -255,10 +256,7 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
         some = scaled[rng.choice(len(scaled), MAX_COMPONENT_ROWS, replace=False)]
     if not some.var(axis=0).sum() > 1e-20:
         return np.zeros((len(matrix), 0)), 1.0
-    if some.shape[1] <= len(some):
-        solver = "covariance_eigh"
-    else:
-        solver = "full"
+    solver = "covariance_eigh" if some.shape[1] <= len(some) else "full"
     pca = PCA(min(2, *some.shape), svd_solver=solver).fit(some)
     has_variance = pca.explained_variance_ratio_ > 1e-12
     xy = pca.transform(scaled)[:, has_variance] * scale
@@ -268,13 +266,15 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 def _scale_dissimilarities(
     D: Any, rows: np.ndarray, n: int, rng: np.random.Generator
 ) -> np.ndarray | None:
-    """Return at most two coordinates by landmark MDS (de Silva and Tenenbaum, 2004), or None if D is not dense."""
+    """Return at most two coordinates by landmark MDS, or None if D is not dense.
+
+    See de Silva and Tenenbaum (2004).
+    """
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None
     full = np.asarray(D)
-    if len(rows) <= MAX_LANDMARKS:
-        landmarks = rows
-    else:
+    landmarks = rows
+    if len(rows) > MAX_LANDMARKS:
         landmarks = np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
     between = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
     # Classical scaling is kernel PCA of the squared dissimilarities.

@@ -1,4 +1,4 @@
-"""Compute the counts, cluster profiles, doubtful objects, coordinates and reliability measures of a report."""
+"""Compute the contents of a report: counts, profiles, doubtful objects, map and reliability."""
 
 from __future__ import annotations
 
@@ -71,41 +71,22 @@ class Facts:
         max_points: int,
         rng: np.random.Generator,
     ):
-        partition = data.partition
-        y = reorder_like(data.y, data.index)
-        labelled = partition
-        # classes of some objects are unknown
-        if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:
-            known = np.flatnonzero(y.notna())
-            if len(known):
-                y = y.iloc[known]
-                labelled = partition[known]
-            else:
-                y = None
-                labelled = partition
-        if y is None:
-            classes = None
-        else:
-            classes = validate_classes(y, labelled)
         self.data = data
-        self.counts = Counts(partition)
+        self.counts = Counts(data.partition)
+        labelled, classes = _labelled_objects(data)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)
-        self.ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
-        self.outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
+        self.ambiguous = _rank_doubtful(data, data.partition.ambiguous, explainer, n_explained)
+        self.outliers = _rank_doubtful(data, data.partition.outliers, explainer, n_explained)
         self.explaining_stopped = explainer.stopped
         self.explaining_error = explainer.error
         linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
         if self.profiles is not None:
-            linked |= {
-                i
-                for g in range(len(self.profiles.profile.groups))
-                for i in self.profiles.typical(g)
-            }
-        self.coordinates = place_objects(
-            data, self.profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng
-        )
+            for g in range(len(self.profiles.profile.groups)):
+                linked.update(self.profiles.typical(g))
+        shown = np.array(sorted(linked), dtype=np.intp)
+        self.coordinates = place_objects(data, self.profiles, max_points, shown, rng)
         self.trust = measure_trust(data, labelled, classes, stability, seconds, rng)
 
     @property
@@ -123,6 +104,21 @@ class Facts:
         if history.ndim == 1 and np.isfinite(history).all():
             return history
         return np.zeros(0)
+
+
+def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
+    """Return the objects with a known class, and their classes (None if no class is known)."""
+    partition = data.partition
+    y = reorder_like(data.y, data.index)
+    if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:
+        known = np.flatnonzero(y.notna())
+        if not len(known):
+            return partition, None
+        y = y.iloc[known]
+        partition = partition[known]
+    if y is None:
+        return partition, None
+    return partition, validate_classes(y, partition)
 
 
 # ---- doubtful objects ----------------------------------------------------------------------------
@@ -150,28 +146,32 @@ def _rank_doubtful(
 
     Explain the first ``n_explained`` of them.
     """
+    if not len(candidates):
+        return []
     partition = data.partition
-    mass = partition.masses[candidates, partition.best_set[candidates]]
-    if len(candidates):
-        doubt = doubt_scores(partition[candidates])
-    else:
-        doubt = np.zeros(0)
-    order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
     frame = partition.frame
     sets = list(partition.focal_sets)
-    return [
-        DoubtfulObject(
-            position=int(candidates[j]),
-            answer=format_answer(sets[partition.best_set[candidates[j]]], frame),
-            mass=float(mass[j]),
-            doubt=float(doubt[j]),
-            label=format_answer((int(partition.labels[candidates[j]]),), frame),
-            reasons=explainer.reasons(int(candidates[j]), changes=rank < _N_WITH_CHANGES)
-            if rank < n_explained
-            else [],
+    best = partition.best_set[candidates]
+    mass = partition.masses[candidates, best]
+    doubt = doubt_scores(partition[candidates])
+    order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
+    objects = []
+    for rank, j in enumerate(order):
+        position = int(candidates[j])
+        reasons = []
+        if rank < n_explained:
+            reasons = explainer.reasons(position, changes=rank < _N_WITH_CHANGES)
+        objects.append(
+            DoubtfulObject(
+                position=position,
+                answer=format_answer(sets[best[j]], frame),
+                mass=float(mass[j]),
+                doubt=float(doubt[j]),
+                label=format_answer((int(partition.labels[position]),), frame),
+                reasons=reasons,
+            )
         )
-        for rank, j in enumerate(order)
-    ]
+    return objects
 
 
 class Explainer:
@@ -194,7 +194,7 @@ class Explainer:
         return _use_names(explanation, names)
 
     def reasons(self, position: int, *, changes: bool) -> list[str]:
-        """Return the sentences of an explanation, or none if the total time exceeds `MAX_EXPLAINING_SECONDS`."""
+        """Return the sentences of an explanation, or none after `MAX_EXPLAINING_SECONDS`."""
         if self._data.X is None or self.error is not None:
             return []
         if self._seconds > MAX_EXPLAINING_SECONDS:
@@ -211,37 +211,26 @@ class Explainer:
             self._seconds += time.perf_counter() - start
 
     def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Callable[[int], str]]:
-        """Return the explanation of object ``i``, and a function from positions in the explanation to names."""
+        """Return the explanation of object ``i``, and a function from its positions to names."""
         data = self._data
-        if data.model is not None:
-            if data.is_pairwise:
-                attributes = data.frame
-                names = None
-            else:
-                attributes = None
-                names = data.features
-            options: dict[str, Any] = {
-                "attributes": attributes,
-                "feature_names": names,
-                "changes": changes,
-            }
-            return explain_object(data.model, data.X, i, **options), data.object_name
         if data.is_pairwise:
-            explanation = explain_object(
-                data.partition, data.X, i, attributes=data.frame, metric="precomputed"
-            )
+            options: dict[str, Any] = {"attributes": data.frame}
+        else:
+            options = {"feature_names": data.features}
+        if data.model is not None:
+            explanation = explain_object(data.model, data.X, i, changes=changes, **options)
+            return explanation, data.object_name
+        if data.is_pairwise:
+            explanation = explain_object(data.partition, data.X, i, metric="precomputed", **options)
             return explanation, data.object_name
         n = len(data.partition)
-        frame = data.frame
         if n <= MAX_COMPARED_OBJECTS:
-            return explain_object(data.partition, frame, i, changes=False), data.object_name
-        rows = np.unique(
-            np.append(np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False), i)
-        )
-        frame = select_rows(frame, rows).reset_index(drop=True)
-        explanation = explain_object(
-            data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False
-        )
+            return explain_object(data.partition, data.frame, i, changes=False), data.object_name
+        sample = np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False)
+        rows = np.union1d(sample, i)
+        frame = select_rows(data.frame, rows).reset_index(drop=True)
+        at = int(np.searchsorted(rows, i))
+        explanation = explain_object(data.partition[rows], frame, at, changes=False)
         return explanation, lambda j: data.object_name(rows[j])
 
 
@@ -261,25 +250,21 @@ def _use_names(
             return " ".join([object_name(int(position)), where]).strip()
         return str(row)
 
+    attributes = explanation.attributes
+    if explanation.by == "objects":
+        attributes = tuple(row_name(row) for row in attributes)
     return replace(
         explanation,
         name=name(explanation.name),
-        attributes=tuple(
-            row_name(row) if explanation.by == "objects" else row for row in explanation.attributes
-        ),
-        exemplars=tuple(
-            exemplar._replace(name=object_name(exemplar.position))
-            for exemplar in explanation.exemplars
-        ),
-        compared=tuple(other._replace(name=name(other.name)) for other in explanation.compared),
-        changes=tuple(
-            replace(change, towards=name(change.towards)) for change in explanation.changes
-        ),
+        attributes=attributes,
+        exemplars=tuple(one._replace(name=name(one.position)) for one in explanation.exemplars),
+        compared=tuple(one._replace(name=name(one.name)) for one in explanation.compared),
+        changes=tuple(replace(one, towards=name(one.towards)) for one in explanation.changes),
     )
 
 
 def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:
-    """Return the shifts and factors that convert scaled columns to the units of the original columns in ``frame``.
+    """Return the conversion of scaled columns to the units of the columns of ``frame``.
 
     Columns are matched by name, otherwise by position. Return None if no original column is a
     linear function of its scaled column.
@@ -296,8 +281,8 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
         elif by_position:
             column = frame.iloc[:, j]
         else:
-            column = None
-        if column is None or column.dtype.kind not in "iuf":
+            continue
+        if column.dtype.kind not in "iuf":
             continue
         line = _fit_line(values[:, j], column.to_numpy(dtype=float))
         if line is not None:
@@ -308,10 +293,7 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 
 
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
-    """Return the shift and factor with own = shift + factor * scaled.
-
-    None if the relation is not linear.
-    """
+    """Return shift and factor of own = shift + factor * scaled, or None if it is not linear."""
     is_finite = np.isfinite(scaled) & np.isfinite(own)
     if is_finite.sum() < 2:
         return None
@@ -323,21 +305,23 @@ def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None
         return None
     factor = float((y[high] - y[low]) / (x[high] - x[low]))
     shift = float(y[low] - factor * x[low])
-    fits = np.abs(shift + factor * x - y).max() <= _ROUNDING * float(np.ptp(y))
-    if fits:
-        return (shift, factor)
-    return None
+    if np.abs(shift + factor * x - y).max() > _ROUNDING * float(np.ptp(y)):
+        return None
+    return shift, factor
 
 
 # ---- reliability ---------------------------------------------------------------------------------
 
-# Maximum numbers of objects with a silhouette, and of differences of attributes to compute for
-# them.
+# maximum numbers of objects with a silhouette, and of differences of attributes for them
 MAX_SILHOUETTES = 3000
 MAX_SILHOUETTE_DIFFERENCES = 2e9
 MAX_RESAMPLED_OBJECTS = 500
 # candidate numbers of resamples; the first that fits into the time limit is used
 _RESAMPLES = (10, 5)
+_TOO_SLOW = (
+    "Stability was not computed, because one fit to {:,} objects takes {:.1f} s of processor time, "
+    "and at most {:g} s were allowed."
+)
 
 
 @dataclass(eq=False)
@@ -388,9 +372,8 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
         trust.left_out.append("Silhouettes were not computed, because they need the table.")
         return
     X, trust.metric = _compared_table(data)
-    if data.is_pairwise:
-        width = 1
-    else:
+    width = 1
+    if not data.is_pairwise:
         width = max(int(np.shape(X)[1]), 1)
     size = max(int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2)
     try:
@@ -408,14 +391,14 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     """
     if data.is_pairwise:
         return joined_views(data.X, "precomputed"), "precomputed"
-    metric = getattr(data.model, "metric", "euclidean")
+    X = data.frame
     if not data.is_image:
         X = joined_views(data.X)
-    else:
-        X = data.frame
     if is_numeric(X) and not np.any(pd.isna(X)) and not hasattr(data.model, "categories_"):
-        is_row_metric = isinstance(metric, str) and metric not in ("adaptive", "precomputed")
-        return X, metric if is_row_metric else "euclidean"
+        metric = getattr(data.model, "metric", "euclidean")
+        if not isinstance(metric, str) or metric in ("adaptive", "precomputed"):
+            metric = "euclidean"
+        return X, metric
     frame = to_frame(X)
     if hasattr(data.model, "categories_"):
         return frame.astype(str), "gower"  # The model treats numbers as categories.
@@ -451,44 +434,36 @@ def _add_stability(
     if reason is not None:
         trust.left_out.append(f"Stability was not computed, because {reason}.")
         return
-    size = min(n, max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters))
-    if size == n:
-        rows = np.arange(n)
-    else:
-        rows = np.sort(rng.choice(n, size, replace=False))
+    rows = np.arange(n)
     X = data.table
     fit_params = dict(data.fit_params)
+    size = max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters)
     if size < n:
+        rows = np.sort(rng.choice(n, size, replace=False))
         resampling = Resampling(data.estimator, X, fit_params)
         X = resampling.select_rows(rows)
         fit_params = resampling.select_params(rows)
     seed = int(rng.integers(2**31 - 1))
+    method = _fix_n_clusters(data)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            method = _fix_n_clusters(data)
             start = time.process_time()
             clone(method).fit(X, **fit_params)
             fit_seconds = time.process_time() - start
             resamples = next((r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0)
-            if resamples:
-                result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params)
-            else:
-                result = None
+            if not resamples:
+                trust.left_out.append(_TOO_SLOW.format(len(rows), fit_seconds, seconds))
+                return
+            result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params)
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be computed: {error}.")
-        return
-    if result is None:
-        trust.left_out.append(
-            f"Stability was not computed, because one fit to {size:,} objects takes {fit_seconds:.1f} s of processor "
-            f"time, and at most {seconds:g} s were allowed."
-        )
         return
     _match_clusters(trust, data, result, rows)
 
 
 def _fix_n_clusters(data: ReportInput) -> Any:
-    """Return a clone of the estimator in which the number of clusters is fixed to that of the partition."""
+    """Return a clone of the estimator with the number of clusters of the partition."""
     method = clone(data.estimator)
     numbers = {
         name: data.partition.n_clusters

@@ -58,7 +58,7 @@ def make_report(
 
     Parameters
     ----------
-    subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
+    subject : clusterer, pipeline, CredalPartition, labels, `RecipeResult` or `TableModel`
         The result to report. The report on a fitted `ConformalClustering` describes its clusterer
         and its sets.
     table : array-like, table, or list or dictionary of tables, optional
@@ -110,15 +110,25 @@ def make_report(
     >>> from dempster.apps.report import make_report
     >>> X = load_iris(as_frame=True).data
     >>> model = ECM(3, random_state=0).fit(X)
-    >>> report = make_report(model, X, title="Irises", names=["first", "second", "third"], stability=False)
+    >>> names = ["first", "second", "third"]
+    >>> report = make_report(model, X, title="Irises", names=names, stability=False)
     >>> report
     Report('Irises', 150 objects, 3 clusters)
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
-    values = (metric, recipe, title, stability, seconds, n_explained, max_points, fit_params)
-    for (name, allowed), value in zip(_RULES.items(), values, strict=True):
-        rule.check(value, name, allowed)
+    given = {
+        "metric": metric,
+        "recipe": recipe,
+        "title": title,
+        "stability": stability,
+        "seconds": seconds,
+        "n_explained": n_explained,
+        "max_points": max_points,
+        "fit_params": fit_params,
+    }
+    for name, value in given.items():
+        rule.check(value, name, _RULES[name])
     rng = as_generator(random_state)
     data = resolve_report_input(
         subject,
@@ -132,10 +142,7 @@ def make_report(
     )
     facts = Facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
     if title is None or not title.strip():
-        if data.file_names:
-            objects = short_name(data.file_names)
-        else:
-            objects = format_count(len(data.partition))
+        objects = short_name(data.file_names or format_count(len(data.partition)))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
     return Report(facts, title)
 
@@ -153,7 +160,8 @@ class Report:
     Examples
     --------
     >>> from dempster.apps.report import make_report
-    >>> report = make_report([0, 0, 1, 1, -1], [[1.0], [1.2], [5.0], [5.1], [90.0]], title="Five stones")
+    >>> X = [[1.0], [1.2], [5.0], [5.1], [90.0]]
+    >>> report = make_report([0, 0, 1, 1, -1], X, title="Five stones")
     >>> report
     Report('Five stones', 5 objects, 2 clusters)
     >>> "1 is an outlier" in report.to_html()

@@ -1,4 +1,4 @@
-"""Convert the arguments of `make_report` to a partition, the tables of its objects, and the fitted model."""
+"""Convert the arguments of `make_report` to a partition, its tables and the fitted model."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ _MIN_IDENTIFIERS = 20
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
-    # its objects are in the order of the rows of the table and have no names
-    partition: CredalPartition
+    partition: CredalPartition  # objects in the order of the rows of the table, without names
     index: Any = None  # names of the objects
     estimator: Any = None  # fitted estimator or pipeline
     model: Any = None  # last step of the estimator, whose credal_partition_ is ``partition``
@@ -44,11 +43,9 @@ class ReportInput:
     X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
     is_pairwise: bool = False  # whether X contains dissimilarities
-    # attributes that describe the objects, in their original units
-    frame: pd.DataFrame | None = None
+    frame: pd.DataFrame | None = None  # attributes of the objects in their original units
     clustered: list[str] | None = None  # columns of the frame that were clustered, None if unknown
-    # columns that identify the rows; not in the frame
-    id_columns: list[str] = field(default_factory=list)
+    id_columns: list[str] = field(default_factory=list)  # columns that identify rows, not in frame
     steps: list[str] = field(default_factory=list)  # class names of the steps before the model
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
@@ -99,50 +96,44 @@ def resolve_report_input(
     """
     notes: list[str] = []
     fit_params = dict(fit_params or {})
+    conformal = None
     if isinstance(subject, ConformalClustering):
+        check_is_fitted(subject)
         conformal = subject
-    else:
-        conformal = None
-    if conformal is not None:
-        check_is_fitted(conformal)
         subject = conformal.clusterer_
-    if isinstance(subject, RecipeResult):
-        conformal = subject.conformal
+    elif isinstance(subject, RecipeResult):
         result = subject
-        prepared = subject.prepared
         if table is not None and attributes is not None:
             raise InvalidParameterError(
-                "table", must="be None for the result of a recipe; use attributes"
+                "table",
+                must="be None if subject is the result of a recipe, which contains its table; "
+                "pass columns that describe the objects as attributes",
             )
         if attributes is None:
             attributes = table
-        subject = result.estimator
-        table = prepared.X
         if attributes is None and result.attributes is not None and result.table is not None:
             attributes = result.table.iloc[result.attributes.rows]
+        subject = result.estimator
+        conformal = result.conformal
+        table = result.prepared.X
+        notes += result.notes
+        recipe = recipe or result.recipe
         if y is None:
             y = result.truth
-        recipe = recipe or result.recipe
-        notes += result.notes
-        if prepared.constraints is not None:
-            fit_params = {"constraints": prepared.constraints, **fit_params}
-        if prepared.y is not None and result.recipe.learns_labels:
-            fit_params = {"y": prepared.y, **fit_params}
+        if result.prepared.constraints is not None:
+            fit_params.setdefault("constraints", result.prepared.constraints)
+        if result.prepared.y is not None and result.recipe.learns_labels:
+            fit_params.setdefault("y", result.prepared.y)
     elif isinstance(subject, TableModel):
-        model, subject, conformal = subject, subject.estimator, subject.conformal
+        model = subject
+        subject = model.estimator
+        conformal = model.conformal
         if recipe is None and model.recipe:
             recipe = Recipe.from_toml(model.recipe)
         if table is not None and model.preparation is not None:
             X = model.prepare(table, note=notes.append)
-            if attributes is None and len(X) < len(table) and not table.index.is_unique:
-                raise InvalidParameterError(
-                    "table", must="have unique row names, because some rows are not clustered"
-                )
             if attributes is None:
-                if len(X) == len(table):
-                    attributes = table
-                else:
-                    attributes = table.loc[X.index]
+                attributes = _select_prepared_rows(table, X)
             table = X
             if model.preparation.is_scaled:
                 notes.append("the columns were standardized: mean 0, standard deviation 1")
@@ -155,6 +146,16 @@ def resolve_report_input(
     return data
 
 
+def _select_prepared_rows(table: pd.DataFrame, prepared: pd.DataFrame) -> pd.DataFrame:
+    if len(prepared) == len(table):
+        return table
+    if not table.index.is_unique:
+        raise InvalidParameterError(
+            "table", must="have unique row names, because some rows are not clustered"
+        )
+    return table.loc[prepared.index]
+
+
 def _resolve_partition(
     subject: Any,
     table: TableLike,
@@ -164,11 +165,7 @@ def _resolve_partition(
     argument: str,
 ) -> ReportInput:
     resolved = resolve_input(subject, "subject", metric=metric)
-    estimator = resolved.estimator
-    model = resolved.model
     partition = resolved.partition
-    if resolved.is_blockwise:  # The training data are not in memory, so only the partition is used.
-        estimator = model = None
     if len(partition) == 0:
         raise InvalidParameterError(
             "subject", must="be a partition of at least one object, got none"
@@ -179,27 +176,31 @@ def _resolve_partition(
         raise InvalidParameterError(
             "attributes", must=f"be None if {argument} is None; pass it as {argument}"
         )
-    frame = _cluster_names(partition, names)
-    metadata = partition.metadata
-    bare = CredalPartition.unchecked(
-        partition.masses, partition.focal_sets, None, frame, metadata=metadata
+    data = ReportInput(
+        CredalPartition.unchecked(
+            partition.masses,
+            partition.focal_sets,
+            None,
+            _cluster_names(partition, names),
+            metadata=partition.metadata,
+        )
     )
-    if model is not None and hasattr(model, "credal_partition_"):
-        model = copy.copy(model)
-        model.credal_partition_ = bare
-    if partition.index is not None:
-        index = partition.index
-    else:
-        index = row_names(table, attributes)
-    data = ReportInput(bare, index, estimator, model)
+    if not resolved.is_blockwise:  # otherwise the training data are not in memory
+        data.estimator = resolved.estimator
+        data.model = resolved.model
+    if hasattr(data.model, "credal_partition_"):
+        data.model = copy.copy(data.model)
+        data.model.credal_partition_ = data.partition
+    data.index = partition.index
+    if data.index is None:
+        data.index = row_names(table, attributes)
     if table is not None:
         data.is_pairwise = resolved.is_pairwise
         rows = _drop_row_names(resolved.align_table(table, argument))
-        data.table = _match_fitted_columns(estimator, rows)
+        data.table = _match_fitted_columns(data.estimator, rows)
         if attributes is not None:
-            attributes = _drop_row_names(
-                resolved.align_table(attributes, "attributes", of_fit=False)
-            )
+            aligned = resolved.align_table(attributes, "attributes", of_fit=False)
+            attributes = _drop_row_names(aligned)
         _add_attributes(data, rows, attributes)
     return data
 
@@ -215,7 +216,8 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
             return frame
         names = frame
     elif isinstance(names, Mapping):
-        if unknown := [name for name in names if name not in frame]:
+        unknown = [name for name in names if name not in frame]
+        if unknown:
             raise InvalidParameterError(
                 "names", f"a mapping of clusters of the partition ({frame[:20]})", unknown[0]
             )
@@ -249,23 +251,19 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
 
     Otherwise scikit-learn warns.
     """
-    names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.from_input(table) is not None:
         return table
-    if names is None and hasattr(table, "iloc") and is_numeric(table):
-        return table.to_numpy()
-    if (
-        names is not None
-        and isinstance(table, np.ndarray)
-        and table.ndim == 2
-        and table.shape[1] == len(names)
-    ):
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        if hasattr(table, "iloc") and is_numeric(table):
+            return table.to_numpy()
+    elif isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
         return pd.DataFrame(table, columns=list(names))
     return table
 
 
 def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
-    """Set the training data of the model, and the frame that describes the objects by ``attributes`` or ``rows``."""
+    """Set the training data of the model, and the frame of ``attributes`` or ``rows``."""
     if data.is_pairwise:
         data.X = data.table
         if attributes is not None:
@@ -290,32 +288,29 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
 
 def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
     """Return the table transformed by the steps before the model, and its column names."""
+    X = data.table
     steps = getattr(data.estimator, "steps", [])[:-1]
-    if not steps:
-        if data.is_image or Views.from_input(data.table) is not None:
-            return data.table, None
-        names = column_names(data.table)
-        if names is None:
-            names = default_feature_names(np.shape(data.table)[1])
-        return data.table, unique_names(names, MAX_NAME_CHARACTERS)
-    data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
-    before = data.estimator[:-1]
-    X = before.transform(data.table)
-    X = _drop_row_names(X.toarray() if hasattr(X, "toarray") else X)
+    if steps:
+        data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
+        before = data.estimator[:-1]
+        X = before.transform(X)
+        if issparse(X):
+            X = X.toarray()
+        X = _drop_row_names(X)
+    elif data.is_image or Views.from_input(X) is not None:
+        return X, None
     names = column_names(X)
-    if names is None:
+    if names is None and steps:
         with suppress(AttributeError, ValueError, NotImplementedError):
             names = list(before.get_feature_names_out())
-    if names is None or all(str(name) == f"x{j}" for j, name in enumerate(names)):
-        names = default_feature_names(X.shape[1])
+    is_numbered = names is not None and all(name == f"x{j}" for j, name in enumerate(names))
+    if names is None or (steps and is_numbered):
+        names = default_feature_names(np.shape(X)[1])
     return X, unique_names(names, MAX_NAME_CHARACTERS)
 
 
 def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -> list[str] | None:
-    """Return the names of the columns of the frame that were used for clustering.
-
-    None if unknown.
-    """
+    """Return the names of the columns of the frame that were clustered, or None if unknown."""
     assert data.frame is not None
     if data.model is None:
         return None
@@ -324,38 +319,35 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
         return columns
     fitted = column_names(data.table)
     names = column_names(shown)
-    if fitted is None or names is None:
-        if len(columns) == np.shape(data.table)[-1]:
-            return columns
-        return None
-    used = set(map(str, fitted))
-    return [short for short, name in zip(columns, names, strict=True) if str(name) in used]
+    if fitted is not None and names is not None:
+        used = set(map(str, fitted))
+        return [short for short, name in zip(columns, names, strict=True) if str(name) in used]
+    if len(columns) == np.shape(data.table)[-1]:
+        return columns
+    return None
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Return columns that identify the rows (mostly distinct texts or consecutive integers) and were not clustered."""
-    columns = []
-    for name in frame.columns:
-        column = frame[name]
-        if clustered is not None and name in clustered:
-            continue
-        if column.dtype.kind in "iu":
-            is_id = len(column) > _MIN_IDENTIFIERS and bool((np.diff(column.to_numpy()) == 1).all())
-        else:
-            if column.dtype.kind in "fbmM":
-                n_distinct = 0
-            else:
-                n_distinct = column.astype(str).nunique()
-            is_id = n_distinct > max(_MIN_IDENTIFIERS, len(column) // 2)
-        if is_id:
-            columns.append(name)
+    """Return columns that identify the rows and were not clustered; no column if all do."""
+    others = [name for name in frame.columns if name not in (clustered or ())]
+    columns = [name for name in others if _is_identifier(frame[name])]
     if len(columns) < frame.shape[1]:
         return columns
     return []
 
 
+def _is_identifier(column: pd.Series) -> bool:
+    """Return whether a column contains consecutive integers or mostly distinct texts."""
+    kind = column.dtype.kind
+    if kind in "iu":
+        return len(column) > _MIN_IDENTIFIERS and bool((np.diff(column.to_numpy()) == 1).all())
+    if kind in "fbmM":
+        return False
+    return column.astype(str).nunique() > max(_MIN_IDENTIFIERS, len(column) // 2)
+
+
 def to_frame(table: TableLike) -> pd.DataFrame:
-    """Convert a table, or the join of several tables, to a DataFrame with short, unique column names."""
+    """Convert a table, or several joined tables, to a DataFrame with short, unique names."""
     table = joined_views(table)
     if issparse(table):
         raise InvalidParameterError(
