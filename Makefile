@@ -129,7 +129,7 @@ docs: $(VENV)/.installed-docs kernels
 	@echo "open docs/_build/html/index.html"
 
 docs-quick: $(VENV)/.installed-all kernels
-	$(SPHINX) -b dummy -D quick=1 docs docs/_build/quick
+	$(SPHINX) -b dummy -D quick=1 -D plot_gallery=0 docs docs/_build/quick
 
 # zig compiles for all platforms; only the wheel of this platform can be tested here.
 wheels: $(BIN)/python

@@ -1,8 +1,7 @@
 """Configuration of the site: Sphinx, pages in Markdown, docstrings in numpydoc format.
 
 The extensions in `_ext` belong to this project: `pages` runs the code of the pages, `figures` draws
-the figures, `gallery` runs the examples, `reproduction` splits the report on the papers, `api`
-writes a page for every public name, and `docstrings` converts plain-text docstrings to markup. With
+the figures, `reproduction` splits the report on the papers, `api` writes a page for every public name, and `docstrings` converts plain-text docstrings to markup. With
 ``-D quick=1`` figures and examples are skipped; code and links are still checked.
 
 The pydata theme is wide enough for our tables, has the navigation bar that users of NumPy, SciPy
@@ -44,9 +43,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
     "pages",
     "figures",
-    "gallery",
     "reproduction",
     "api",
     "docstrings",
@@ -64,6 +63,20 @@ toc_object_entries_show_parents = "hide"
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
+
+# The examples write files into their folder.
+EXAMPLES = HERE / "_build" / "examples"
+shutil.copytree(HERE.parent / "examples", EXAMPLES, dirs_exist_ok=True)
+sphinx_gallery_conf = {
+    "examples_dirs": str(EXAMPLES),
+    "gallery_dirs": "gallery",
+    "filename_pattern": "",  # run all examples
+    "doc_module": "dempster",
+    "backreferences_dir": "gallery/backreferences",
+    "reset_modules": ("matplotlib",),
+    "write_computation_times": False,
+    "download_all_examples": False,
+}
 
 mathjax_path = "mathjax/tex-chtml.js"
 

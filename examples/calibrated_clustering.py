@@ -1,6 +1,8 @@
-"""Compute calibrated intervals for the probability that two objects belong to the same cluster.
+"""
+Calibrated intervals for pairs of objects
+=========================================
 
-python examples/calibrated_clustering.py
+Compute calibrated intervals for the probability that two objects belong to the same cluster.
 """
 
 import numpy as np
@@ -9,6 +11,7 @@ from dempster.cluster import BootClus
 from dempster.datasets import load_iris, make_gaussian_mixture
 from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
+# %%
 # Five samples of three overlapping spherical clusters are simulated, so that the true probabilities
 # are known. The covariance model of the simulation, `EII`, is given. If it is selected from the
 # data, the coverage can be lower.
@@ -24,12 +27,14 @@ for confidence in (0.5, 0.9):
     coverage, length = np.mean([(c.belief, c.belief_length) for c in found], axis=0)
     print(f"  confidence {confidence:.2f}: {coverage:.2f} of the pairs, mean length {length:.2f}")
 
-# Picture: The belief (left) and the plausibility (right) of "same cluster" against its true
-# probability, for all pairs of the last sample. Nearly all beliefs are below the diagonal, and
-# nearly all plausibilities above it.
+# %%
+# The belief (left) and the plausibility (right) of "same cluster" against its true probability, for
+# all pairs of the last sample. Nearly all beliefs are below the diagonal, and nearly all
+# plausibilities above it.
 display = CalibrationDisplay.from_estimator(model, posterior=sample.posterior)
 display.figure_.savefig("calibration.png", dpi=120)
 
+# %%
 # For real data the true model is unknown, and `BootClus` selects it.
 iris = load_iris()
 model = BootClus(3, n_bootstraps=200, random_state=0).fit(iris.data)
@@ -37,6 +42,7 @@ partition = model.credal_partition_
 print(f"\nIris, covariance model {model.mixture_.model_}:")
 print(partition.summary())
 
+# %%
 # Some versicolor are labeled as virginica by the mixture. Many of them are ambiguous in the credal
 # partition.
 ambiguous = partition.ambiguous
@@ -51,8 +57,9 @@ print(
     f"ambiguous in the credal partition:              {np.intersect1d(wrong, ambiguous).tolist()}"
 )
 
-# Picture: Four histograms of the bootstrap probabilities that flower 60 and an ambiguous flower
-# belong to the same cluster, with lines at belief and plausibility.
+# %%
+# Four histograms of the bootstrap probabilities that flower 60 and an ambiguous flower belong to
+# the same cluster, with lines at belief and plausibility.
 display = PairProbabilityDisplay.from_estimator(
     model, iris.data, [(60, int(i)) for i in ambiguous[:4]]
 )

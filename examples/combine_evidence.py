@@ -1,6 +1,8 @@
-"""Combine three sources that classify images: labels of a classifier, votes of trees, and clusters.
+"""
+Combine labels, votes and memberships
+=====================================
 
-    python examples/combine_evidence.py
+Combine three sources that classify images: labels of a classifier, votes of trees, and clusters.
 
 Three sources classify images of three digits. The first one returns a label, which is discounted by
 its error rate for each digit. The second one returns the votes of a few trees, which are the
@@ -43,6 +45,7 @@ def report(name, masses):
 
 print(f"{'':34}{'accuracy':>9}{'coverage':>11}{'size':>7}")
 
+# %%
 # The first source returns a label, from two attributes. Its reliability is estimated on other
 # objects.
 nearest = KNeighborsClassifier(1).fit(X[:, [0, 2]], y)
@@ -57,6 +60,7 @@ first = trust.transform(named)
 report("labels", named)
 report("labels, discounted by digit", first)
 
+# %%
 # The second source returns the votes of eight trees on two other attributes. The prior is uniform.
 forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(X[:, [1, 3]], y)
 counts = np.stack([tree.predict(X_new[:, [1, 3]]).astype(int) for tree in forest.estimators_])
@@ -64,6 +68,7 @@ alpha = 1 + np.stack([(counts == k).sum(axis=0) for k in range(len(DIGITS))], ax
 second = MassFunctions.from_dirichlet(alpha, frame=DIGITS)
 report("votes", second)
 
+# %%
 # The third source is a clusterer of another library. Labels identify its clusters; its discount
 # rate is 0.5.
 mixture = GaussianMixture(3, random_state=0).fit(np.vstack([X, X_known, X_new])[:, 1:])
@@ -75,11 +80,13 @@ partition = CredalPartition.from_soft(
 third = partition.discount(0.5)
 report("clusters, discounted by half", third)
 
+# %%
 # The operator `&` combines the sources.
 combined = first & second & third
 report("all three, labels not discounted", (named & second & third).normalize())
 report("all three, labels discounted", combined.normalize())
 
+# %%
 # The mass on the empty set is the conflict between the sources.
 rates = ", ".join(f"{digit}: {rate:.2f}" for digit, rate in zip(DIGITS, trust.rates_, strict=True))
 print(f"\ndiscount rates of the labels: {rates}")
@@ -87,8 +94,9 @@ print(f"mean conflict: {combined.empty.mean():.2f}")
 print("the three images with the largest conflict:")
 print(combined[np.argsort(-combined.empty)[:3]].to_frame().round(3).to_string(index=False))
 
-# Picture: Bars of the accuracy of each source alone and of two combinations. The combination with
-# discounted labels is the best; without discounting, the labels determine the result.
+# %%
+# Bars of the accuracy of each source alone and of two combinations. The combination with discounted
+# labels is the best; without discounting, the labels determine the result.
 _, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
 ax.barh(list(scores), list(scores.values()), color=["0.7"] * 4 + ["tab:blue"] * 2)
 ax.invert_yaxis()

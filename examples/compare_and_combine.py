@@ -1,6 +1,8 @@
-"""Cluster the same objects by one attribute each, combine the partitions, and compare them with the truth.
+"""
+Compare and combine partitions
+==============================
 
-python examples/compare_and_combine.py
+Cluster the same objects by one attribute each, combine the partitions, and compare them with the truth.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ second = ECM(2, random_state=0).fit(X[:, 1:]).credal_partition_  # uses only the
 both = combine_partitions([first, second], "dempster", n_clusters=4, random_state=0)
 everything = ECM(4, random_state=0).fit(X).credal_partition_
 
+# %%
 # The combined partition is far more specific than the two that it combines, and about as consistent
 # with the truth. The partition by both attributes is more consistent, and leaves more open.
 partitions = {
@@ -30,8 +33,9 @@ for name, partition in partitions.items():
         f"{name:18}{consistency_index(partition, truth):26.2f}{pairwise_nonspecificity(partition):17.2f}"
     )
 
-# Picture: Map with a point for each partition and for the truth. The combined partition is the
-# closest to the truth; the partitions by one attribute are the farthest.
+# %%
+# Map with a point for each partition and for the truth. The combined partition is the closest to
+# the truth; the partitions by one attribute are the farthest.
 display = PartitionMapDisplay.from_partitions({**partitions, "truth": np.asarray(truth)})
 display.figure_.savefig("partitions.png", dpi=120, bbox_inches="tight")
 print("wrote partitions.png")

@@ -1,6 +1,8 @@
-"""Predict sets of classes with a guaranteed coverage, combine two sources, and detect objects of a new kind.
+"""
+Sets of classes with guaranteed coverage
+========================================
 
-python examples/conformal_sets.py
+Predict sets of classes with a guaranteed coverage, combine two sources, and detect objects of a new kind.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ from dempster.classify import ConformalClassifier
 from dempster.cluster import ConformalNoveltyDetector
 from dempster.plot import CoverageDisplay
 
+# %%
 # Two attributes of cell nuclei in 569 biopsies, which are benign or malignant.
 data = load_breast_cancer(as_frame=True)
 X = data.data[["mean texture", "mean smoothness"]]
@@ -23,6 +26,7 @@ y = data.target_names[data.target]
 known, new, y_known, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
 classifier = make_pipeline(StandardScaler(), LogisticRegression())
 
+# %%
 # On average over many samples, the sets of new patients contain the true class at least as often as
 # the confidence says, in each class. In a single sample the share varies: for malignant cells it is
 # lower here.
@@ -38,10 +42,12 @@ for confidence in (0.8, 0.9, 0.95):
         f"{confidence:10.2f}{covered.mean():9.2f}{parts[0]:8.2f}{parts[1]:11.2f}{sets.sum(axis=1).mean():11.2f}"
     )
 
+# %%
 # The same model returns mass functions. The plausibility of a class is its p-value.
 print("\nmass functions of three patients, whose plausibilities are p-values:")
 print(model.predict_mass(new[:3]).to_frame().round(2).to_string())
 
+# %%
 # Two sources, one for each attribute. Twice the mean p-value is valid, the product (Dempster's
 # rule) is not.
 p = []
@@ -53,6 +59,7 @@ print("\ncoverage of two sources at confidence 0.9:")
 for title, contour in (("twice the mean", merge_p_values(p)), ("product", p[0] * p[1])):
     print(f"  {title}: {np.mean(contour[np.arange(len(new)), truth] > 0.1):.2f}")
 
+# %%
 # Novelty: a detector that knows benign cells only. Malignant cells are of a new kind.
 columns = ["mean radius", "mean concavity", "mean concave points"]
 benign = data.data.loc[y == "benign", columns]
@@ -67,9 +74,10 @@ print(
     f"\nnew kind: {is_selected[batch].sum()} of 40 malignant cells selected, {is_selected[~batch].sum()} false"
 )
 
-# Picture: Left, the share of sets that contain the true class against the confidence, for all,
-# benign and malignant cells: the curves follow the diagonal. Right, the mean number of classes in a
-# set increases with the confidence.
+# %%
+# Left, the share of sets that contain the true class against the confidence, for all, benign and
+# malignant cells: the curves follow the diagonal. Right, the mean number of classes in a set
+# increases with the confidence.
 CoverageDisplay.from_estimator(model, new, y_new, by_class=True).figure_.savefig(
     "coverage.png", dpi=120
 )

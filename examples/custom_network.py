@@ -1,6 +1,8 @@
-"""Cluster images of handwritten digits, without labels, by a convolutional network of your own.
+"""
+Cluster images with a custom network
+====================================
 
-    python examples/custom_network.py
+Cluster images of handwritten digits, without labels, by a convolutional network of your own.
 
 Needs torch: pip install "dempster[nn]"
 """
@@ -20,6 +22,7 @@ chosen = np.flatnonzero(np.isin(digit, (0, 4, 6)))[:240]
 images = images[chosen].reshape(-1, 1, 8, 8).astype(np.float32)
 digit = digit[chosen]
 
+# %%
 # A torch module maps an image to masses. It must have one output per focal set: here the empty set,
 # {0}, {1}, {2}, the three pairs and the frame.
 family = FocalSets.pairs(3)
@@ -32,6 +35,7 @@ network = nn.Sequential(
     nn.Linear(8 * 3 * 3, len(family)),
 )
 
+# %%
 # With `d0_quantile=0.99`, only the most different images are certainly in different clusters; with
 # the default of 0.9 more images would be outliers. The large tolerance makes this example fast.
 model = NNEVCLUS(
@@ -43,6 +47,7 @@ print(partition.summary())
 print(f"\nagreement with the digits (ARI): {adjusted_rand_score(digit, partition.labels):.2f}")
 print(f"loss {model.loss_:.4f}; loss of EVCLUS, without a network: {model.evclus_.loss_:.4f}")
 
+# %%
 # Name each cluster by its most frequent digit.
 names = [int(np.bincount(digit[partition.labels == k]).argmax()) for k in range(3)]
 several = np.flatnonzero(family.cardinality > 1)
@@ -52,8 +57,9 @@ for i in np.argsort(-between)[:5]:
     heaviest = several[partition.masses[i, several].argmax()]
     print(f"{digit[i]:7d}{between[i]:8.2f}   {family.names(names)[heaviest]}")
 
-# Picture: Rows of small images of handwritten digits: typical images of 0, 4 and 6, ambiguous
-# images, and outliers, each with its mass.
+# %%
+# Rows of small images of handwritten digits: typical images of 0, 4 and 6, ambiguous images, and
+# outliers, each with its mass.
 rows = {f"typical {names[k]}": partition.singleton_belief[:, k] for k in range(3)}
 rows |= {"ambiguous": between, "outliers": partition.empty}
 figure, axes = plt.subplots(len(rows), 10, figsize=(9, 5.2), layout="constrained")

@@ -1,6 +1,8 @@
-"""Describe clusters of wines by their measurements, and by the grape variety, which was not clustered.
+"""
+Describe clusters by their columns
+==================================
 
-python examples/describe_clusters.py
+Describe clusters of wines by their measurements, and by the grape variety, which was not clustered.
 """
 
 import numpy as np
@@ -14,6 +16,7 @@ from dempster.explain import profile
 wine = load_wine(as_frame=True)
 model = make_pipeline(StandardScaler(), EVCLUS(3, random_state=0)).fit(wine.data)
 
+# %%
 # The table contains the clustered columns in their original units, and the grape variety as an
 # additional column.
 table = wine.data.assign(
@@ -22,6 +25,7 @@ table = wine.data.assign(
 wines = profile(model, table)
 print(wines.to_text(n_features=3))
 
+# %%
 # p-values of clustered columns are too small, because the clusters were chosen to differ in them.
 print(
     "\n",
@@ -29,16 +33,19 @@ print(
     sep="",
 )
 
+# %%
 # `discriminating_features` lists the measurements that separate two clusters best, with thresholds.
 print("\n", wines.discriminating_features(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
 
-# Picture: Heat map with a row for each measurement and a column for each of the three clusters;
-# colors show whether the mean of the cluster is below or above the mean of all wines.
+# %%
+# Heat map with a row for each measurement and a column for each of the three clusters; colors show
+# whether the mean of the cluster is below or above the mean of all wines.
 wines.plot("heat", title="three kinds of wine").figure_.savefig(
     "wines.png", dpi=120, bbox_inches="tight"
 )
 
-# Picture: A panel for each measurement in its own unit, with the mean and the spread of each of the
-# three clusters.
+# %%
+# A panel for each measurement in its own unit, with the mean and the spread of each of the three
+# clusters.
 wines.plot("dots").figure_.savefig("wines_in_units.png", dpi=120, bbox_inches="tight")
 print("\nwrote wines.png and wines_in_units.png")

@@ -1,6 +1,8 @@
-"""Classify with mass functions: cautious decisions, rejection, and soft labels.
+"""
+Classify with rejection and soft labels
+=======================================
 
-python examples/evidential_classification.py
+Classify with mass functions: cautious decisions, rejection, and soft labels.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +20,7 @@ X = iris.data[["petal length (cm)", "petal width (cm)"]]
 y = iris.target_names[iris.target]
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
+# %%
 # In the evidential K-nearest neighbor rule, each neighbor is a piece of evidence that decreases
 # with distance; leave-one-out selects the number of neighbors. Each attribute of a logistic
 # regression is a piece of evidence as well.
@@ -27,6 +30,7 @@ for model in (eknn, logistic):
     print(f"{type(model).__name__:24} test error {1 - model.score(X_test, y_test):.3f}")
 print(f"EK-NN uses {eknn.n_neighbors_} neighbors")
 
+# %%
 # Three flowers: a typical one, one between two species, and one that is far from the training data.
 # For the last one the neighbors give hardly any evidence: the mass is on the set of all species.
 # The logistic regression, which extrapolates, is sure of its species.
@@ -38,12 +42,14 @@ print(eknn.predict_mass(flowers).to_frame().round(3).to_string())
 print("\nmasses of the logistic regression")
 print(logistic.predict_mass(flowers).to_frame().round(3).to_string())
 
+# %%
 # A decision may be one class, a rejection if the expected error is too large, or a set of classes.
 print("\nbest class       ", eknn.decide(flowers).tolist())
 print("with rejection   ", eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist())
 kept = eknn.decide(flowers, "partial_assignment", tolerance=0.8)
 print("set of classes   ", [" or ".join(eknn.classes_[row]) for row in kept])
 
+# %%
 # Labels may be soft. Here the annotator does not know whether some flowers are versicolor or
 # virginica.
 rng = np.random.default_rng(0)
@@ -58,11 +64,13 @@ print(
     f"\nwith {unsure.sum()} of {len(X_train)} labels unsure: test error {1 - soft.score(X_test, y_test):.3f}"
 )
 
-# Picture: Four panels with contour lines of the masses on setosa, versicolor, virginica and on the
-# set of all species (ignorance), in the plane of petal length and petal width.
+# %%
+# Four panels with contour lines of the masses on setosa, versicolor, virginica and on the set of
+# all species (ignorance), in the plane of petal length and petal width.
 display = MassContourDisplay.from_estimator(eknn, X, grid_resolution=100)
 display.figure_.savefig("evidential_classification.png", dpi=120)
 
+# %%
 # A rejection curve shows the error of the flowers that are kept when the most doubtful ones are
 # rejected. Here the logistic regression gives the better order: without the most doubtful flowers,
 # about 4 %, it makes no error, while EK-NN must reject more than a third of them. All test flowers
@@ -70,8 +78,8 @@ display.figure_.savefig("evidential_classification.png", dpi=120)
 # EK-NN is the flower far from the training data in the table above, about which it is ignorant,
 # while the logistic regression assigns it to virginica.
 #
-# Picture: Two curves of the error against the share of rejected flowers. That of the logistic
-# regression reaches zero at about 4 %, that of EK-NN at more than a third.
+# Two curves of the error against the share of rejected flowers. That of the logistic regression
+# reaches zero at about 4 %, that of EK-NN at more than a third.
 _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 rejection = RejectionCurveDisplay.from_estimator(
     {"EK-NN": eknn, "logistic regression": logistic},

@@ -1,6 +1,8 @@
-"""Select informative pairs, ask an expert whether they belong together, and use the answers as constraints.
+"""
+Ask an expert about informative pairs
+=====================================
 
-python examples/expert_in_the_loop.py
+Select informative pairs, ask an expert whether they belong together, and use the answers as constraints.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +20,7 @@ def score(constraints):
     return adjusted_rand_score(truth, model.labels_), model.credal_partition_
 
 
+# %%
 # Each suggested pair has an uncertain and a certain object. The simulated expert knows the true
 # classes. For comparison, the expert is also asked about random pairs.
 print("answers   random questions   suggested questions")
@@ -35,8 +38,9 @@ for n_answers in range(20, 101, 20):
 
 print(f"\n{known!r}, violated by the last partition: {len(known.violations(partition))}")
 
-# Picture: Adjusted Rand index against the number of answers, from 0 to 100. The curve of the
-# suggested questions rises above the curve of the random questions.
+# %%
+# Adjusted Rand index against the number of answers, from 0 to 100. The curve of the suggested
+# questions rises above the curve of the random questions.
 answers, random_questions, suggested = zip(*curves, strict=True)
 _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ax.plot(answers, suggested, ".-", label="suggested questions")

@@ -1,6 +1,8 @@
-"""Update the clusters of a stream with every block, and forget old objects, so that moving clusters are followed.
+"""
+Follow a stream with moving clusters
+====================================
 
-python examples/follow_a_stream.py
+Update the clusters of a stream with every block, and forget old objects, so that moving clusters are followed.
 """
 
 import matplotlib.pyplot as plt
@@ -19,6 +21,7 @@ def block(t):
     return first[group] + t * drift[group] + rng.normal(size=(200, 2))
 
 
+# %%
 # Call `partial_fit` for every block. With `half_life=800`, the weight of past objects halves after
 # 800 new objects.
 forgets = ECM(3, random_state=0)
@@ -31,6 +34,7 @@ for t in range(100):
     paths["half-life of 800 objects"].append(forgets.cluster_centers_)
     paths["no forgetting"].append(remembers.cluster_centers_)
 
+# %%
 # With forgetting, the centers stay close to the clusters.
 end = first + 99 * drift
 print(f"{forgets.n_samples_seen_:,} objects in 100 blocks")
@@ -38,11 +42,13 @@ for name, path in paths.items():
     far = np.linalg.norm(end[:, None] - path[-1], axis=2).min(axis=1)
     print(f"{name:25} largest distance of a center from its cluster: {far.max():.1f}")
 
+# %%
 # The partition refers to the last block.
 print(forgets.credal_partition_.summary())
 
-# Picture: Paths of three cluster centers in two panels. With a half-life of 800 objects they follow
-# the true dotted paths to the end; without forgetting they stop about halfway.
+# %%
+# Paths of three cluster centers in two panels. With a half-life of 800 objects they follow the true
+# dotted paths to the end; without forgetting they stop about halfway.
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
     ax.scatter(*X.T, s=8, color="0.75", label="last block")

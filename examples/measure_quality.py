@@ -1,6 +1,8 @@
-"""Measure the quality of a partition, and compare it with trivial partitions.
+"""
+Measure the quality of a partition
+==================================
 
-    python examples/measure_quality.py
+Measure the quality of a partition, and compare it with trivial partitions.
 
 Irises of three species are clustered without using the species. Silhouettes measure whether objects
 are close to their clusters, resampling measures whether the clusters are stable, and the known
@@ -19,27 +21,32 @@ iris = load_iris()
 model = EVCLUS(3, random_state=0)
 partition = model.fit(iris.data).credal_partition_
 
+# %%
 # Resampling shows whether the same clusters are found in parts of the data.
 again = stability(model, iris.data, 20, random_state=0)
 print("Stability under resampling of four fifths of the flowers:")
 print(again)
 
+# %%
 # Silhouettes compare the distances of objects to their own cluster and to the next one.
 silhouette = credal_silhouette(partition, iris.data)
 print()
 print(silhouette)
 
+# %%
 # If the species are known, `set_scores` measures whether the sets contain them.
 print("\nSet-valued predictions compared with the species:")
 print(set_scores(partition, iris.target))
 
+# %%
 # `quality` computes all measures, also for the hard labels of the partition and for masses assigned
 # at random. The doubt is informative if the partition is better than both.
 print("\nAll measures, beside the hard labels and randomly assigned masses:")
 print(quality(partition, iris.data, iris.target, stability=again, random_state=0))
 
-# Picture: Three panels: the silhouettes of the flowers by cluster, the agreement of clusters
-# between resamples, and the stability of each flower.
+# %%
+# Three panels: the silhouettes of the flowers by cluster, the agreement of clusters between
+# resamples, and the stability of each flower.
 figure = plt.figure(figsize=(15, 4.4), layout="constrained")
 axes = figure.subplots(1, 3)
 silhouette.plot(ax=axes[0], title="silhouettes")

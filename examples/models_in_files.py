@@ -1,6 +1,8 @@
-"""Save (serialize) a model, describe the file, and load it again; pass the partition to R.
+"""
+Save and load models
+====================
 
-python examples/models_in_files.py
+Save (serialize) a model, describe the file, and load it again; pass the partition to R.
 
 A file of `dempster.persistence.save` contains numbers and text, but no executable code, unlike a
 pickle. `load` restores the model exactly, and raises an error for other files.
@@ -19,11 +21,13 @@ from dempster.persistence import describe, load, save
 X = load_iris().data
 model = EVCLUS(3, random_state=0).fit(X)
 
+# %%
 # Save the model. `describe` reads the header of a file without loading the model.
 save(model, "iris.dempster")
 info = describe("iris.dempster")
 print(f"{info['kind']}, {info['bytes'] / 1000:.0f} kB, written by dempster {info['library']}")
 
+# %%
 # The loaded model gives the same masses for new objects.
 again = load("iris.dempster")
 same = np.array_equal(
@@ -31,6 +35,7 @@ same = np.array_equal(
 )
 print("same masses for new objects:", same)
 
+# %%
 # A pickle can execute code when it is loaded, so that `load` does not accept it.
 Path("model.pkl").write_bytes(pickle.dumps(model))
 try:
@@ -38,12 +43,14 @@ try:
 except ValueError as error:
     print("error:", str(error).split(",")[0])
 
+# %%
 # In R, `clus <- readRDS("iris.rds")` gives a credpart object of the package evclust.
 write_r(model.credal_partition_, "iris.rds")
 partition = read_r("iris.rds")
 print(partition.summary())
 
-# Picture: The partition that was read from the R file: three groups of irises with filled hulls,
-# and two-colored points between two of them.
+# %%
+# The partition that was read from the R file: three groups of irises with filled hulls, and two-
+# colored points between two of them.
 partition.plot(X).figure_.savefig("models_in_files.png", dpi=120)
 print("wrote iris.dempster, model.pkl, iris.rds and models_in_files.png")

@@ -1,6 +1,8 @@
-"""Cluster the iris flowers, list certain and ambiguous flowers and outliers, and assign a new flower.
+"""
+Cluster a table and read the result
+===================================
 
-python examples/quickstart.py
+Cluster the iris flowers, list certain and ambiguous flowers and outliers, and assign a new flower.
 """
 
 from dempster.cluster import CredalClustering
@@ -11,10 +13,12 @@ iris = load_iris(as_frame=True)
 model = CredalClustering(3, random_state=0).fit(iris.data)
 partition = model.credal_partition_
 
+# %%
 # `summary` counts the certain objects of each cluster, the ambiguous objects by their sets of
 # clusters, and the outliers.
 print(partition.summary())
 
+# %%
 # Every flower has a mass function. Mass on the set {0,2} means that the flower is in cluster 0 or
 # 2, and that the data do not show which.
 ambiguous = partition.ambiguous[0]
@@ -25,20 +29,23 @@ print(
     partition.contour[ambiguous].round(2),
 )
 
+# %%
 # `predict_mass` assigns new flowers, here the mean of all versicolor and virginica.
 new = iris.data[50:].mean().to_frame().T
 print("\nmasses of a new flower:")
 print(model.predict_mass(new).to_frame().round(3).to_string(index=False))
 
-# Picture: The irises in the plane of their first two principal components: three groups with filled
-# hulls, and two-colored points between the two groups that touch.
+# %%
+# The irises in the plane of their first two principal components: three groups with filled hulls,
+# and two-colored points between the two groups that touch.
 display = CredalPartitionDisplay.from_estimator(model, iris.data)
 display.figure_.savefig("quickstart.png", dpi=120, bbox_inches="tight")
 
+# %%
 # `CredalClustering` compared several candidates, that is, shapes of clusters, and combined them.
 #
-# Picture: Three small maps of the irises with the labels of three candidates, and the agreement and
-# weight of each.
+# Three small maps of the irises with the labels of three candidates, and the agreement and weight
+# of each.
 display = CandidatesDisplay.from_estimator(model)
 display.figure_.savefig("candidates.png", dpi=120, bbox_inches="tight")
 print("wrote quickstart.png and candidates.png")

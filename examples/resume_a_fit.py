@@ -1,6 +1,8 @@
-"""Resume a long fit after an interruption from its checkpoint, with the same result as without the interruption.
+"""
+Resume an interrupted fit
+=========================
 
-python examples/resume_a_fit.py
+Resume a long fit after an interruption from its checkpoint, with the same result as without the interruption.
 """
 
 import tempfile
@@ -35,6 +37,7 @@ class Disk:
             yield block(number)
 
 
+# %%
 # The first fit fails in the fifth pass over the data. The second one continues from the checkpoint
 # file.
 with tempfile.TemporaryDirectory() as folder:
@@ -48,6 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
     model.fit(disk)
     print(f"{disk.passes} more passes, {model.n_iter_} iterations in total")
 
+# %%
 # The result has the same bits as that of a fit without interruption.
 uninterrupted = ECM(3, tol=1e-9, random_state=0).fit(disk)
 print(
@@ -56,8 +60,9 @@ print(
 )
 print(model.credal_partition_.summary())
 
-# Picture: 2,000 rows of the first block: three clusters with filled hulls and a few two-colored
-# points between them.
+# %%
+# 2,000 rows of the first block: three clusters with filled hulls and a few two-colored points
+# between them.
 rows = block(0)[:2000]
 display = CredalPartitionDisplay.from_partition(model.predict_mass(rows), rows)
 display.figure_.savefig("resume_a_fit.png", dpi=120)

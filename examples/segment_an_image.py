@@ -1,6 +1,8 @@
-"""Segment a noisy scan and a photograph by evidential clustering of pixels with their neighbors (SECM).
+"""
+Segment images and mark ambiguous boundaries
+============================================
 
-python examples/segment_an_image.py
+Segment a noisy scan and a photograph by evidential clustering of pixels with their neighbors (SECM).
 """
 
 import matplotlib.pyplot as plt
@@ -10,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, SECM
 
+# %%
 # A simulated noisy image of an organ with two lesions, with known truth.
 row, column = np.mgrid[-1:1:90j, -1:1:120j]
 truth = np.zeros(row.shape, dtype=int)
@@ -18,6 +21,7 @@ truth[(row + 0.2) ** 2 + (column + 0.3) ** 2 < 0.08] = 2
 truth[(row - 0.2) ** 2 + (column - 0.35) ** 2 < 0.1] = 3
 scan = truth + np.random.default_rng(0).normal(scale=0.35, size=truth.shape)
 
+# %%
 # The gray levels of the regions lie on a line, so single regions and the frame are sufficient as
 # focal sets.
 settings = {"focal_sets": "simple", "beta": 1.5, "n_init": 3, "random_state": 0}
@@ -29,6 +33,7 @@ print(
     f"    SECM, with neighbors    {adjusted_rand_score(truth.ravel(), together.labels_.ravel()):.2f}"
 )
 
+# %%
 # A photograph, every fourth pixel: three channels, four regions, and pairs of regions.
 photograph = load_sample_image("china.jpg")[::4, ::4] / 255
 model = SECM(4, radius=2, n_init=3, random_state=0).fit(photograph)
@@ -37,6 +42,7 @@ undecided = np.zeros(len(partition), dtype=bool)
 undecided[partition.ambiguous] = True
 undecided = undecided.reshape(model.image_shape_)
 
+# %%
 # Print the regions, and the share of pixels whose largest mass is on a pair of regions.
 print(f"\nphotograph of {' x '.join(map(str, model.image_shape_))} pixels")
 for k, color in enumerate(model.cluster_centers_):
@@ -45,9 +51,10 @@ for k, color in enumerate(model.cluster_centers_):
     print(f"    region {k}: {share:4.0%} of the pixels, mean color ({red}, {green}, {blue})")
 print(f"    between regions: {undecided.mean():.0%}")
 
-# Picture: Six images. Top: a noisy scan; its segmentation by ECM, with many wrong single pixels;
-# its segmentation by SECM, with four homogeneous regions. Bottom: a photograph of a Chinese palace;
-# its regions; the boundaries between regions in white.
+# %%
+# Six images. Top: a noisy scan; its segmentation by ECM, with many wrong single pixels; its
+# segmentation by SECM, with four homogeneous regions. Bottom: a photograph of a Chinese palace; its
+# regions; the boundaries between regions in white.
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), layout="constrained")
 for ax, (title, picture) in zip(
     axes.flat,

@@ -1,6 +1,8 @@
-"""Fuse two sensors by Dempster's rule; one of them becomes noisy after training.
+"""
+Fuse two sensors, one of them noisy
+===================================
 
-    python examples/sensor_fusion.py
+Fuse two sensors by Dempster's rule; one of them becomes noisy after training.
 
 Two sources describe the same objects, one by five attributes, the other by three. An evidential
 classifier is trained for each, and Dempster's rule combines their mass functions. In operation
@@ -65,6 +67,7 @@ def errors_of_one_training_set(seed, n_train=60, n_test=1000):
     return errors, ignorance
 
 
+# %%
 # The errors are means over 20 training sets.
 runs = [errors_of_one_training_set(seed) for seed in range(20)]
 errors = {name: np.mean([run[0][name] for run in runs], axis=0) for name in runs[0][0]}
@@ -75,13 +78,14 @@ for name, values in errors.items():
     print(f"{name:34}" + "".join(f"{value:7.3f}" for value in values))
 print(f"{'mass of ignorance, first source':34}" + "".join(f"{value:7.3f}" for value in ignorance))
 
+# %%
 # With little noise, the logistic regression of both sources is better than the fusion. With a
 # standard deviation of 2 or more the fusion is better: its error stays near that of the second
 # source, because the first source becomes ignorant.
 #
-# Picture: Test errors against the noise on the first source. The error of the fusion stays low,
-# while the errors of the first source alone and of the joint classifiers rise; a dotted line shows
-# how the ignorance of the first source increases.
+# Test errors against the noise on the first source. The error of the fusion stays low, while the
+# errors of the first source alone and of the joint classifiers rise; a dotted line shows how the
+# ignorance of the first source increases.
 _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for name, values in errors.items():
     ax.plot(NOISE, values, ".-", label=name, linewidth=2.5 if "fusion" in name else 1.3)

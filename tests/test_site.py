@@ -21,7 +21,6 @@ sys.path.insert(0, str(DOCS / "_ext"))
 
 import api  # noqa: E402
 import blocks  # noqa: E402
-import gallery  # noqa: E402
 import records  # noqa: E402
 
 from dempster._site import ADDRESS  # noqa: E402
@@ -162,7 +161,7 @@ def test_symbols_become_formulas():
     ]
 
 
-def test_report_is_split_by_paper():
+def test_report_is_split_by_paper(tmp_path, monkeypatch):
     import reproduction
 
     report = """# Reproduction
@@ -170,16 +169,23 @@ def test_report_is_split_by_paper():
 [Table](#table-1-data) and [overview](#overview)
 ## First (A, 2020)
 ![x](figures/x.png)
+
+![y](figures/y.png)
+
+*The caption of y.*
 ## Second
 ### Table 1: data
 """
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "x.png").touch()
+    monkeypatch.setattr(reproduction, "REPORT", tmp_path / "RESULTS.md")
     files = reproduction.split(report)
     assert (
         "[Table](/reproduction/second.md#table-1-data) and [overview](#overview)"
         in files["overview.txt"]
     )
     assert files["first-a-2020.md"].endswith(
-        "# First (A, 2020)\n![x](../../reproduce/figures/x.png)\n"
+        "# First (A, 2020)\n![x](../../reproduce/figures/x.png)\n\n*The caption of y.*\n"
     )
     assert files["second.md"].endswith("\n# Second\n## Table 1: data\n")
 
@@ -393,64 +399,6 @@ def test_failing_block_is_reported(tmp_path):
     page.write_text(PAGE.format(0))
     with pytest.raises(blocks.PageError, match=r"block 2, line 16:(.|\n)*ZeroDivisionError"):
         blocks.run_page(page, tmp_path)
-
-
-# ---- gallery -------------------------------------------------------------------------------------
-
-
-def test_gallery_has_every_example_once():
-    stems = [stem for entries in gallery.SECTIONS.values() for stem in entries]
-    assert sorted(stems) == sorted(script.stem for script in (ROOT / "examples").glob("*.py"))
-
-
-@pytest.mark.parametrize("stem", gallery.TITLES)
-def test_examples_have_text_and_described_figures(stem):
-    first, *cells = gallery.cells_of(ROOT / "examples" / f"{stem}.py")
-    assert first.text
-    assert "python examples/" not in first.text
-    assert sum(bool(cell.text) for cell in cells) >= 1
-    assert all(cell.code for cell in cells)
-    assert any(len(cell.alt.split()) > 8 for cell in cells)  # A tile shows the first figure.
-    for cell in cells:
-        assert bool(cell.alt) == ("savefig" in cell.code)
-    code = "\n".join(
-        cell["source"] for cell in gallery.notebook(stem)["cells"] if cell["cell_type"] == "code"
-    )
-    compile(code, stem, "exec")
-    found = blocks.blocks_of(gallery.page(stem))
-    assert [(block.code.strip(), block.alt or "") for block in found] == [
-        (cell.code, cell.alt) for cell in cells
-    ]
-
-
-def test_comments_become_text(tmp_path):
-    script = tmp_path / "one.py"
-    script.write_text('''"""Title.
-
-python examples/one.py
-"""
-
-import os
-
-# First
-# step.
-#
-# Picture: A line.
-x = 1
-# A comment in the code.
-y = 2
-
-
-def f():
-    # Another one.
-    return os.sep
-''')
-    first, imports, step = gallery.cells_of(script)
-    assert first == ("Title.", "", "")
-    assert imports == ("", "", "import os")
-    assert step[:2] == ("First\nstep.", "A line.")
-    assert step.code.startswith("x = 1\n# A comment in the code.\ny = 2")
-    assert step.code.endswith("return os.sep")
 
 
 # ---- optional packages ---------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import re
 from importlib import import_module
 from typing import Any
 
-import gallery
 import running
 from sphinx.application import Sphinx
 
@@ -66,7 +65,7 @@ def _is_field(cls: type, name: str, value: Any) -> bool:
     return name in fields or inspect.isclass(value)
 
 
-def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
+def page(name: str, package: str) -> str:
     """Return the page of a name in reStructuredText."""
     value = getattr(import_module(package), name)
     lines = [name, "=" * len(name), "", f".. currentmodule:: {package}", ""]
@@ -88,30 +87,16 @@ def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
             ]
     else:
         lines += [f".. autofunction:: {name}", ""]
-    links = [
-        f":doc:`{title} </gallery/{stem}>`"
-        for stem, (title, text) in uses.items()
-        if re.search(rf"\b{name}\b", text)
-    ]
-    if links:
-        lines += [".. rubric:: Examples that use it", "", ", ".join(links), ""]
+    lines += [f".. minigallery:: {package}.{name}", "   :add-heading: Examples that use it", ""]
     return "\n".join(lines)
-
-
-def examples() -> dict[str, tuple[str, str]]:
-    return {
-        file.stem: (gallery.TITLES[file.stem], file.read_text(encoding="utf-8"))
-        for file in sorted((running.ROOT / "examples").glob("*.py"))
-    }
 
 
 def write_all(app: Sphinx, config: Any) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    uses = examples()
     written = set()
     for name, package in public_names().items():
         file = FOLDER / f"{package}.{name}.rst"
-        text = page(name, package, uses)
+        text = page(name, package)
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
         written.add(file)

@@ -31,9 +31,6 @@ def run_all(app: Sphinx) -> None:
     """Run pages whose code, or the library, has changed, in a few processes, because imports take most of the time."""
     app.env.find_files(app.config, app.builder)
     pages = [Path(app.srcdir, f"{name}.md") for name in sorted(app.env.found_docs)]
-    if int(app.config.quick):
-        # The tests run the examples.
-        pages = [page for page in pages if page.parent.name != "gallery"]
     pending = [page for page in pages if page.exists() and needs_run(page)]
 
     def work(some: list[Path]) -> None:
