@@ -38,7 +38,7 @@ from dempster.metric import KPCCA, LFDA, PCCA
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.persistence import save
 
-__all__ = ["FOLDER", "answer", "select_data"]
+__all__ = ["FOLDER", "answer", "select_data", "write_samples"]
 
 FOLDER = Path(__file__).parent / "samples"
 N = 10
@@ -112,8 +112,8 @@ def _objects() -> dict[str, Any]:
     return {**models, **values}
 
 
-def main() -> None:
-    folder = FOLDER / __version__
+def write_samples(folder: Path) -> None:
+    """Write a file for each object, and their answers, to a new folder."""
     folder.mkdir(parents=True)
     objects = _objects()
     for name, obj in objects.items():
@@ -124,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_samples(FOLDER / __version__)
