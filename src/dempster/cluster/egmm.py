@@ -426,7 +426,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
         self.n = self.rows.total_weight
-        self.second = self.shifted.products()
+        self.second = self.shifted.scatter()
         self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
         self.ridge = estimator.reg_covar * self.mean_variance
 

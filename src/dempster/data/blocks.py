@@ -1,15 +1,15 @@
 """Interface of data that are read in blocks of rows, and statistics over all blocks.
 
-=====================================  ============================================================================
-X                                      blocks
-=====================================  ============================================================================
-path of a Parquet file or folder       batches of rows (requires pyarrow)
-PyArrow dataset or table               batches of rows
-list or tuple of arrays or tables      the arrays or tables
-any other iterable                     its items; every pass iterates over it again
-function without arguments             the items of the iterable that it returns; every pass calls it again
-Dask array or DataFrame                its partitions, processed by Dask tasks
-=====================================  ============================================================================
+==================================  ==============================================================
+X                                   blocks
+==================================  ==============================================================
+path of a Parquet file or folder    batches of rows (requires pyarrow)
+PyArrow dataset or table            batches of rows
+list or tuple of arrays or tables   the arrays or tables
+any other iterable                  its items; every pass iterates over it again
+function without arguments          the items that it returns; every pass calls it again
+Dask array or DataFrame             its partitions, processed by Dask tasks
+==================================  ==============================================================
 """
 
 from __future__ import annotations
@@ -60,46 +60,41 @@ class Moments:
             else:
                 scatter = np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
-            return cls(
-                len(X),
-                total,
-                np.full(len(mean), total),
-                mean,
-                scatter,
-                values.min(axis=0),
-                values.max(axis=0),
-            )
+            present = np.full(len(mean), total)
+            low = values.min(axis=0)
+            high = values.max(axis=0)
+            return cls(len(X), total, present, mean, scatter, low, high)
+        if len(weights) == 0:
+            weights = np.ones(len(X))
         is_present = ~np.isnan(values)
-        shares = is_present * (np.ones(len(X)) if len(weights) == 0 else weights)[:, None]
+        shares = is_present * weights[:, None]
         present = shares.sum(axis=0)
         low = np.fmin.reduce(values, axis=0)
         high = np.fmax.reduce(values, axis=0)
-        mean = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0)) / np.where(
-            present > 0, present, 1.0
-        )
+        sums = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0))
+        mean = sums / np.where(present > 0, present, 1.0)
         mean = np.fmax(np.fmin(mean, high), low)
         gap = np.where(is_present, values - mean, 0.0)
         if products:
             scatter = (gap * shares).T @ gap
         else:
             scatter = np.einsum("ij,ij,ij->j", shares, gap, gap)
-        total = float(len(X) if len(weights) == 0 else weights.sum())
-        return cls(len(X), total, present, mean, scatter, low, high)
+        return cls(len(X), float(weights.sum()), present, mean, scatter, low, high)
 
     def __add__(self, other: Moments) -> Moments:
         gap = other.mean - self.mean
+        weight = self.weight + other.weight
         present = self.present + other.present
         share = other.present / np.where(present > 0, present, 1.0)
-        if self.scatter.ndim == 2:
-            weight = self.weight + other.weight
-            between = np.outer(gap, gap) * (
-                self.weight * (other.weight / weight) if weight > 0 else 0.0
-            )
-        else:
+        if self.scatter.ndim == 1:
             between = gap * gap * (self.present * share)
+        elif weight > 0:
+            between = np.outer(gap, gap) * (self.weight * (other.weight / weight))
+        else:
+            between = np.zeros_like(self.scatter)
         return Moments(
             self.n + other.n,
-            self.weight + other.weight,
+            weight,
             present,
             self.mean + gap * share,
             self.scatter + other.scatter + between,
@@ -109,16 +104,15 @@ class Moments:
 
     @property
     def mean_squared_deviation(self) -> float:
-        """Mean squared distance of the rows from their mean, which is the sum of the variances of the columns."""
-        if self.scatter.ndim == 2:
-            squares = np.diagonal(self.scatter)
-        else:
-            squares = self.scatter
+        """Mean squared distance of the rows from their mean."""
+        squares = self.scatter
+        if squares.ndim == 2:
+            squares = np.diagonal(squares)
         return float((squares / np.where(self.present > 0, self.present, 1.0)).sum())
 
 
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
-"""Pure function of a block, of data shared by all blocks (such as a model), and of `Apply`, which runs threads."""
+"""Pure function of a block, of data shared by all blocks (such as a model), and of `Apply`."""
 
 
 class Blocks(ABC):
@@ -135,17 +129,17 @@ class Blocks(ABC):
 
     @abstractmethod
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
-        """Return the sum of ``function(block, shared, apply)`` over the blocks, added in a fixed order."""
+        """Return the sum of a function over the blocks, added in a fixed order."""
 
     @abstractmethod
     def map(
         self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
     ) -> Self:
-        """Return blocks that are computed lazily by a function, which must return one row for each row of a block."""
+        """Return blocks that a function computes lazily, one row for each row of a block."""
 
     @abstractmethod
     def with_column(self, column: Any) -> Self:
-        """Return the blocks with an additional column of weights, given as one array or in blocks of any length."""
+        """Return the blocks with an additional column, an array or blocks of any length."""
 
     @abstractmethod
     def positions(self) -> Self:
@@ -180,10 +174,10 @@ class Blocks(ABC):
     def compute(self) -> np.ndarray:
         """Return all rows as one array in memory."""
         blocks = list(self.blocks())
-        empty = np.empty((0,) if self.width is None else (0, self.width), self.dtype)
         if blocks:
             return np.concatenate(blocks)
-        return empty
+        columns = () if self.width is None else (self.width,)
+        return np.empty((0, *columns), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.compute()
@@ -192,15 +186,12 @@ class Blocks(ABC):
         return values.astype(dtype)
 
     def __repr__(self) -> str:
-        if self.n_rows is None:
-            rows = "an unknown number of"
-        else:
-            rows = f"{self.n_rows:,}"
-        if self.width is None:
-            columns = ""
-        else:
-            columns = f" with {self.width} columns"
-        return f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; compute() loads them into memory)"
+        rows = "an unknown number of" if self.n_rows is None else f"{self.n_rows:,}"
+        columns = "" if self.width is None else f" with {self.width} columns"
+        return (
+            f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; "
+            "compute() loads them into memory)"
+        )
 
 
 def is_dask(X: Any) -> bool:
@@ -218,10 +209,8 @@ def comes_in_blocks(X: Any) -> bool:
         return False
     if module_of(X) == "pyarrow":
         return True
-    if any(
-        hasattr(X, name)
-        for name in ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")
-    ):
+    array_attributes = ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")
+    if any(hasattr(X, name) for name in array_attributes):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
@@ -249,7 +238,7 @@ def _block_moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -
 
 
 def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
-    """Return ``size`` random row numbers below n without replacement, in increasing order, or all if n <= ``size``."""
+    """Draw at most ``size`` different row numbers below n, and return them in increasing order."""
     if n <= size:
         return np.arange(n)
     return np.sort(as_generator(random_state).choice(n, size, replace=False))
@@ -278,7 +267,7 @@ def _sum_weights(block: np.ndarray, start: int, number: int, shared: None) -> fl
 def _find_rows(
     block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return the row numbers at which the cumulative weights of the block reach the values ``at`` in ``shared``."""
+    """Return the rows at which the cumulative weights of the block reach the given values."""
     at, which = shared
     reach = np.cumsum(block[:, -1])
     places = np.searchsorted(reach, at[which == number], side="right")

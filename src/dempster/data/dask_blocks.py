@@ -39,10 +39,7 @@ class DaskBlocks(Blocks):
         self.width = width
         self.dtype = np.dtype(dtype)
         self.names = names
-        if lengths is None:
-            self.lengths = None
-        else:
-            self.lengths = [int(length) for length in lengths]
+        self.lengths = None if lengths is None else list(map(int, lengths))
 
     @property
     def n_rows(self) -> int | None:  # type: ignore[override]
@@ -76,15 +73,11 @@ class DaskBlocks(Blocks):
     def with_column(self, column: Any) -> Self:
         import dask
 
-        weights = self._delayed_weights(column)
+        assert self.width is not None
         append = dask.delayed(_append_weights, pure=False)
-        parts = [
-            append(*both, number)
-            for number, both in enumerate(zip(self.parts, weights, strict=True))
-        ]
-        return type(self)(
-            parts, self.lengths, None if self.width is None else self.width + 1, np.float64
-        )
+        weights = self._delayed_weights(column)
+        parts = list(map(append, self.parts, weights, range(len(self.parts))))
+        return type(self)(parts, self.lengths, self.width + 1, np.float64)
 
     def _delayed_weights(self, column: Any) -> list[Any]:
         """Return a delayed array of the weights for each partition."""
@@ -96,11 +89,8 @@ class DaskBlocks(Blocks):
             self._check_number(weights.shape)
             ends = np.cumsum([0, *(self.lengths or [])])
             return [dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)]
-        if (
-            hasattr(column, "rechunk")
-            and self.lengths is not None
-            and not np.isnan(column.shape).any()
-        ):
+        has_known_length = hasattr(column, "rechunk") and not np.isnan(column.shape).any()
+        if has_known_length and self.lengths is not None:
             self._check_number(column.shape)
             column = column.rechunk((tuple(self.lengths),))
         parts = list(np.ravel(column.to_delayed()))
@@ -127,7 +117,7 @@ class DaskBlocks(Blocks):
     def _numbered_tasks(
         self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
     ) -> list[Any]:
-        """Return one task per block, which calls the function with the arguments described in `map_numbered`."""
+        """Return one task per block, which calls the function as described in `map_numbered`."""
         import dask
 
         task = dask.delayed(function, pure=False)
@@ -167,7 +157,7 @@ class DaskBlocks(Blocks):
         import dask.array as da
 
         columns = () if self.width is None else (self.width,)
-        lengths = [np.nan] * len(self.parts) if self.lengths is None else self.lengths
+        lengths: Sequence[float] = self.lengths or [np.nan] * len(self.parts)
         arrays = [
             da.from_delayed(part, (length, *columns), dtype=self.dtype)
             for part, length in zip(self.parts, lengths, strict=True)
@@ -176,7 +166,7 @@ class DaskBlocks(Blocks):
 
 
 def _compute(tasks: Sequence[Any]) -> list[Any]:
-    """Return the results of tasks, and raise a MemoryError with advice if Dask workers were killed."""
+    """Return the results of tasks; raise a MemoryError with advice if workers were killed."""
     import dask
 
     try:
@@ -186,8 +176,9 @@ def _compute(tasks: Sequence[Any]) -> list[Any]:
         if type(error).__name__ != "KilledWorker":
             raise
         raise MemoryError(
-            "Dask workers were killed repeatedly at the same block of X, probably because it does not fit in their "
-            "memory; use smaller blocks (X.rechunk, X.repartition) or workers with more memory"
+            "Dask workers were killed repeatedly at the same block of X, probably because it does "
+            "not fit in their memory; use smaller blocks (X.rechunk, X.repartition) or workers "
+            "with more memory"
         ) from error
 
 
@@ -203,10 +194,7 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         columns = Columns.from_block(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
-        if np.isnan(X.shape[0]):
-            lengths = None
-        else:
-            lengths = X.chunks[0]
+        lengths = None if np.isnan(X.shape[0]) else X.chunks[0]
         parts = list(X.to_delayed().reshape(-1))
     elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
         columns = Columns.from_block(_empty_table(X), missing=missing)
@@ -257,9 +245,7 @@ def _call_unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> An
 
 def _add_parts(parts: Sequence[Any]) -> Any:
     nonempty = [part for part in parts if part is not None]
-    if nonempty:
-        return reduce(add, nonempty)
-    return None
+    return reduce(add, nonempty) if nonempty else None
 
 
 def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.ndarray:

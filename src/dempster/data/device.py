@@ -10,9 +10,11 @@ from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster.data.sampling import order_along_line
 
+PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
+
 
 def order_on_device(rows: Array) -> tuple[Array, Array]:
-    """Return the order of the rows of a tensor by their projection on a line, and a mask of repeated rows.
+    """Return the order of the rows of a tensor along a line, and a mask of repeated rows.
 
     The mask marks the sorted rows that equal the previous row. In the rare cases of missing values
     and of different rows with the same projection, the rows are sorted on the CPU.
@@ -26,20 +28,16 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
     repeated = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
     ordered = rows[order]
     repeated[1:] = (ordered[1:] == ordered[:-1]).all(dim=1)
-    if bool(torch.isnan(projection).any()) or bool(
-        ((places[1:] == places[:-1]) & ~repeated[1:]).any()
-    ):
-        X = to_host(rows)
-        on_host = order_along_line(X)
-        after = X[on_host[1:]]
-        before = X[on_host[:-1]]
-        same = np.zeros(len(X), dtype=bool)
-        same[1:] = ((after == before) | (np.isnan(after) & np.isnan(before))).all(axis=1)
-        return to_device_of(on_host, rows), to_device_of(same, rows)
-    return order, repeated
-
-
-PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
+    has_ties = ((places[1:] == places[:-1]) & ~repeated[1:]).any()
+    if not has_ties and not torch.isnan(projection).any():
+        return order, repeated
+    X = to_host(rows)
+    on_host = order_along_line(X)
+    after = X[on_host[1:]]
+    before = X[on_host[:-1]]
+    same = np.zeros(len(X), dtype=bool)
+    same[1:] = ((after == before) | (np.isnan(after) & np.isnan(before))).all(axis=1)
+    return to_device_of(on_host, rows), to_device_of(same, rows)
 
 
 def to_tensor(values: Array, device: Any) -> Any:
@@ -51,20 +49,15 @@ def to_tensor(values: Array, device: Any) -> Any:
 
     if is_tensor(values):
         return values.to(device)
-    contiguous = np.ascontiguousarray(values)
-    return torch.as_tensor(
-        contiguous if contiguous.flags.writeable else contiguous.copy(), device=device
-    )
+    # Torch warns about read-only arrays.
+    return torch.as_tensor(np.require(values, requirements=["C", "W"]), device=device)
 
 
 def copy_into(block: Any, out: Array) -> None:
     """Copy a tensor into an array or another tensor."""
     import torch
 
-    if is_tensor(out):
-        target = out
-    else:
-        target = torch.from_numpy(out)
+    target = out if is_tensor(out) else torch.from_numpy(out)
     if block.is_cuda and not target.is_cuda:
         _copy_from_gpu(block, target)
     else:
@@ -100,7 +93,7 @@ def _copy_from_gpu(block: Any, target: Any) -> None:
 
 
 def allocate_rows(rows: Array, width: int) -> Array:
-    """Return an uninitialized array or tensor with ``width`` columns, of the same length, type and device as rows."""
+    """Return an uninitialized array or tensor like the rows, with ``width`` columns."""
     if is_tensor(rows):
         return rows.new_empty((len(rows), width))
     return np.empty((len(rows), width), dtype=rows.dtype)

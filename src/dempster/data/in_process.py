@@ -1,4 +1,7 @@
-"""Blocks that this process reads (without Dask), divided into tiles whose sizes do not depend on the blocks."""
+"""Blocks that this process reads (without Dask), divided into tiles.
+
+The sizes of the tiles do not depend on the blocks.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 from zlib import crc32
@@ -19,6 +23,9 @@ from dempster._text import printable
 from dempster._validation import LARGEST, SMALLEST, check_size, column_names, validating
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
+
+TILE_ROWS = 65_536
+MAX_TILE_CELLS = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -47,40 +54,32 @@ class Columns:
         if names is not None and self.names is not None and names != self.names:
             expected = _join_names(self.names)
             actual = _join_names(names)
-            raise _invalid(
-                f"block {number} of X must have the columns {expected} in this order, got {actual}"
-            )
+            raise _invalid_block(number, f"have the columns {expected} in this order, got {actual}")
         if values.shape[1] != self.n:
-            raise _invalid(
-                f"block {number} of X must have {self.n} columns like the first, got {values.shape[1]}"
+            raise _invalid_block(
+                number, f"have {self.n} columns like the first, got {values.shape[1]}"
             )
         if self.dtype == np.float32 and values.dtype != np.float32:
-            raise _invalid(
-                f"block {number} of X must be float32 like the first, got {values.dtype}"
-            )
+            raise _invalid_block(number, f"be float32 like the first, got {values.dtype}")
         self._check_finite(values, number)
         check_size(values, f"block {number} of X")
         # A block that comes from another process may not be aligned in memory.
         return np.require(values, self.dtype, ["C", "A"])
 
     def _check_finite(self, values: np.ndarray, number: int) -> None:
-        """Raise an error for infinite values, for rows of NaN only, and for any NaN if ``missing`` is False."""
+        """Raise an error for infinite values, for rows of NaN only, and for NaN if not allowed."""
         finite = np.isfinite(values)
         if finite.all():
             return
+        valid = finite
         if self.missing:
             valid = finite | np.isnan(values)
-        else:
-            valid = finite
         if not valid.all():
-            row, column = (int(at) for at in np.unravel_index(valid.argmin(), valid.shape))
-            if self.names is None:
-                name = str(column)
-            else:
-                name = printable(self.names[column])
-            where = f"row {row} of block {number} has {values[row, column]} in column {name}"
+            row, column = np.argwhere(~valid)[0]
+            name = column if self.names is None else printable(self.names[column])
             raise _invalid(
-                f"X must be finite, but {where}; impute missing values or drop their rows"
+                f"X must be finite, but row {row} of block {number} has {values[row, column]} "
+                f"in column {name}; impute missing values or drop their rows"
             )
         has_value = finite.any(axis=1)
         if not has_value.all():
@@ -90,18 +89,19 @@ class Columns:
 
 
 def count_block_rows(block: Any) -> int:
-    """Return the number of rows of a block, or 1 for an object without a length, which is rejected later."""
-    rows = getattr(block, "num_rows", None)  # PyArrow tables have this attribute.
-    if rows is not None:
-        return int(rows)
+    """Return the number of rows of a block, or 1 for an object without a length."""
     try:
         return len(block)
     except (TypeError, ValueError):
-        return 1
+        return 1  # The object is rejected later.
 
 
 def _invalid(message: str) -> InvalidParameterError:
     return InvalidParameterError("X", message=message)
+
+
+def _invalid_block(number: int, must: str) -> InvalidParameterError:
+    return _invalid(f"block {number} of X must {must}")
 
 
 def _join_names(names: tuple[str, ...]) -> str:
@@ -112,22 +112,20 @@ def _join_names(names: tuple[str, ...]) -> str:
 
 
 def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Return a block as an array of float32 or float64, and its column names (None if it is not a table)."""
+    """Return a block as an array of float32 or float64, and its column names or None."""
     library = module_of(block)
     if library == "pyarrow" and hasattr(block, "schema"):
         return _arrow_to_floats(block, number), tuple(block.schema.names)
     if library in ("pandas", "polars"):
         if not hasattr(block, "columns"):
-            raise _invalid(f"block {number} of X must be a table, got a {type(block).__name__}")
+            raise _invalid_block(number, f"be a table, got a {type(block).__name__}")
+        values = _table_to_floats(block, number, library)
         names = column_names(block)
-        has_names = names and all(isinstance(name, str) for name in names)
-        return _table_to_floats(block, number, library), tuple(
-            names
-        ) if names and has_names else None
+        if names and all(isinstance(name, str) for name in names):
+            return values, tuple(names)
+        return values, None
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
-        raise _invalid(
-            f"block {number} of X must be dense, got a sparse matrix; use block.toarray()"
-        )
+        raise _invalid_block(number, "be dense, got a sparse matrix; use block.toarray()")
     with validating(block, f"block {number} of X"):
         values = np.asarray(block)
     return _as_floats(values, number), None
@@ -159,31 +157,29 @@ def _arrow_to_floats(batch: Any, number: int) -> np.ndarray:
             raise _not_numeric(field.name, number, field.type)
     single = all(field.type == pa.float32() for field in batch.schema)
     values = np.empty((batch.num_rows, batch.num_columns), np.float32 if single else np.float64)
-    for j in range(batch.num_columns):
-        column = batch.column(j)
-        if pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type):
-            column = column.cast(pa.float64() if pa.types.is_decimal(column.type) else pa.int8())
-        plain = isinstance(column, pa.ChunkedArray)
-        if plain:
-            values[:, j] = column.to_numpy()
-        else:
-            values[:, j] = column.to_numpy(zero_copy_only=False)
+    for j, column in enumerate(batch.columns):
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        elif pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        values[:, j] = column
     return values
 
 
 def _not_numeric(name: Any, number: int, dtype: Any) -> InvalidParameterError:
     return _invalid(
-        f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; drop or encode it"
+        f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; "
+        "drop or encode it"
     )
 
 
 def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
     if values.ndim != 2:
-        raise _invalid(f"block {number} of X must have two dimensions, got shape {values.shape}")
+        raise _invalid_block(number, f"have two dimensions, got shape {values.shape}")
     if values.shape[1] == 0:
-        raise _invalid(f"block {number} of X must have at least one column, got none")
+        raise _invalid_block(number, "have at least one column, got none")
     if values.dtype.kind not in "biuf":
-        raise _invalid(f"block {number} of X must contain real numbers, got {values.dtype}")
+        raise _invalid_block(number, f"contain real numbers, got {values.dtype}")
     if values.dtype == np.float32:
         return values
     return values.astype(float, copy=False)
@@ -196,15 +192,15 @@ def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
             "sample_weight", must="not be a Dask collection if X is not one; compute it"
         )
     if hasattr(column, "__next__"):
-        must = f"be readable several times, got a {type(column).__name__}; use an array or a function that returns it"
-        raise InvalidParameterError("sample_weight", must=must)
+        raise InvalidParameterError(
+            "sample_weight",
+            must=f"be readable several times, got a {type(column).__name__}; "
+            "use an array or a function that returns it",
+        )
     if callable(column):
         return column
-    if (
-        isinstance(column, list | tuple)
-        and column
-        and all(len(getattr(part, "shape", ())) == 1 for part in column)
-    ):
+    is_list = isinstance(column, list | tuple) and len(column) > 0
+    if is_list and all(len(getattr(part, "shape", ())) == 1 for part in column):
         return partial(iter, column)
     return partial(iter, [np.asarray(column)])
 
@@ -229,51 +225,10 @@ def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
     return values
 
 
-class WeightReader:
-    """Reader that returns any number of consecutive weights from blocks of any length."""
-
-    def __init__(self, blocks: Iterable[Any]):
-        self._blocks = iter(blocks)
-        self._left = np.empty(0)
-
-    def read(self, n: int, seen: int) -> np.ndarray:
-        """Return the next n weights.
-
-        ``seen`` is the number of weights that were returned before.
-        """
-        pieces = [self._left]
-        while sum(map(len, pieces)) < n:
-            block = next(self._blocks, None)
-            if block is None:
-                count = seen + sum(map(len, pieces))
-                raise InvalidParameterError(
-                    "sample_weight", must=f"have one value per row of X, got only {count:,}"
-                )
-            pieces.append(
-                validate_weights(
-                    block, len(np.ravel(block)), f"the weights after the first {seen:,}"
-                )
-            )
-        joined = np.concatenate(pieces)
-        self._left = joined[n:]
-        return joined[:n]
-
-    def check_end(self, n: int) -> None:
-        """Raise an error if weights remain after the last of n rows."""
-        if len(self._left) or any(len(np.ravel(block)) for block in self._blocks):
-            raise InvalidParameterError(
-                "sample_weight", must=f"have {n:,} values, one per row of X, got more"
-            )
-
-
-TILE_ROWS = 65_536
-MAX_TILE_CELLS = 1 << 23
-
-
 class Tiles(Blocks):
     """Tiles of rows, read again at every pass by ``n_jobs`` threads.
 
-    They do not depend on the blocks of X.
+    All tiles but the last have ``size`` rows. They do not depend on the blocks of X.
     """
 
     def __init__(
@@ -285,6 +240,7 @@ class Tiles(Blocks):
         n_rows: int | None = None,
         n_jobs: int | None = 1,
         *,
+        size: int = TILE_ROWS,
         checked: bool = False,
     ):
         self._read = read
@@ -293,6 +249,7 @@ class Tiles(Blocks):
         self.names = names
         self.n_rows = n_rows
         self.n_jobs = n_jobs
+        self.size = size
         # checksums of three rows of each tile
         self._checksums: list[int] | None = [] if checked else None
 
@@ -311,13 +268,14 @@ class Tiles(Blocks):
 
     @staticmethod
     def _check_unchanged(number: int, tile: np.ndarray, checksums: list[int]) -> None:
-        """Raise an error if the first, middle or last row of a tile differs from that of a previous pass."""
+        """Raise an error if three rows of a tile differ from those of a previous pass."""
         checksum = crc32(tile[[0, len(tile) // 2, -1]].tobytes())
         if number == len(checksums):
             checksums.append(checksum)
         elif checksums[number] != checksum:
             raise _invalid(
-                "X must have the same rows at every pass; a function must always return the same blocks"
+                "X must have the same rows at every pass; "
+                "a function must always return the same blocks"
             )
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
@@ -329,8 +287,15 @@ class Tiles(Blocks):
     def map(
         self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
     ) -> Self:
-        read = partial(self._map_tiles, function, shared)
-        return type(self)(read, width, dtype, n_rows=self.n_rows, n_jobs=self.n_jobs)
+        return self._derive(partial(self._map_tiles, function, shared), width, dtype)
+
+    def _derive(
+        self, read: Callable[[], Iterator[np.ndarray]], width: int | None, dtype: np.dtype | type
+    ) -> Self:
+        """Return tiles of the same rows with other columns."""
+        return type(self)(
+            read, width, dtype, n_rows=self.n_rows, n_jobs=self.n_jobs, size=self.size
+        )
 
     def _map_tiles(self, function: BlockFunction, shared: Any) -> Iterator[np.ndarray]:
         with block_map(self.n_jobs) as apply:
@@ -338,20 +303,32 @@ class Tiles(Blocks):
                 yield function(tile, shared, apply)
 
     def with_column(self, column: Any) -> Self:
-        if self.width is None:
-            width = None
-        else:
-            width = self.width + 1
+        assert self.width is not None
         read = partial(self._append_weights, open_weights(column))
-        return type(self)(read, width, np.float64, n_rows=self.n_rows, n_jobs=self.n_jobs)
+        return self._derive(read, self.width + 1, np.float64)
 
-    def _append_weights(self, read: Callable[[], Iterable[np.ndarray]]) -> Iterator[np.ndarray]:
+    def _append_weights(self, read: Callable[[], Iterable[Any]]) -> Iterator[np.ndarray]:
+        blocks = (
+            validate_weights(block, np.size(block), f"block {number} of the weights")
+            for number, block in enumerate(read())
+        )
         seen = 0
-        weights = WeightReader(read())
-        for tile in self.blocks():
-            yield np.column_stack([tile, weights.read(len(tile), seen)])
+        none = np.empty(0)
+        for tile, weights in zip_longest(
+            self.blocks(), cut_tiles(blocks, self.size), fillvalue=none
+        ):
+            if len(weights) < len(tile):
+                raise InvalidParameterError(
+                    "sample_weight",
+                    must=f"have one value per row of X, got only {seen + len(weights):,}",
+                )
+            if len(weights) > len(tile):
+                raise InvalidParameterError(
+                    "sample_weight",
+                    must=f"have {seen + len(tile):,} values, one per row of X, got more",
+                )
+            yield np.column_stack([tile, weights])
             seen += len(tile)
-        weights.check_end(seen)
 
     def positions(self) -> Self:
         return type(self)(self._positions, None, np.int64)
@@ -403,17 +380,16 @@ class PairwiseSum:
         level = 0
         while self._partial and self._partial[-1][0] == level:
             part = self._partial.pop()[1] + part
-            level = level + 1
+            level += 1
         self._partial.append((level, part))
 
     def result(self) -> Any:
         """Return the sum, or None if there are no terms."""
-        total = None
-        for _, part in reversed(self._partial):
-            if total is None:
-                total = part
-            else:
-                total = part + total
+        if not self._partial:
+            return None
+        _, total = self._partial[-1]
+        for _, part in self._partial[-2::-1]:
+            total = part + total
         return total
 
 
@@ -427,16 +403,24 @@ def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blo
 
         return open_dask_blocks(X, missing=missing)
     read = _block_reader(X if comes_in_blocks(X) else [X])
-    first = next(
-        ((k, block) for k, block in enumerate(_iterate(read())) if count_block_rows(block)), None
-    )
-    if first is None:
+    for number, block in enumerate(_iterate(read())):
+        if count_block_rows(block):
+            columns = Columns.from_block(block, number, missing=missing)
+            break
+    else:
         raise InvalidParameterError(
             "X", must="contain at least one row, got no blocks or only empty blocks"
         )
-    columns = Columns.from_block(first[1], first[0], missing=missing)
-    tiles = partial(_read_tiles, read, columns)
-    return Tiles(tiles, columns.n, columns.dtype, columns.names, n_jobs=n_jobs, checked=True)
+    size = max(1, min(TILE_ROWS, MAX_TILE_CELLS // columns.n))
+    return Tiles(
+        partial(_read_tiles, read, columns, size),
+        columns.n,
+        columns.dtype,
+        columns.names,
+        n_jobs=n_jobs,
+        size=size,
+        checked=True,
+    )
 
 
 def _block_reader(X: Any) -> Callable[[], Iterable[Any]]:
@@ -447,8 +431,8 @@ def _block_reader(X: Any) -> Callable[[], Iterable[Any]]:
         return _arrow_reader(X)
     if hasattr(X, "__next__"):
         raise _invalid(
-            f"X must be readable several times, got a {type(X).__name__}; use a function that returns it "
-            "(lambda: ...), or pass the blocks to partial_fit"
+            f"X must be readable several times, got a {type(X).__name__}; use a function "
+            "that returns it (lambda: ...), or pass the blocks to partial_fit"
         )
     if not callable(X):
         return partial(iter, X)
@@ -505,14 +489,17 @@ def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
 def _iterate(blocks: Any) -> Iterator[Any]:
     if not hasattr(blocks, "__iter__"):
         raise _invalid(
-            f"X must be a function that returns an iterable of blocks, got a {type(blocks).__name__}"
+            "X must be a function that returns an iterable of blocks, "
+            f"got a {type(blocks).__name__}"
         )
     return iter(blocks)
 
 
-def _read_tiles(read: Callable[[], Iterable[Any]], columns: Columns) -> Iterator[np.ndarray]:
+def _read_tiles(
+    read: Callable[[], Iterable[Any]], columns: Columns, size: int
+) -> Iterator[np.ndarray]:
     blocks = (columns.validate(block, number) for number, block in enumerate(_iterate(read())))
-    return cut_tiles(blocks, max(1, min(TILE_ROWS, MAX_TILE_CELLS // columns.n)))
+    return cut_tiles(blocks, size)
 
 
 def cut_tiles(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:

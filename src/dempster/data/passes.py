@@ -1,5 +1,6 @@
-"""Passes over blocks of rows, with progress messages and a checkpoint file from which an interrupted fit can resume.
+"""Passes over blocks of rows, with progress messages and a checkpoint file.
 
+An interrupted fit can resume from the checkpoint file.
 Between two passes, the state of a fit depends only on its parameters and on the results of the
 completed passes. The checkpoint file stores these results. A new fit with the same parameters reads
 them in order, continues with the first pass that is not in the file, and gives an identical result.
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,12 @@ from dempster._errors import InvalidParameterError
 from dempster.optimize.blocks import Apply
 
 _MAGIC = b"dempster-passes-1\n"
-_DIGEST_BYTES = 64
+_DIGEST_BYTES = 32
 _LENGTH_BYTES = 8
 
 
 def peak_memory() -> int | None:
-    """Return the peak memory use of this process in bytes, or None if the operating system does not report it."""
+    """Return the peak memory use of this process in bytes, or None if it is not known."""
     try:
         import resource
     except ImportError:
@@ -44,7 +46,7 @@ def peak_memory() -> int | None:
 
 
 class PassRunner:
-    """Run passes over the data, send progress messages to the listeners, and store the results in a journal."""
+    """Run passes over the data, report their progress, and store their results in a journal."""
 
     def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
         self.apply = apply
@@ -61,16 +63,17 @@ class PassRunner:
         *,
         is_fingerprint: bool = False,
     ) -> Any:
-        """Return the result of one pass, from the journal if it is there, and otherwise by calling ``compute``.
+        """Return the result of one pass, from the journal or by calling ``compute``.
 
         ``kind`` is the type of the result; if it is None, the result is not stored. A fingerprint
         of the data is always computed and compared with the journal.
         """
+        measure = partial(self._measure, purpose, compute)
         if self._journal is None or kind is None:
-            return self._measure(purpose, compute)
+            return measure()
         if is_fingerprint:
-            return self._journal.compare(lambda: self._measure(purpose, compute))
-        return self._journal.recall(kind, lambda: self._measure(purpose, compute))
+            return self._journal.compare(measure)
+        return self._journal.recall(kind, measure)
 
     def _measure(self, purpose: str, compute: Callable[[], Any]) -> Any:
         status = [purpose]
@@ -95,9 +98,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
         self.path = Path(path)
-        self._mark = (
-            hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest().encode()
-        )
+        self._head = _MAGIC + _digest(json.dumps(dict(settings), sort_keys=True).encode())
         if self.path.is_dir():
             raise InvalidParameterError("checkpoint", f"the path of a file, but {path} is a folder")
         if not self.path.absolute().parent.is_dir():
@@ -108,7 +109,7 @@ class Journal:
         self._next = 0
 
     def recall(self, kind: type, compute: Callable[[], Any]) -> Any:
-        """Return the result of the next pass from the file, or compute it and append it to the file."""
+        """Return the result of the next pass from the file, or compute and append it."""
         if self._next < len(self._records):
             self._next += 1
             return _unpack(self._records[self._next - 1], kind)
@@ -117,12 +118,12 @@ class Journal:
         return result
 
     def compare(self, compute: Callable[[], Any]) -> Any:
-        """Compute the result of the next pass, and raise an error if the file contains a different result."""
+        """Compute the result of the next pass, and raise an error if the file has another."""
         result = compute()
         body = _pack(result)
         if self._next == len(self._records):
             self._append(body)
-        elif not _are_equal(_load_arrays(self._records[self._next]), _load_arrays(body)):
+        elif _contents(self._records[self._next]) != _contents(body):
             raise self._invalid(
                 "belongs to different rows, or to the same rows in different blocks"
             )
@@ -138,19 +139,15 @@ class Journal:
 
     def _read(self) -> tuple[list[bytes], int]:
         """Return the complete records of the file, and the position at which they end."""
-        head = len(_MAGIC) + _DIGEST_BYTES
-        if self.path.exists():
-            data = self.path.read_bytes()
-        else:
-            data = b""
-        if not data or (len(data) < head and (_MAGIC + self._mark).startswith(data)):
+        data = self.path.read_bytes() if self.path.exists() else b""
+        if len(data) < len(self._head) and self._head.startswith(data):
             return [], 0
-        if not data.startswith(_MAGIC) or len(data) < head:
+        if not data.startswith(_MAGIC) or len(data) < len(self._head):
             raise self._invalid("is not a checkpoint of dempster")
-        if data[len(_MAGIC) : head] != self._mark:
+        if not data.startswith(self._head):
             raise self._invalid("belongs to another model or to different parameters")
         records = []
-        at = head
+        at = len(self._head)
         while at + _LENGTH_BYTES + _DIGEST_BYTES <= len(data):
             size = int.from_bytes(data[at : at + _LENGTH_BYTES], "little")
             start = at + _LENGTH_BYTES + _DIGEST_BYTES
@@ -163,10 +160,7 @@ class Journal:
 
     def _append(self, body: bytes) -> None:
         """Append a record and write it to the disk before the next pass starts."""
-        if self._end:
-            head = b""
-        else:
-            head = _MAGIC + self._mark
+        head = b"" if self._end else self._head
         record = head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
             file.truncate(self._end)
@@ -180,11 +174,11 @@ class Journal:
 
 
 def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()
+    return hashlib.sha256(body).digest()
 
 
 def _pack(result: Any) -> bytes:
-    """Return a number, an array, or a tuple or dataclass of numbers and arrays as the bytes of a NumPy archive."""
+    """Return numbers and arrays (one, a tuple or a dataclass) as a NumPy archive."""
     if is_dataclass(result) and not isinstance(result, type):
         parts = asdict(result)
     elif isinstance(result, tuple):
@@ -202,11 +196,9 @@ def _load_arrays(body: bytes) -> dict[str, np.ndarray]:
         return dict(file)
 
 
-def _are_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    same_shapes = {name: x.shape for name, x in a.items()} == {
-        name: x.shape for name, x in b.items()
-    }
-    return same_shapes and all(a[name].tobytes() == b[name].tobytes() for name in a)
+def _contents(body: bytes) -> dict[str, Any]:
+    arrays = _load_arrays(body).items()
+    return {name: (array.shape, array.tobytes()) for name, array in arrays}
 
 
 def _unpack(body: bytes, kind: type) -> Any:

@@ -25,9 +25,9 @@ from dempster.data.sampling import SAMPLE_SIZE
 from dempster.optimize.blocks import Apply
 
 RowFunction = Callable[[Array, Any, Any, Apply], Any]
-"""Pure function of rows, their weights (empty or None if all are 1), shared data (such as a model), and `Apply`.
+"""Pure function of rows, their weights, shared data (such as a model), and `Apply`.
 
-The results for different rows can be added.
+The weights are empty or None if all are 1. The results for different rows can be added.
 """
 
 BLOCK_ROWS = 65_536
@@ -36,7 +36,7 @@ MAX_DEVICE_CELLS = 1 << 26
 
 
 class Rows:
-    """Rows in memory (only a sample if X is read in blocks) and their weights (empty if all weights are 1)."""
+    """Rows in memory and their weights (empty if all weights are 1)."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
         self.values = values
@@ -46,35 +46,40 @@ class Rows:
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float(self.weights.sum() if len(self.weights) else len(self.values))
+        if len(self.weights):
+            return float(self.weights.sum())
+        return float(len(self.values))
 
     def mean(self) -> np.ndarray:
         """Return the mean of the observed values of each of the p columns, shape (p,)."""
         return sampling.mean_of_objects(self.values, self.weights)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest value of each of the p columns, two arrays of shape (p,)."""
+        """Return the smallest and the largest value of each column, two arrays of shape (p,)."""
         return column_bounds(self.values)
 
     def mean_squared_deviation(self) -> float:
         """Return the mean squared distance of the rows from their mean."""
         X = self.values
-        mean = sampling.mean_of_objects(self.values, self.weights)
+        mean = self.mean()
         if has_missing(X):
             return float(sampling.mean_of_objects(np.square(X - mean), self.weights).sum())
         total = 0.0
         for start in range(0, len(X), BLOCK_ROWS):
-            gap = X[start : start + BLOCK_ROWS] - mean
+            block = slice(start, start + BLOCK_ROWS)
+            gap = X[block] - mean
             squared = np.einsum("ij,ij->i", gap, gap)
-            total += float(
-                squared @ self.weights[start : start + BLOCK_ROWS]
-                if len(self.weights)
-                else squared.sum()
-            )
+            if len(self.weights):
+                total += float(squared @ self.weights[block])
+            else:
+                total += float(squared.sum())
         return total / self.total_weight
 
-    def products(self) -> np.ndarray:
-        """Return the weighted sum of x x' over all rows x, shape (p, p)."""
+    def scatter(self) -> np.ndarray:
+        """Return the weighted sum of x x' over all rows x, shape (p, p).
+
+        The rows must have been shifted by their mean.
+        """
         return (self.values.T * self.weights) @ self.values
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
@@ -84,7 +89,10 @@ class Rows:
         return shifted
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """Return at most 20,000 rows, sorted along a line and drawn in proportion to the weights, and new weights."""
+        """Return at most 20,000 rows, sorted along a line, and their weights.
+
+        If there are more rows, they are drawn in proportion to their weights.
+        """
         order = sampling.order_along_line(self.values)
         if len(self.weights):
             weights = self.weights.astype(float)
@@ -94,15 +102,14 @@ class Rows:
         size = sampling.SAMPLE_SIZE
         if len(order) <= size:
             return self.values[order], weights[order]
-        return self.values[order[sampling.systematic_draw(weights[order], size, rng)]], np.ones(
-            size
-        )
+        drawn = order[sampling.systematic_draw(weights[order], size, rng)]
+        return self.values[drawn], np.ones(size)
 
     def are_all_in(self, sample: np.ndarray) -> bool:
         """Return whether the sample contains all rows with positive weight."""
-        return len(sample) == (
-            np.count_nonzero(self.weights) if len(self.weights) else len(self.values)
-        )
+        if len(self.weights):
+            return len(sample) == np.count_nonzero(self.weights)
+        return len(sample) == len(self.values)
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
         """Return the sum of ``function`` over all rows; ``kind`` is the type of the result."""
@@ -118,56 +125,40 @@ class _DeviceRows(Rows):
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
         self._given = values
-        self._device = device
-        super().__init__(values if is_tensor(values) else to_tensor(values, device), weights, apply)
-        if len(weights) == 0:
-            self._there = None
-        else:
+        super().__init__(to_tensor(values, device), weights, apply)
+        self._there = None
+        if len(weights):
             self._there = to_device_of(weights, self.values)
 
     def mean(self) -> np.ndarray:
-        parts = [(rows if w is None else rows * w).sum(dim=0) for rows, w in self._pieces()]
-        return np.clip(to_host(sum(parts)) / self.total_weight, *self.bounds())
+        total = sum((rows * w).sum(dim=0) for rows, w in self._pieces())
+        return np.clip(to_host(total) / self.total_weight, *self.bounds())
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         return to_host(self.values.amin(dim=0).double()), to_host(self.values.amax(dim=0).double())
 
     def mean_squared_deviation(self) -> float:
         mean = to_device_of(self.mean(), self.values)
-        gaps = [
-            ((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum()
-            for rows, w in self._pieces()
-        ]
-        return float(sum(gaps)) / self.total_weight
+        total = sum(((rows - mean) ** 2 * w).sum() for rows, w in self._pieces())
+        return float(total) / self.total_weight
 
-    def products(self) -> np.ndarray:
-        return to_host(
-            sum(rows.T @ (rows if w is None else rows * w) for rows, w in self._pieces())
-        )
+    def scatter(self) -> np.ndarray:
+        return to_host(sum(rows.T @ (rows * w) for rows, w in self._pieces()))
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         order = order_on_device(self.values)[0]
-        size = sampling.SAMPLE_SIZE
         if self._there is None:
-            weights = None
+            weights = self.values.new_ones(len(order), dtype=library_of(self.values).float64)
         else:
             weights = self._there[order]
-        if weights is not None:
             order = order[weights > 0]
             weights = weights[weights > 0]
+        size = sampling.SAMPLE_SIZE
         if len(order) <= size:
-            if weights is None:
-                counts = np.ones(len(order))
-            else:
-                counts = to_host(weights)
-            return to_host(self.values[order]), counts
-        if weights is None:
-            drawn = sampling.draw_evenly(len(order), size, rng).astype(np.int64)
-            places = to_device_of(drawn.clip(max=len(order) - 1), self.values)
-        else:
-            reach = weights.cumsum(dim=0)
-            at = to_device_of(sampling.draw_evenly(float(reach[-1]), size, rng), self.values)
-            places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
+            return to_host(self.values[order]), to_host(weights)
+        reach = weights.cumsum(dim=0)
+        at = to_device_of(sampling.draw_evenly(float(reach[-1]), size, rng), self.values)
+        places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
         return to_host(self.values[order[places]]), np.ones(size)
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
@@ -177,18 +168,19 @@ class _DeviceRows(Rows):
         return model.masses_on_device(self._given, self.values.device)
 
     def _pieces(self) -> Any:
-        """Yield blocks of rows in double precision, and their weights as a column (None if all weights are 1)."""
+        """Yield blocks of rows in double precision, and their weights as a column or a number."""
         step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
         for start in range(0, len(self.values), step):
-            if self._there is None:
-                weights = None
-            else:
-                weights = self._there[start : start + step, None]
-            yield self.values[start : start + step].double(), weights
+            block = slice(start, start + step)
+            weights = 1.0 if self._there is None else self._there[block, None]
+            yield self.values[block].double(), weights
 
 
 class BlockRows(Rows):
-    """Rows that are read in blocks, with a sample in memory; each sum is a pass over all blocks."""
+    """Rows that are read in blocks; each sum is a pass over all blocks.
+
+    ``values`` and ``weights`` are a sample in memory.
+    """
 
     def __init__(
         self,
@@ -201,18 +193,15 @@ class BlockRows(Rows):
         products: bool,
         min_sample: int = 0,
     ):
-        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample)."""
+        """Compute the moments and draw the sample, in one pass each (two for a weighted sample)."""
         self.source = source
         self._runner = runner
         self._is_weighted = sample_weight is not None
+        given = source
         if self._is_weighted:
             given = source.with_column(sample_weight)
-        else:
-            given = source
-        if self._is_weighted:
-            self._blocks = blocks.with_column(sample_weight)
-        else:
-            self._blocks = blocks
+            blocks = blocks.with_column(sample_weight)
+        self._blocks = blocks
         self.moments: Moments = runner.run(
             "moments",
             lambda: compute_moments(
@@ -241,10 +230,9 @@ class BlockRows(Rows):
     def _check_moments(self) -> None:
         empty = np.flatnonzero(np.isnan(self.moments.low))
         if len(empty):
-            if self.source.names is None:
-                name = empty[0]
-            else:
-                name = printable(self.source.names[empty[0]])
+            name = empty[0]
+            if self.source.names is not None:
+                name = printable(self.source.names[name])
             raise InvalidParameterError(
                 "X", message=f"column {name} of X contains only NaN; remove it"
             )
@@ -270,12 +258,11 @@ class BlockRows(Rows):
     def mean_squared_deviation(self) -> float:
         return self.moments.mean_squared_deviation
 
-    def products(self) -> np.ndarray:
-        """Return the scatter matrix; the rows must have been shifted by their mean."""
+    def scatter(self) -> np.ndarray:
         return self.moments.scatter / (self._unit or 1.0) ** 2
 
     def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
-        """Return a copy with ``values`` as the sample, whose sums are computed on ``device`` and with ``apply``."""
+        """Return a copy with another sample, whose sums are computed on ``device``."""
         rows = copy.copy(self)
         rows.values = values
         rows._device = device
@@ -320,14 +307,14 @@ def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "c
         return _DeviceRows(values, weights, apply, values.device)
     if device == "cpu":
         return Rows(values, weights, apply)
-    import_torch(device)
+    import_torch(device)  # checks the device
     return _DeviceRows(values, weights, apply, device)
 
 
 def _draw(
     given: Blocks, n: int, size: int, random_state: Seed, *, weighted: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the row numbers, the values and the weights (empty if all are 1) of a sample of at most ``size`` rows."""
+    """Draw at most ``size`` rows, and return their numbers, values and weights (empty if 1)."""
     if not weighted:
         rows = sample_rows(n, size, random_state)
         return rows, given.take(rows), np.empty(0)
@@ -352,10 +339,7 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
     if weighted:
         weights = np.ascontiguousarray(block[:, -1])
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
-    if device == "cpu":
-        rows = block
-    else:
-        rows = to_tensor(block, device)
+    rows = block if device == "cpu" else to_tensor(block, device)
     if origin is not None:
         rows = _shift(rows, origin, unit)
     return function(rows, to_device_of(weights, rows), shared, apply)

@@ -20,7 +20,7 @@ def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarr
 
 
 def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw ``size`` positions with probabilities proportional to the weights (systematic sampling)."""
+    """Draw ``size`` positions in proportion to the weights (systematic sampling)."""
     reach = np.cumsum(weights)
     at = draw_evenly(reach[-1], size, rng)
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
@@ -42,10 +42,11 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
     if np.isnan(projection).any():
         return order_along_line(_fill_missing(X))
     order = np.argsort(projection)
-    with_next = np.diff(projection[order]) == 0
-    if with_next.any():
-        place = np.cumsum(~np.concatenate(([False], with_next)))
-        tied = np.concatenate((with_next, [False])) | np.concatenate(([False], with_next))
+    is_tie = np.diff(projection[order]) == 0
+    if is_tie.any():
+        with_previous = np.append(False, is_tie)
+        tied = np.append(is_tie, False) | with_previous
+        place = np.cumsum(~with_previous)
         objects = order[tied]
         order[tied] = objects[np.lexsort((objects, *X[objects].T[::-1], place[tied]))]
     return order
@@ -66,7 +67,7 @@ def _fill_missing(X: np.ndarray) -> np.ndarray:
 def sample_in_order(
     order: np.ndarray, weights: np.ndarray, size: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of at most ``size`` rows with positive weight, in the given order, and their weights.
+    """Return the numbers and weights of at most ``size`` rows with positive weight, in order.
 
     If there are more rows, they are drawn with probabilities proportional to the weights, and the
     returned weights are the numbers of draws.
@@ -83,13 +84,11 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     ``weights`` is empty if all weights are 1.
     """
-    if has_missing(X):
-        if len(weights) == 0:
-            w = np.ones(len(X))
-        else:
-            w = weights
-        mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(
-            w @ ~np.isnan(X), np.finfo(float).tiny
-        )
-        return clip_to_range(mean, X)
-    return row_mean(X, None if len(weights) == 0 else weights)
+    if not has_missing(X):
+        return row_mean(X, weights if len(weights) else None)
+    if len(weights) == 0:
+        weights = np.ones(len(X))
+    is_missing = np.isnan(X)
+    present = weights @ ~is_missing
+    sums = weights @ np.where(is_missing, 0.0, X)
+    return clip_to_range(sums / np.maximum(present, np.finfo(float).tiny), X)
