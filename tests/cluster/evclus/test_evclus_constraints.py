@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from dempster.cluster.evclus import evclus as _evclus
+from dempster.cluster.evclus import _fitted_pairs
 from dempster.constraints import Constraints
 from tests.cluster.evclus.helpers import SAMPLINGS, blobs, evclus, iris, masses_of, sampled
 
@@ -77,7 +77,7 @@ def test_constraints_separate_equal_objects(sampling):
     "settings", [{}, {"focal_sets": "pairs", "d0_quantile": 0.8}], ids=["auto", "pairs"]
 )
 def test_more_constrained_objects_than_landmarks(monkeypatch, settings, kind, metric):
-    monkeypatch.setattr(_evclus, "MAX_REFERENCES", 20)
+    monkeypatch.setattr(_fitted_pairs, "MAX_REFERENCES", 20)
     X, y = iris()
     known = Constraints.from_labels(y, 60, random_state=1)
     if kind != "both":

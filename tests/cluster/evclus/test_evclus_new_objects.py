@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import CredalPartition
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus import evclus as _evclus
+from dempster.cluster.evclus import _fitted_pairs
 from dempster.dissimilarity.transform import random_pairs
 from dempster.optimize.blocks import block_map
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
@@ -107,7 +107,7 @@ def test_new_objects(sampling):
 
 
 def test_max_references(monkeypatch):
-    monkeypatch.setattr(_evclus, "MAX_REFERENCES", 80)
+    monkeypatch.setattr(_fitted_pairs, "MAX_REFERENCES", 80)
     X, y = blobs(200)
     model = evclus(3, "random").fit(X)
     assert len(model.landmark_indices_) == 80

@@ -7,7 +7,7 @@ from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
 from dempster.cluster._search import Sample
-from dempster.cluster.evclus._pairs import distinct_objects
+from dempster.cluster.evclus._fitted_pairs import distinct_objects
 from dempster.constraints import Constraints
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import AttributeSource

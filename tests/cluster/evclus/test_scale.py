@@ -6,13 +6,8 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._pairs import (
-    SCALES,
-    Scale,
-    ScaleTrial,
-    WeightedPairs,
-    likelihood_of_clusters,
-)
+from dempster.cluster.evclus._pairs import WeightedPairs
+from dempster.cluster.evclus._scale import SCALES, Scale, ScaleTrial, likelihood_of_clusters
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 

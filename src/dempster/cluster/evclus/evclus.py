@@ -1,15 +1,15 @@
 """EVCLUS and its variants k-EVCLUS, CEVCLUS, k-CEVCLUS and EVCLUS with landmarks.
 
-`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimizes the stress and computes
-the masses of all objects, and `EVCLUS` is the estimator.
+`EvclusMethod` minimizes the stress over the pairs that `select_pairs` selects, at the values of
+``d0`` in a `ScaleSearch`, and computes the masses of all objects. `EVCLUS` is the estimator.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
@@ -17,8 +17,8 @@ from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._arrays import Array, to_device_of, to_host
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import as_generator, as_random_state
+from dempster._errors import InvalidParameterError
+from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import validate_tensor
 from dempster.belief import FocalSets
@@ -39,6 +39,7 @@ from dempster.cluster._medoid_starts import (
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import validate_initial_masses
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
+from dempster.cluster.evclus._fitted_pairs import distinct_objects, draw_objects, select_pairs
 from dempster.cluster.evclus._model import (
     Assessment,
     DoubtModel,
@@ -49,31 +50,15 @@ from dempster.cluster.evclus._model import (
     neighbors_of_pairs,
     twins_at_zero,
 )
-from dempster.cluster.evclus._pairs import (
-    MAX_ALL_PAIRS_ROWS,
-    SCALES,
-    AllPairs,
-    ConflictProblem,
-    DistinctObjects,
-    Links,
-    Scale,
-    ScaleTrial,
-    SomePairs,
-    WeightedPairs,
-    distinct_objects,
-    likelihood_of_clusters,
-    link_form,
-)
+from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, AllPairs, Links, link_form
+from dempster.cluster.evclus._scale import Scale, ScaleSearch, candidate_scales
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.constraints import Constraints
-from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
     MatrixSource,
-    PathSource,
     References,
     SparseSource,
     TensorSource,
@@ -82,301 +67,16 @@ from dempster.dissimilarity.transform import (
     choose_landmarks,
     conflicts_at,
     default_quantile,
-    intrinsic_dimension,
     pairs_of_sparse,
-    random_pairs,
-    sample_pairs,
     scale_at,
 )
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import Run, find_likeliest
+from dempster.optimize.descent import Run
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-# maximum number of landmarks with constraints, and of reference objects of k-EVCLUS
-MAX_REFERENCES = 5000
-_MIN_LANDMARKS = {"compact": 600, "connected": 1500}  # A thin cluster needs more landmarks.
-_LANDMARKS_PER_CLUSTER = 30
-_ASSESSMENT_PAIRS = 50_000
-_ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
-_DIMENSION_OF_SPARSE = 5.0  # The dimension cannot be estimated from a sparse matrix.
-_ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
 # factor of the weight of the constraints in the published formula
 LINK_FACTORS = {"program": 4.0, "paper": 1.0}
-
-
-# ---- objects and pairs ---------------------------------------------------------------------------
-
-
-class FittedPairs:
-    """Objects and pairs of objects that are fitted, with the candidate values of ``d0``.
-
-    Distinct objects with positive weight can be fitted. ``sampling`` is "all" (all pairs of them),
-    "random" (pairs of each object with partners that are drawn at random or stored in a sparse
-    matrix) or "landmarks" (all pairs of a few objects). ``dissimilarities`` contains the
-    dissimilarities between the fitted objects, computed after the imputation of missing values, as
-    an array or as `WeightedPairs`.
-    """
-
-    def __init__(
-        self,
-        params: EVCLUS,
-        n_clusters: int,
-        objects: DissimilaritySource | SparseSource,
-        distinct: DistinctObjects,
-        links: Links,
-        rng: np.random.Generator,
-    ):
-        self.params = params
-        self.distinct = distinct
-        self.rng = rng
-        # Only the stored pairs of a sparse matrix are used.
-        self.source = cast(DissimilaritySource, objects)
-        self.counted = distinct.positions
-        self.weights = distinct.weights
-        n_rows = len(distinct.rows)
-        min_rows = max(2, n_clusters)
-        if n_rows < min_rows:
-            must = f"be positive for at least {min_rows} objects; it is positive for {n_rows}"
-            raise InvalidParameterError("sample_weight", must=must)
-        if len(self.counted) < 2:
-            raise InvalidInputError(_ALL_ZERO)
-        self.sampling = params.sampling
-        self.stored = None  # result of `_stored_pairs` for a sparse matrix
-        if isinstance(objects, SparseSource):
-            self.stored = self._stored_pairs(objects)
-            if self.sampling not in ("auto", "random"):
-                raise InvalidParameterError(
-                    "sampling", "'auto' or 'random' for a sparse matrix X", self.sampling
-                )
-            self.sampling = "random"
-        elif self.sampling == "auto":
-            if len(self.counted) <= MAX_ALL_PAIRS_ROWS:
-                self.sampling = "all"
-            else:
-                self.sampling = "landmarks"
-        # Indices of the fitted objects, and their weights (None if all are equal).
-        self.fitted: np.ndarray = self.counted
-        if self.weights is None:
-            self.counts = None
-        else:
-            self.counts = self.weights[self.counted]
-        if self.sampling == "landmarks":
-            self.fitted, self.counts = self._draw_landmarks(n_clusters, links)
-        if params.shape == "connected":
-            self.source = PathSource(self.source, self.fitted)
-        # Reference objects with which new objects are compared: positions among the fitted objects,
-        # and indices.
-        self.reference_places: np.ndarray = np.arange(len(self.fitted))
-        if self.sampling == "random" and self.stored is None:
-            self.reference_places = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
-        # The columns of a matrix for new objects are in the order of X.
-        if isinstance(objects, MatrixSource):
-            self.reference_places = self.reference_places[
-                np.argsort(self.fitted[self.reference_places])
-            ]
-        self.references = self.fitted[self.reference_places]
-        # pairs and their weights; None means all pairs
-        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        self._problems: dict[int, ConflictProblem] = {}
-        # Missing values increase all dissimilarities, so that the likelihood of clusters would be
-        # wrong. They are therefore imputed.
-        complete = None
-        if (
-            isinstance(objects, AttributeSource)
-            and objects.lacks_cells
-            and params.shape == "compact"
-        ):
-            complete = AttributeSource(impute_missing(objects.objects[self.fitted]), objects.metric)
-        if self.sampling == "random":
-            d, weights = self._some_pairs(complete)
-        else:
-            d, weights = self._all_pairs(complete)
-        if not np.any(d > 0):
-            raise InvalidInputError(_ALL_ZERO)
-        self.scale = self._candidate_scales(d, weights)
-
-    def problem_at(self, trial: int) -> ConflictProblem:
-        """Return the optimization problem for the candidate value of ``d0`` with index ``trial``."""
-        if trial not in self._problems:
-            delta = conflicts_at(self._apart, self.scale.trials[trial].d0)
-            if self._pairs is None:
-                self._problems[trial] = AllPairs(delta, self.counts)
-            else:
-                self._problems[trial] = SomePairs(len(self.fitted), *self._pairs, delta)
-        return self._problems[trial]
-
-    @cached_property
-    def dimension(self) -> float:
-        """Number of features for Euclidean distances, otherwise an estimate of the intrinsic dimension."""
-        if self.stored is not None:
-            return _DIMENSION_OF_SPARSE
-        if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
-            return float(self.source.objects.shape[1])
-        sample = self.fitted[
-            choose_landmarks(len(self.fitted), _MIN_LANDMARKS["compact"], self.rng)
-        ]
-        return intrinsic_dimension(self.source.block(sample, sample).astype(float))
-
-    def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw objects by weight.
-
-        Return their positions in ``counted`` and new weights (None if all are equal).
-        """
-        if self.weights is None:
-            return places[choose_landmarks(len(places), size, self.rng)], None
-        weights = self.weights[self.counted[places]]
-        if size >= len(places):
-            return places, weights / weights.mean()
-        which, times = np.unique(
-            systematic_draw(weights, size, as_random_state(self.rng)), return_counts=True
-        )
-        return places[which], times.astype(float)
-
-    def assessment_pairs(self, objects: np.ndarray | None = None) -> WeightedPairs:
-        """Return the pairs on which the stress of a fit is computed.
-
-        They are all pairs, random pairs if there are many objects, or the pairs stored in a sparse
-        matrix. If ``objects`` is given, only pairs of these objects are returned, and each of them
-        has the total weight of all objects that are equal to it.
-        """
-        rows = self.distinct.rows
-        weights = self.distinct.row_weights
-        if objects is not None:
-            rows = objects
-            weights = self.weights
-        if self.stored is not None:
-            pairs, times, d = self.stored
-        elif len(rows) <= MAX_ALL_PAIRS_ROWS:
-            i, j = np.triu_indices(len(rows), 1)
-            pairs = rows[np.column_stack([i, j])]
-            times = np.ones(len(i))
-            d = self.source.block(rows, rows)[i, j]
-        else:
-            is_slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
-            if is_slow:
-                n_pairs = _ASSESSMENT_PAIRS_OF_SLOW_METRICS
-            else:
-                n_pairs = _ASSESSMENT_PAIRS
-            pairs = rows[np.column_stack(sample_pairs(len(rows), n_pairs, self.rng))]
-            times = np.ones(len(pairs))
-            d = self.source.pairs(pairs[:, 0], pairs[:, 1])
-        if weights is None:
-            weight = times
-        else:
-            weight = times * weights[pairs].prod(axis=1)
-        return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
-
-    def _draw_landmarks(
-        self, n_clusters: int, links: Links
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the landmarks, which are objects with constraints and random objects, and their weights."""
-        p = self.params.n_landmarks
-        if isinstance(p, str):
-            p = max(_MIN_LANDMARKS[self.params.shape], _LANDMARKS_PER_CLUSTER * n_clusters)
-        if p < n_clusters:
-            raise InvalidParameterError("n_landmarks", f"at least n_clusters={n_clusters}", p)
-        free = ~np.isin(self.counted, links.objects)
-        linked = np.flatnonzero(~free)
-        if len(linked) > MAX_REFERENCES:
-            linked = np.sort(self.rng.choice(linked, MAX_REFERENCES, replace=False))
-            free = np.ones(len(free), dtype=bool)
-            free[linked] = False
-        more, times = self.draw_objects(np.flatnonzero(free), max(p - len(linked), p // 2))
-        places = np.concatenate([linked, more])
-        order = np.argsort(places)
-        landmarks = self.counted[places[order]]
-        if self.weights is None or times is None:
-            return landmarks, None
-        if len(landmarks) == len(self.counted):
-            return landmarks, self.weights[landmarks]
-        return landmarks, np.concatenate([np.ones(len(linked)), times])[order]
-
-    def _all_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Store all pairs of the fitted objects; return their dissimilarities and weights."""
-        D = self.source.block(self.fitted, self.fitted).astype(float)
-        np.fill_diagonal(D, 0)
-        D = (D + D.T) / 2  # The metric may be symmetric only up to rounding.
-        self.dissimilarities: np.ndarray | WeightedPairs = (
-            D if complete is None else complete.block(slice(None), slice(None))
-        )
-        self._apart = D
-        i, j = np.triu_indices(len(D), 1)
-        return D[i, j], None if self.counts is None else self.counts[i] * self.counts[j]
-
-    def _some_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Store random or stored pairs of the fitted objects.
-
-        Return their dissimilarities and weights.
-        """
-        if self.stored is not None:
-            stored, times, d = self.stored
-            pairs = np.searchsorted(self.fitted, stored)
-        else:
-            pairs, times = random_pairs(len(self.fitted), self.params.n_partners, self.rng)
-            d = self.source.pairs(*self.fitted[pairs].T)
-        if self.counts is None:
-            weights = times
-        else:
-            weights = times * self.counts[pairs].prod(axis=1)
-        if complete is None:
-            apart = d
-        else:
-            apart = complete.pairs(*pairs.T)
-        self.dissimilarities = WeightedPairs(pairs[:, 0], pairs[:, 1], apart, weights)
-        self._apart = d
-        self._pairs = (pairs, weights)
-        return d, None if self.counts is None else weights
-
-    def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the pairs in a sparse matrix, the number of times each pair is stored, and the dissimilarities."""
-        pairs, times, d = pairs_of_sparse(objects.stored, symmetrize=bool(self.params.symmetrize))
-        is_counted = np.zeros(len(objects), dtype=bool)
-        is_counted[self.counted] = True
-        kept = is_counted[pairs].all(axis=1)
-        pairs = pairs[kept]
-        times = times[kept]
-        d = d[kept]
-        n = len(self.counted)
-        ends = np.searchsorted(self.counted, pairs)
-        graph = sparse.coo_matrix((np.ones(len(ends)), ends.T), shape=(n, n))
-        parts, label = sparse.csgraph.connected_components(graph, directed=False)
-        if parts > 1:
-            raise InvalidInputError(
-                f"the pairs in X form {parts} unconnected components (the smallest has "
-                f"{int(np.bincount(label).min())} objects), so clusters cannot be compared; add pairs that connect them"
-            )
-        return pairs, times, d
-
-    def _candidate_scales(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
-        """Return the candidate values of ``d0``, which are quantiles of the dissimilarities d of the fitted pairs."""
-        d0 = self.params.d0
-        quantile = self.params.d0_quantile
-        if not isinstance(d0, str):
-            return Scale((ScaleTrial(np.nan, float(d0)),))
-        if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
-            pairs = self.counted[
-                np.column_stack(sample_pairs(len(self.counted), _ASSESSMENT_PAIRS, self.rng))
-            ]
-            d = self.source.pairs(pairs[:, 0], pairs[:, 1])
-            if self.weights is None:
-                weights = None
-            else:
-                weights = self.weights[pairs].prod(axis=1)
-        if quantile is not None:
-            return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
-        # With many equal objects a quantile can be zero, which is not a valid d0. The largest
-        # quantile is positive.
-        trials = []
-        for quantile in SCALES:
-            d0 = scale_at(d, quantile, weights, zero=quantile < SCALES[-1])
-            if d0 > 0:
-                trials.append(ScaleTrial(quantile, d0))
-        return Scale(tuple(trials))
-
-
-# ---- the algorithm -------------------------------------------------------------------------------
-
 _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
 # A smaller tolerance would not improve the masses of objects that are not landmarks.
 _LANDMARK_TOLERANCE = 1e-5
@@ -386,9 +86,6 @@ _START_TOLERANCE_OF_LANDMARKS = 1e-2
 # number of starts at each candidate d0, divided by n_init
 _STARTS_PER_SCALE = 0.4
 _TRIAL_STARTS_PER_SCALE = 0.2
-# share and minimum number of landmarks used to select d0
-_TRIAL_SHARE = 1 / 2
-_MIN_TRIAL_LANDMARKS = 300
 _TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
 # maximum number of sweeps over constrained objects that are not fitted, and tolerance
@@ -398,6 +95,8 @@ _MAX_AFFINE_FITS = 20
 _AFFINE_TOLERANCE = 0.01
 _MAX_SETS = 256  # With this number of focal sets, the fit of 40 objects takes a minute.
 
+# ---- the algorithm -------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class ObjectMasses:
@@ -406,6 +105,8 @@ class ObjectMasses:
     family: FocalSets
     masses: np.ndarray  # masses that minimize the objective
     trial: int = 0  # index of the candidate d0
+    # whether the masses come from the clusters that selected d0 on half of the landmarks
+    is_from_trial: bool = False
     # the same masses, made equal for objects of a matrix at dissimilarity zero
     equalized: np.ndarray | None = None
     # whether masses on pairs of neighboring clusters are added after the fit
@@ -419,9 +120,8 @@ Start = tuple[ObjectMasses, np.random.Generator]
 class EvclusMethod(Method[Start, ObjectMasses]):
     """Algorithm of EVCLUS.
 
-    ``scale`` contains the candidate values of ``d0``. If all objects are fitted, starts are run at
-    each candidate. With landmarks, a short fit of half of the landmarks selects ``d0`` before the
-    starts are drawn.
+    If all objects are fitted, starts are run at each candidate value of ``d0``. With landmarks, a
+    short fit of half of the landmarks selects ``d0`` before the starts are drawn.
     """
 
     starts_in_threads = True
@@ -432,74 +132,89 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         sample: Sample[DissimilaritySource | SparseSource],
         request: FitRequest,
     ):
-        self.training = sample
         self.params = params
+        self.training = sample
         self.objects = sample.values
-        self.apply = request.apply
         self.n = len(sample.values)
         self.n_clusters = request.n_clusters
+        self.apply = request.apply
         self.peaks = fit_source_peaks(
             params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs
         )
-        self.rng = as_generator(params.random_state)
-        self.links = Links.from_constraints(request.constraints if params.xi > 0 else None, self.n)
+        constraints = request.constraints if params.xi > 0 else None
+        self.links = Links.from_constraints(constraints, self.n)
         # Equal objects are not merged if there are constraints, which may separate them.
         self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
-        self.pairs = FittedPairs(
-            params, self.n_clusters, sample.values, self.distinct, self.links, self.rng
+        # All random numbers are drawn in a fixed order, beginning with those that select the pairs.
+        self.rng = as_generator(params.random_state)
+        self.pairs = select_pairs(
+            sample.values,
+            self.distinct,
+            self.links,
+            self.n_clusters,
+            self.rng,
+            sampling=params.sampling,
+            n_partners=params.n_partners,
+            n_landmarks=params.n_landmarks,
+            shape=params.shape,
+            symmetrize=params.symmetrize,
         )
-        self.scale = self.pairs.scale
+        scale = candidate_scales(self.pairs, params.d0, params.d0_quantile, self.rng)
+        self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
         # Landmarks represent all objects, so the weight of their constraints is increased in
         # proportion.
-        self.link_share = LINK_FACTORS[params.convention] * (
-            len(self.distinct.positions) / len(self.pairs.fitted)
-        )
+        represented = len(self.distinct.positions) / len(self.pairs.fitted)
+        self.link_share = LINK_FACTORS[params.convention] * represented
         self.stages: list[float] = []  # weights of the constraints in the stages after the first
         if len(self.fitted_links):
             share = self.link_share * len(self.fitted_links) / len(self.links)
             if params.xi > _FIRST_XI:
-                self.stages = [share * _FIRST_XI, share * params.xi]
-            else:
-                self.stages = [share * params.xi]
-        is_coarse = self.pairs.sampling == "landmarks"
-        if is_coarse:
+                self.stages.append(share * _FIRST_XI)
+            self.stages.append(share * params.xi)
+        if self.pairs.sampling == "landmarks":
             self.tol = max(params.tol, _LANDMARK_TOLERANCE)
+            self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS)
         else:
             self.tol = params.tol
-        self.first_tol = max(
-            self.tol, _START_TOLERANCE_OF_LANDMARKS if is_coarse else _START_TOLERANCE
-        )
-        self._trial_masses: np.ndarray | None = None  # initial masses found by `_select_scale`
+            self.first_tol = max(self.tol, _START_TOLERANCE)
+
+    @property
+    def d0(self) -> float:
+        return self.scale_search.scale.best.d0
 
     # ---- starts ----------------------------------------------------------------------------------
 
+    @property
+    def has_single_start(self) -> bool:
+        """Whether ``init`` gives the only start, which is then run to the final tolerance."""
+        is_given = self.peaks is not None or not isinstance(self.params.init, str)
+        return is_given and (self.has_landmarks or len(self.scale_search.scale.trials) == 1)
+
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the initial masses given by ``init``, or draw them for the selected d0 or for all candidates."""
-        if self.scale.is_open and self.has_landmarks:
-            self._select_scale(family)
+        """Return the masses given by ``init``, or draw them for the selected or all values of d0."""
+        search = self.scale_search
         user_masses = self._user_masses(family)
-        n_init = self.params.n_init
-        is_open = self.scale.is_open
-        self.has_user_start = user_masses is not None and not is_open and self._trial_masses is None
-        if user_masses is not None and self.has_user_start:
-            return [(ObjectMasses(family, user_masses, self.scale.position), self.rng)]
-        if len(self.scale.trials) > 1:
-            n_init = max(1, round(_STARTS_PER_SCALE * n_init))
+        if search.scale.is_open and self.has_landmarks:
+            search.try_landmarks(partial(self._cluster_landmarks, family, user_masses), self.apply)
+        if user_masses is not None and self.has_single_start:
+            return [(ObjectMasses(family, user_masses, search.scale.position), self.rng)]
         starts = []
-        for trial in range(len(self.scale.trials)) if is_open else [self.scale.position]:
-            for masses in (
-                self._draw_masses(family, trial, n_init) if user_masses is None else [user_masses]
-            ):
-                starts.append(ObjectMasses(family, masses, trial))
-        if self._trial_masses is not None:
-            starts.append(ObjectMasses(family, self._trial_masses, self.scale.position))
+        for trial in search.positions:
+            if user_masses is None:
+                drawn = self._draw_masses(family, trial)
+            else:
+                drawn = [user_masses]
+            starts += [ObjectMasses(family, masses, trial) for masses in drawn]
+        if search.landmark_labels is not None:
+            masses = masses_from_labels(search.landmark_labels, family)
+            starts.append(ObjectMasses(family, masses, search.scale.position, is_from_trial=True))
         seeds = self.rng.integers(0, 2**63, len(starts))
         return list(zip(starts, map(np.random.default_rng, seeds), strict=True))
 
     def _user_masses(self, family: FocalSets) -> np.ndarray | None:
-        """Return the initial masses of the fitted objects given by ``init``, or None if they must be drawn."""
+        """Return the masses of the fitted objects given by ``init``, or None if they are drawn."""
         init = self.params.init
         fitted = self.pairs.fitted
         if self.peaks is not None:
@@ -510,143 +225,108 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if adds_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
             init = project_partition(init, family)
         start = validate_initial_masses(init, self.n, family)
-        if np.any(start.masses[:, family.find(start.focal_sets.membership) < 0] > 0):
-            raise InvalidParameterError(
-                "init", must="have no mass on sets that are not in focal_sets"
-            )
+        is_unknown = family.find(start.focal_sets.membership) < 0
+        if np.any(start.masses[:, is_unknown] > 0):
+            must = "have no mass on sets that are not in focal_sets"
+            raise InvalidParameterError("init", must=must)
         return np.ascontiguousarray(start.to_family(family).masses[fitted], dtype=float)
 
-    def _draw_masses(self, family: FocalSets, trial: int, n_init: int) -> list[np.ndarray]:
-        pairs, problem = self.pairs, self.pairs.problem_at(trial)
-        fitted, counts, m = pairs.fitted, pairs.counts, len(pairs.fitted)
+    def _draw_masses(self, family: FocalSets, trial: int) -> list[np.ndarray]:
+        """Draw initial masses of the fitted objects at one candidate value of ``d0``."""
+        pairs = self.pairs
+        search = self.scale_search
+        problem = search.problem_at(trial)
+        n_init = self.params.n_init
+        if len(search.scale.trials) > 1:
+            n_init = max(1, round(_STARTS_PER_SCALE * n_init))
+        m = len(pairs.fitted)
         if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
+        counts = pairs.counts
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
         places = choose_landmarks(m, MAX_ALL_PAIRS_ROWS, self.rng)
-        sample = fitted[places]
-        delta = conflicts_at(pairs.source.block(sample, sample), self.scale.trials[trial].d0)
-        sets = medoid_starts(
-            delta, self.n_clusters, n_init, self.rng, None if counts is None else counts[places]
-        )
-        blocks = row_blocks(m, most=None)
-        nearest = [
-            np.concatenate(
-                [pairs.source.block(fitted[a:b], sample[medoids]).argmin(axis=1) for a, b in blocks]
-            )
-            for medoids in sets
-        ]
-        return [masses_from_labels(labels, family) for labels in nearest]
+        if counts is not None:
+            counts = counts[places]
+        sample = pairs.fitted[places]
+        delta = conflicts_at(pairs.source.block(sample, sample), search.scale.trials[trial].d0)
+        blocks = [pairs.fitted[start:stop] for start, stop in row_blocks(m, most=None)]
+        starts = []
+        for medoids in medoid_starts(delta, self.n_clusters, n_init, self.rng, counts):
+            nearest = [pairs.source.block(rows, sample[medoids]).argmin(axis=1) for rows in blocks]
+            starts.append(masses_from_labels(np.concatenate(nearest), family))
+        return starts
 
-    def _select_scale(self, family: FocalSets) -> None:
-        """Select ``d0`` by a few sweeps on half of the landmarks, and store the clusters as an additional start."""
-        user_masses = self._user_masses(family)
-        D = self.pairs.dissimilarities
-        max_iter = self.params.max_iter
-        assert isinstance(D, np.ndarray)
+    def _cluster_landmarks(
+        self,
+        family: FocalSets,
+        user_masses: np.ndarray | None,
+        problem: AllPairs,
+        places: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Iterator[np.ndarray]:
+        """Yield the labels of some landmarks after a few sweeps from each of several starts."""
         n_init = max(1, round(_TRIAL_STARTS_PER_SCALE * self.params.n_init))
-        size = min(len(D), max(round(_TRIAL_SHARE * len(D)), _MIN_TRIAL_LANDMARKS))
-        places = np.arange(size) * len(D) // size
-        D = D[np.ix_(places, places)]
-        if self.pairs.counts is None:
-            counts = None
-        else:
-            counts = self.pairs.counts[places]
-        dimension = self.pairs.dimension
-        no_links = Links.from_constraints(None, size)
-
-        def cluster_at(d0: float, seed: int) -> tuple[float, np.ndarray]:
-            """Return the likelihood and the labels of the best of several starts at one value of d0."""
-            rng = np.random.default_rng(seed)
-            problem = AllPairs(conflicts_at(D, d0), counts)
-            if user_masses is not None:
-                starts = [user_masses[places]]
-            elif self.params.init == "random":
-                starts = [random_masses(size, family, rng) for _ in range(n_init)]
-            else:
-                starts = masses_from_medoids(problem.delta, family, n_init, rng, counts)
-            results = []
-            for start in starts:
-                order = rng.permutation(size)
-                sweeps = min(max_iter, _TRIAL_SWEEPS)
-                masses, _, _ = problem.descend(
-                    start, family, order, sweeps, self.first_tol, no_links, 0.0
-                )
-                labels = CredalPartition.unchecked(masses, family).labels
-                results.append((likelihood_of_clusters(D, labels, dimension, counts), labels))
-            return results[find_likeliest([likelihood for likelihood, _ in results])[0]]
-
-        seeds = self.rng.integers(0, 2**63, len(self.scale.trials))
-        scales = [(trial.d0, seed) for trial, seed in zip(self.scale.trials, seeds, strict=True)]
-        results = list(self.apply(cluster_at, scales))
-        self.scale = self.scale.with_likelihoods([likelihood for likelihood, _ in results])
+        size = len(places)
         if user_masses is not None:
-            return
-        # The remaining landmarks join the cluster with the smallest mean target conflict.
-        labels = results[self.scale.position][1]
-        problem = self.pairs.problem_at(self.scale.position)
-        assert isinstance(problem, AllPairs)
-        members = np.zeros((size, int(labels.max()) + 1))
-        if counts is None:
-            members[np.arange(size), labels] = 1
+            starts = [user_masses[places]]
+        elif self.params.init == "random":
+            starts = [random_masses(size, family, rng) for _ in range(n_init)]
         else:
-            members[np.arange(size), labels] = counts
-        total = members.sum(axis=0)
-        conflict = problem.delta[:, places] @ members / np.where(total > 0, total, 1)
-        all_labels = np.where(total > 0, conflict, np.inf).argmin(axis=1)
-        all_labels[places] = labels
-        self._trial_masses = masses_from_labels(all_labels, family)
+            counts = self.pairs.counts
+            if counts is not None:
+                counts = counts[places]
+            starts = masses_from_medoids(problem.delta, family, n_init, rng, counts)
+        max_sweeps = min(self.params.max_iter, _TRIAL_SWEEPS)
+        no_links = Links.from_constraints(None, size)
+        for start in starts:
+            order = rng.permutation(size)
+            masses, _, _ = problem.descend(
+                start, family, order, max_sweeps, self.first_tol, no_links, 0.0
+            )
+            yield CredalPartition.unchecked(masses, family).labels
 
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: Start) -> Run[ObjectMasses]:
-        if self.has_user_start:
+        if self.has_single_start:
             return self._converge(Run(start[0]))
         return self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
         """Return the most likely of the best runs for each d0.
 
-        Objectives with different d0 cannot be compared.
+        Objectives with different d0 cannot be compared. The run from the clusters that selected d0
+        is compared with the other runs by its likelihood, too.
         """
-        if self._trial_masses is None and not self.scale.is_open:
-            return super().select_run(runs, tol)
-        groups: dict[int, list[Run[ObjectMasses]]] = {}
+        groups: dict[tuple[int, bool], list[Run[ObjectMasses]]] = {}
         for run in runs:
-            groups.setdefault(run.model.trial, []).append(run)
-        # The start from `_select_scale` is compared by its likelihood.
-        if self._trial_masses is not None:
-            groups[-1] = [groups[self.scale.position].pop()]
+            groups.setdefault((run.model.trial, run.model.is_from_trial), []).append(run)
         best = []
-        likelihoods = []
-        pairs = self.pairs
         for group in groups.values():
             best.append(super().select_run(group, tol))
-            labels = self.partition(best[-1]).labels
-            likelihoods.append(
-                likelihood_of_clusters(pairs.dissimilarities, labels, pairs.dimension, pairs.counts)
-            )
-        if self._trial_masses is not None:
-            return best[find_likeliest(likelihoods)[0]]
-        self.scale = self.scale.with_likelihoods(likelihoods)
-        return best[self.scale.position]
+        if len(best) == 1:
+            return best[0]
+        return best[self.scale_search.select(self.partition(run).labels for run in best)]
 
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        if self.has_user_start:
+        if self.has_single_start:
             return best
         return self._converge(best)
 
     def _converge(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Continue a run to the final tolerance, then add the constraints in stages (Li et al., 2018, section 3.2)."""
+        """Continue a run to the final tolerance, then add the constraints in stages.
+
+        The stages are those of Li, Li and Denoeux (2018), section 3.2.
+        """
         run = self._sweep(best.model, self.rng, best.history, self.tol)
         for xi in self.stages:
             run = self._sweep(run.model, self.rng, [], self.tol, xi)
         return run
 
     def extend(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
-        wider = ObjectMasses(
-            family, np.asarray(self.partition(run).to_family(family).masses), run.model.trial
-        )
+        masses = np.asarray(self.partition(run).to_family(family).masses)
+        wider = ObjectMasses(family, masses, run.model.trial)
         return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
 
     def _sweep(
@@ -662,110 +342,107 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ``history`` contains the objective after the previous sweeps.
         """
         max_sweeps = self.params.max_iter - len(history)
-        result = ObjectMasses(start.family, start.masses, start.trial)
         if max_sweeps <= 0:
-            return Run(result, list(history), False)
+            return Run(start, list(history), False)
         order = rng.permutation(len(start.masses))
-        problem = self.pairs.problem_at(start.trial)
+        problem = self.scale_search.problem_at(start.trial)
         masses, trace, converged = problem.descend(
             start.masses, start.family, order, max_sweeps, tol, self.fitted_links, xi
         )
-        return Run(replace(result, masses=masses), list(history) + trace.tolist(), converged)
-
-    # ---- after the descent -----------------------------------------------------------------------
-
-    def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Refine the masses of landmarks, or give equal masses to objects of a matrix at dissimilarity zero.
-
-        With constraints, the run does not change, because constraints may separate objects at
-        dissimilarity zero.
-        """
-        if len(self.links):
-            return run
-        model = run.model
-        if self.has_landmarks and self.params.shape == "compact":
-            return Run(
-                replace(model, masses=self._refine_landmarks(model)), run.history, run.converged
-            )
-        if self.has_landmarks or not isinstance(self.objects, MatrixSource):
-            return run
-        fitted = self.pairs.fitted
-        conflict = model.family.conflict
-        d0 = self.scale.best.d0
-        blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
-        twins = [
-            twins_at_zero(self.objects.block(rows, fitted), d0, model.masses, conflict)
-            for rows in blocks
-        ]
-        equalized = model.masses[np.concatenate(twins)]
-        if np.array_equal(equalized, model.masses):
-            return run
-        problem = self.pairs.problem_at(model.trial)
-        objective = problem.squares(equalized, model.family) / problem.total
-        return Run(
-            replace(model, equalized=equalized), [*run.history[:-1], objective], run.converged
-        )
-
-    def _refine_landmarks(self, fit: ObjectMasses) -> np.ndarray:
-        """Return new masses of the landmarks, computed by comparing them with a larger sample of objects.
-
-        The masses of the sample are computed by comparison with the landmarks. The computation
-        always runs on the CPU, so that the results are the same on every device.
-        """
-        model = replace(self._model(fit), device="cpu")
-        pairs = self.pairs
-        places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINEMENT_OBJECTS)
-        sample = pairs.counted[places]
-        masses = model.project(self._values(sample), self.apply).astype(float)
-        wider = replace(
-            model,
-            references=References.from_source(pairs.source, sample),
-            reference_masses=masses,
-            counts=counts,
-        )
-        return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
+        return Run(replace(start, masses=masses), history + trace.tolist(), converged)
 
     def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Mark the run for masses on pairs of neighboring clusters.
 
         For a sparse matrix, continue it with the pairs.
         """
-        if self.pairs.stored is None:
-            return Run(replace(run.model, adds_doubt=True), run.history, run.converged)
-        pairs, _, d = self.pairs.stored
+        stored = self.pairs.stored
+        if stored is None:
+            return replace(run, model=replace(run.model, adds_doubt=True))
         labels = np.full(self.n, -1)
         labels[self.pairs.fitted] = self.partition(run).labels
-        return self.extend(
-            run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters)
+        family = neighbors_of_pairs(
+            labels[stored.i], labels[stored.j], stored.dissimilarity, self.n_clusters
         )
+        return self.extend(run, family)
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
-    # ---- all objects -----------------------------------------------------------------------------
+    # ---- masses of all objects -------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> FitResult:
-        run = self._finalize(run)
-        model, fit = self._model(run.model), run.model
-        if fit.adds_doubt and len(self.links) == 0:
+        has_links = len(self.links) > 0
+        # Constraints may separate objects at dissimilarity zero.
+        if not has_links:
+            run = self._finalize(run)
+        fit = run.model
+        model = self._model(fit)
+        if fit.adds_doubt and not has_links:
             return FitResult(run, *self._add_doubt(model))
         masses = self._masses_of_all(model, fit)
-        if len(self.links):
+        if has_links:
             masses = to_host(masses)
             masses[self.pairs.fitted] = fit.masses
             self._settle_links(masses, model)
-        return FitResult(
-            run, *(self._add_doubt(model, masses) if fit.adds_doubt else (model, masses))
+        if fit.adds_doubt:
+            return FitResult(run, *self._add_doubt(model, masses))
+        return FitResult(run, model, masses)
+
+    def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """Refine the masses of landmarks, or equalize those of objects at dissimilarity zero."""
+        fit = run.model
+        if self.has_landmarks:
+            if self.params.shape == "compact":
+                fit = replace(fit, masses=self._refine_landmarks(fit))
+            return replace(run, model=fit)
+        if not isinstance(self.objects, MatrixSource):
+            return run
+        fitted = self.pairs.fitted
+        twins = []
+        for start, stop in row_blocks(len(fitted), 1024, most=None):
+            D = self.objects.block(fitted[start:stop], fitted)
+            twins.append(twins_at_zero(D, self.d0, fit.masses, fit.family.conflict))
+        equalized = fit.masses[np.concatenate(twins)]
+        if np.array_equal(equalized, fit.masses):
+            return run
+        problem = self.scale_search.problem_at(fit.trial)
+        objective = problem.squares(equalized, fit.family) / problem.total
+        history = [*run.history[:-1], objective]
+        return Run(replace(fit, equalized=equalized), history, run.converged)
+
+    def _refine_landmarks(self, fit: ObjectMasses) -> np.ndarray:
+        """Return the masses of the landmarks, compared with a larger sample of objects.
+
+        The masses of the sample are computed by comparison with the landmarks. The computation
+        always runs on the CPU, so that the results are the same on every device.
+        """
+        model = replace(self._model(fit), device="cpu")
+        sample, counts = draw_objects(
+            self.distinct, self.distinct.positions, _REFINEMENT_OBJECTS, self.rng
         )
+        masses = model.project(self._rows(sample), self.apply).astype(float)
+        wider = replace(
+            model,
+            references=References.from_source(self.pairs.source, sample),
+            reference_masses=masses,
+            counts=counts,
+        )
+        landmarks = self._rows(self.pairs.fitted)
+        return wider.project(landmarks, self.apply, coincide=False).astype(float)
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """Compare conflicts with dissimilarities (for a `DoubtModel`, before pairs of clusters were added)."""
+        """Compare conflicts with dissimilarities.
+
+        The conflicts of a `DoubtModel` are those before pairs of clusters were added.
+        """
         if isinstance(model, DoubtModel):
-            fit = model.fit
-            positions = self.pairs.references
-            pairs = self.pairs.assessment_pairs(positions).renumber(positions)
-            return assess(fit.reference_masses, fit.family, pairs, fit.d0, self.rng)
-        pairs = self.pairs.assessment_pairs()
+            model = model.fit
+            rows = self.pairs.references
+            masses = model.reference_masses
+            pairs = self.pairs.assessment_pairs(self.rng, rows).renumber(rows)
+            return assess(masses, model.family, pairs, model.d0, self.rng)
+        pairs = self.pairs.assessment_pairs(self.rng)
         if not isinstance(masses, np.ndarray):
             rows = np.unique(np.concatenate([pairs.i, pairs.j]))
             masses = to_host(masses[to_device_of(rows, masses)])
@@ -773,15 +450,20 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return assess(masses, model.family, pairs, model.d0, self.rng)
 
     def _model(self, fit: ObjectMasses) -> EvclusModel:
-        pairs, references = self.pairs, References(self.pairs.references, self.n, None)
-        if not isinstance(self.objects, SparseSource):
+        pairs = self.pairs
+        if isinstance(self.objects, SparseSource):
+            references = References(pairs.references, self.n, None)
+        else:
             references = References.from_source(self.objects, pairs.references)
+        counts = pairs.counts
+        if counts is not None:
+            counts = counts[pairs.reference_places]
         return EvclusModel(
             family=fit.family,
             references=references,
             reference_masses=fit.masses[pairs.reference_places],
-            counts=None if pairs.counts is None else pairs.counts[pairs.reference_places],
-            d0=self.scale.best.d0,
+            counts=counts,
+            d0=self.d0,
             device=self.params.device,
             dtype=self.objects.dtype,
         )
@@ -797,7 +479,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         linked = self.links.objects
         D = cast(DissimilaritySource, self.objects).block(positions, positions).astype(float)
         model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
-        masses = model.masses(self._values(slice(None)), self.apply)
+        masses = model.masses(self._rows(), self.apply)
         repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
         masses[repeated] = masses[self.distinct.first[repeated]]
         if constrained is not None:
@@ -812,68 +494,57 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         Objects that were not fitted are treated like new ones.
         """
         if self.has_landmarks:
-            return model.masses(self._values(slice(None)), self.apply)
+            return model.masses(self._rows(), self.apply)
         masses = np.empty((self.n, len(fit.family)), dtype=self.objects.dtype)
-        if fit.equalized is None:
-            masses[self.pairs.fitted] = fit.masses
-        else:
-            masses[self.pairs.fitted] = fit.equalized
+        masses[self.pairs.fitted] = fit.masses if fit.equalized is None else fit.equalized
         rows = self.distinct.rows
         masses[rows] = masses[self.distinct.first[rows]]
         others = np.setdiff1d(np.arange(self.n), rows)
         if len(others):
-            values = self._values(others)
-            is_sparse = sparse.issparse(values)
-            if is_sparse:
+            values = self._rows(others)
+            if sparse.issparse(values):
                 masses[others] = model.masses_of_sparse(values, others)
             else:
                 masses[others] = model.masses(values, self.apply)
         return masses
 
-    def _values(self, which: np.ndarray | slice) -> Any:
+    def _rows(self, which: np.ndarray | slice = slice(None)) -> Any:
         """Return the given objects in the format of `EvclusModel.masses`.
 
         A slice of a tensor stays on its device.
         """
         if isinstance(self.objects, SparseSource):
-            pairs, _, d = pairs_of_sparse(
-                self.objects.stored, symmetrize=bool(self.params.symmetrize)
-            )
+            pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.params.symmetrize)
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
             return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
         if isinstance(self.objects, TensorSource) and not isinstance(which, slice):
             return self.objects.rows(which)
-        if self.objects.objects is None:
-            values = self.objects.matrix
-        else:
-            values = self.objects.objects
-        assert values is not None
-        return values[which]
+        if self.objects.matrix is not None:
+            return self.objects.matrix[which]
+        return self.objects.objects[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
         """Update, in place, the masses of objects that have constraints but were not fitted."""
-        order = self.distinct.order
         links = self.links
+        order = self.distinct.order
         outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):
-            raise InvalidInputError(
-                "constraints on objects with sample_weight 0 are not supported for a sparse X"
-            )
+            must = "not concern objects with sample_weight 0 if X is a sparse matrix"
+            raise InvalidParameterError("constraints", must=must)
         conflict = np.array(model.family.conflict)
         known = model.reference_masses
-        H = projection_hessian(known, conflict, model.counts)
         terms = linear_terms(
-            self._values(outside), model.references, model.d0, known, conflict, model.counts
+            self._rows(outside), model.references, model.d0, known, conflict, model.counts
         )
         blocks = row_blocks(len(outside), 1024, most=None)
         linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
-        problem = self.pairs.problem_at(self.scale.position)
+        problem = self.scale_search.problem_at(self.scale_search.scale.position)
         weight = problem.total * self.link_share * self.params.xi / (2 * len(links))
         settled = masses.astype(float)
         settle_links(
-            H,
+            projection_hessian(known, conflict, model.counts),
             linear,
             outside,
             settled,
@@ -1182,16 +853,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
     def _min_sample(self) -> int:
-        if isinstance(self.n_landmarks, str):
-            return 0
-        return int(self.n_landmarks)
+        return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
 
     def _accepts_tensors(self) -> bool:
-        return (
-            super()._accepts_tensors()
-            and isinstance(self.metric, str)
-            and self.metric == "euclidean"
-        )
+        is_euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
+        return is_euclidean and super()._accepts_tensors()
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
@@ -1200,16 +866,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             )
         if self._stays_on_device(X):
             values = validate_tensor(self, X, reset=reset, fewest=2 if reset else 1)
-            if reset:
-                return TensorSource(values)
-            return values
+            return TensorSource(values) if reset else values
         if reset:
             return self._convert_training(self._input.training(self, X))
-        if sparse.issparse(X):
-            few = None
-        else:
-            few = len(self._model.references)
-        values = self._input.new(self, X, or_width=few)
+        n_references = None if sparse.issparse(X) else len(self._model.references)
+        values = self._input.new(self, X, or_width=n_references)
         if self._transform is None:
             return values
         return self._transform(values)
@@ -1217,7 +878,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _convert_training(
         self, source: DissimilaritySource | SparseSource
     ) -> DissimilaritySource | SparseSource:
-        """Return the source, with ranks instead of dissimilarities if ``target_conflict="ordinal"``."""
+        """Return the source, with ranks as dissimilarities if ``target_conflict="ordinal"``."""
         self.__dict__.pop("_transform", None)
         if self.target_conflict == "exponential":
             return source
@@ -1231,9 +892,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
-            raise InvalidParameterError(
-                "n_clusters", "an integer for a sparse matrix X", self.n_clusters
-            )
+            expected = "an integer for a sparse matrix X"
+            raise InvalidParameterError("n_clusters", expected, self.n_clusters)
         if self.shape == "connected":
             expected = "an integer if shape='connected' (CredalClustering selects the number)"
             raise InvalidParameterError("n_clusters", expected, self.n_clusters)
@@ -1248,27 +908,21 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             from dempster.data.device import import_torch
 
             if self.metric != "euclidean":
-                raise InvalidParameterError(
-                    "device", f"'cpu' for metric={self.metric!r}", self.device
-                )
+                expected = f"'cpu' for metric={self.metric!r}"
+                raise InvalidParameterError("device", expected, self.device)
             import_torch(self.device)
         if self.shape == "connected":
             if self.focal_sets != "auto":
-                raise InvalidParameterError(
-                    "focal_sets", "'auto' if shape='connected'", self.focal_sets
-                )
+                expected = "'auto' if shape='connected'"
+                raise InvalidParameterError("focal_sets", expected, self.focal_sets)
             if self.sampling == "random" or isinstance(sample.values, SparseSource):
-                raise InvalidParameterError(
-                    "shape", "'compact' for random pairs or a sparse matrix X", self.shape
-                )
+                expected = "'compact' for random pairs or a sparse matrix X"
+                raise InvalidParameterError("shape", expected, self.shape)
             if request.constraints is not None:
                 raise InvalidParameterError("constraints", must="be None if shape='connected'")
-        if (
-            sample.blocks is not None
-            and not sample.blocks.are_in_memory
-            and self.sampling in ("all", "random")
-        ):
-            expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} rows in blocks"
+        blocks = sample.blocks
+        if blocks is not None and not blocks.are_in_memory and self.sampling in ("all", "random"):
+            expected = f"'auto' or 'landmarks' for {len(blocks):,} rows in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)
         return EvclusMethod(self, sample, request)
 
@@ -1280,91 +934,85 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._resolve_families(n_clusters)
-        if len(families.first) > _MAX_SETS:
-            raise InvalidParameterError(
-                "focal_sets",
-                must=f"contain at most {_MAX_SETS} sets, got {len(families.first):,}; "
-                "use 'simple', 'pairs' or 'selected'",
-            )
+        n_sets = len(families.first)
+        if n_sets > _MAX_SETS:
+            must = f"contain at most {_MAX_SETS} sets, got {n_sets:,}"
+            advice = "use 'simple', 'pairs' or 'selected'"
+            raise InvalidParameterError("focal_sets", must=f"{must}; {advice}")
         return families
 
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
     ) -> tuple[EvclusMethod, Run[Any]]:
+        families = self._resolve_families(request.n_clusters)
         if self.target_conflict in ("linear", "affine"):
-            return self._run_linear(search, sample, request)
+            return self._run_linear(search, families, sample, request)
         method = self._make_method(sample, request)
-        return method, search.run(
-            method, self._resolve_families(request.n_clusters), method.pairs.counts
-        )
+        return method, search.run(method, families, method.pairs.counts)
 
     def _run_linear(
-        self, search: Search, sample: Sample[Any], request: FitRequest
+        self, search: Search, families: Families, sample: Sample[Any], request: FitRequest
     ) -> tuple[EvclusMethod, Run[Any]]:
         """Fit converted dissimilarities, whose exponential transformation is linear.
 
-        For "affine", repeatedly.
+        For "affine", the fit and the regression alternate.
         """
         D = sample.values.matrix
         c = request.n_clusters
+        if isinstance(self.d0, str):
+            quantile = float(self.d0_quantile or default_quantile(c))
+            transform = LinearTransform(scale_at(D[np.triu_indices(len(D), 1)], quantile))
+        else:
+            transform = LinearTransform(float(self.d0))
         plain = copy.copy(self)
-        families = self._resolve_families(c)
-        least = np.inf
         plain.d0 = 1.0
         plain.d0_quantile = None
-        if self.d0_quantile is None:
-            quantile = default_quantile(c)
-        else:
-            quantile = float(self.d0_quantile)
-        if isinstance(self.d0, str):
-            d0 = scale_at(D[np.triu_indices(len(D), 1)], quantile)
-        else:
-            d0 = float(self.d0)
-        following = LinearTransform(d0)
+        smallest = np.inf
         for _ in range(_MAX_AFFINE_FITS):
-            converted = replace(sample, values=MatrixSource(following(D)))
+            converted = replace(sample, values=MatrixSource(transform(D)))
             method = plain._make_method(converted, request)
             run = search.run(method, families, method.pairs.counts)
-            self._transform = following
+            self._transform = transform
             if self.target_conflict == "linear":
                 break
-            i, j = np.triu_indices(len(method.pairs.fitted), 1)
-            conflicts = (run.model.masses @ run.model.family.conflict @ run.model.masses.T)[i, j]
-            d = sample.values.block(method.pairs.fitted, method.pairs.fitted)[i, j]
-            following, error = following.fit(d, conflicts)
-            if error > (1 - _AFFINE_TOLERANCE) * least:
+            fitted = method.pairs.fitted
+            i, j = np.triu_indices(len(fitted), 1)
+            masses = run.model.masses
+            conflicts = (masses @ run.model.family.conflict @ masses.T)[i, j]
+            transform, error = transform.fit(sample.values.block(fitted, fitted)[i, j], conflicts)
+            if error > (1 - _AFFINE_TOLERANCE) * smallest:
                 break
-            least = error
+            smallest = error
             result = method.result(run)
             labels = CredalPartition.unchecked(result.masses, result.model.family).labels
-            plain.init = CredalPartition(
-                np.eye(c)[labels], FocalSets.simple(c, empty=False, omega=False)
-            )
+            clusters = FocalSets.simple(c, empty=False, omega=False)
+            plain.init = CredalPartition(np.eye(c)[labels], clusters)
         return method, run
 
     def _auto_params(self, method: EvclusMethod) -> dict[str, str]:
-        if len(method.scale.trials) > 1:
-            return {"d0": method.scale.reasons()}
+        scale = method.scale_search.scale
+        if len(scale.trials) > 1:
+            return {"d0": scale.reasons()}
         return {}
 
     def _fitted_attributes(
         self, method: EvclusMethod, model: EvclusModel | DoubtModel
     ) -> dict[str, Any]:
         assessment = method.assess(model, self.credal_partition_.masses)
-        d0 = method.scale.best.d0
+        d0 = method.d0
         shepard = assessment.shepard
-        if isinstance(self._transform, LinearTransform):
-            d0 = self._transform.slope + self._transform.offset
-            shepard = shepard._replace(
-                dissimilarity=self._transform.slope * shepard.delta + self._transform.offset
-            )
+        transform = self._transform
+        if isinstance(transform, LinearTransform):
+            d0 = transform.slope + transform.offset
+            dissimilarity = transform.slope * shepard.delta + transform.offset
+            shepard = shepard._replace(dissimilarity=dissimilarity)
+        scale = method.scale_search.scale
+        landmarks = np.sort(method.pairs.references)
         return {
             "d0_": d0,
-            "scale_": method.scale if len(method.scale.trials) > 1 else None,
+            "scale_": scale if len(scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
-            "landmark_indices_": method.training.original_positions(
-                np.sort(method.pairs.references)
-            ),
+            "landmark_indices_": method.training.original_positions(landmarks),
             "stress_": assessment.stress,
             "loss_": assessment.loss,
             "_shepard": shepard,
