@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
 from dempster.cluster import belief_peaks as peaks_module
-from dempster.cluster.evclus import _network as _objective
+from dempster.cluster.evclus import _network_loss as _objective
 from dempster.cluster.evclus import nnevclus as _streamed
 from dempster.data import rows as rows_module
 

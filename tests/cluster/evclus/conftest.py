@@ -2,9 +2,9 @@
 
 import pytest
 
-from dempster.cluster.evclus import nnevclus
+from dempster.cluster.evclus import _training
 
 
 @pytest.fixture(autouse=True)
 def shortnnevclus(monkeypatch):
-    monkeypatch.setattr(nnevclus, "_ADAM_STEPS", 200)
+    monkeypatch.setattr(_training, "_ADAM_STEPS", 200)

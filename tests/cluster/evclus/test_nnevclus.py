@@ -7,15 +7,9 @@ from sklearn.model_selection import GridSearchCV
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
-from dempster.cluster.evclus._network import (
-    FeedForward,
-    HostArrays,
-    MassLayer,
-    TrainingProgress,
-    adaptive_step_rounds,
-    build_targets,
-    train,
-)
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
+from dempster.cluster.evclus._network_loss import build_targets
+from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress, train
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
 from dempster.dissimilarity import to_conflict
@@ -158,17 +152,16 @@ def test_validation_of_rejected_steps():
     double = np.dtype(np.float64)
     network = FeedForward([1, 1], MassLayer(None), double, np.random.default_rng(0))
     network.weights = np.array([1.0, 0.0])
-    progress = TrainingProgress(network, HostArrays(double))
+    progress = TrainingProgress(network)
     steep = 100.0  # The first step of 0.1 is too long.
     seen = []
 
     def loss():
         return steep * (network.weights**2).sum(), 2 * steep * network.weights
 
-    rounds = adaptive_step_rounds(progress, loss, max_iter=6, tol=0.0)
     train(
         progress,
-        rounds,
+        AdaptiveSteps(network, HostArrays(double), loss, 6, 0.0),
         lambda: seen.append(network.weights[0]) or 0.0,
         patience=10,
         save=lambda p: None,
@@ -282,7 +275,7 @@ def test_fitted_and_unfitted_detectors():
         assert (
             model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
         )
-    with pytest.raises(ValueError, match="outlier_detector requires"):
+    with pytest.raises(ValueError, match="focal_sets must contain the empty set"):
         quick(4, outlier_detector=detector, focal_sets=FocalSets.simple(4, empty=False)).fit(X)
 
 
@@ -311,7 +304,7 @@ def test_custom_detector():
         ({"network": [10, 2.5]}, "network must be"),
         ({"nu": 2}, "nu must be"),
         ({"init": "medoids"}, "init must be"),
-        ({"focal_sets": "selected", "init": "random"}, "requires init='evclus'"),
+        ({"focal_sets": "selected", "init": "random"}, "init must be 'evclus' or"),
         ({"outlier_detector": "svm"}, "outlier_detector must be"),
         ({"d0_quantile": 0}, "d0_quantile must be"),
         ({"convention": "ours"}, "convention must be"),

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
 from dempster.cluster import EVCLUS, NNEVCLUS, Training
-from dempster.cluster.evclus import nnevclus
+from dempster.cluster.evclus import _training, nnevclus
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.nnevclus import compute_doubt_targets, fence_coefficients, score_matrix
 from dempster.constraints import Constraints
@@ -151,7 +151,7 @@ def test_doubt_targets_equal_evclus(row):
 @pytest.mark.long
 def test_torch_network(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(nnevclus, "_ADAM_STEPS", 1000)  # the default
+    monkeypatch.setattr(_training, "_ADAM_STEPS", 1000)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

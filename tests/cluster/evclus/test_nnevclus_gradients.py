@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster import FocalSets
-from dempster.cluster.evclus import _network as losses
+from dempster.cluster.evclus import _network_loss as losses
 from dempster.cluster.evclus._network import FeedForward, MassLayer, cross_entropy
 from dempster.cluster.evclus._pairs import link_form
 

@@ -5,9 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dempster import FocalSets
-from dempster.cluster.evclus import _network as losses
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, TrainingProgress
+from dempster.cluster.evclus import _network_loss as losses
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus._pairs import link_form
+from dempster.cluster.evclus._training import AdaptiveSteps, RMSprop, TrainingProgress, train
 from dempster.dissimilarity.transform import to_conflict
 
 DOUBLE = HostArrays(np.dtype(np.float64))
@@ -131,9 +132,9 @@ def test_adaptive_steps(reference, name):
         size = losses.weight_penalty(network.weights, network.shares)
         return added((1, (value, back(of_masses))), (p["lambda"], size))
 
-    progress = TrainingProgress(network, DOUBLE)
-    rounds = losses.adaptive_step_rounds(progress, loss, max_iter=p["maxit"], tol=0.0)
-    losses.train(progress, rounds, None, patience=10, save=lambda p: None)
+    progress = TrainingProgress(network)
+    solver = AdaptiveSteps(network, DOUBLE, loss, p["maxit"], 0.0)
+    train(progress, solver, None, patience=10, save=lambda p: None)
     theirs = np.minimum.accumulate(case["loss_trace"])[1:]
     assert len(progress.history) == len(theirs)
     np.testing.assert_allclose(progress.history[:25], theirs[:25], rtol=1e-12)
@@ -153,13 +154,10 @@ def test_mini_batches(reference, name):
         [case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None
     )
     conflict = np.array(family.conflict)
-    trace = []
-    kept = network.weights
-    optimizer = losses.RMSprop(network, DOUBLE)
-    for batches in case["batch"]:
-        of_epoch = []
+
+    def batches(epoch):
         for number in range(p["nbatch"]):
-            who = np.flatnonzero(batches == number)
+            who = np.flatnonzero(case["batch"][epoch] == number)
             x = case["x"][who]
             if p["fhat"]:
                 h = case["fhat"][who]
@@ -169,10 +167,13 @@ def test_mini_batches(reference, name):
             m, back = network.forward_backward(x, h)
             value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
             size = losses.weight_penalty(network.weights, network.shares)
-            value, gradient = added((1, (value, back(of_masses))), (p["lambda"], size))
-            optimizer.step(gradient, p["epsi"])
-            of_epoch.append(float(value))
-        trace.append(np.mean(of_epoch))
+            yield added((1, (value, back(of_masses))), (p["lambda"], size))
+
+    trace = []
+    kept = network.weights
+    solver = RMSprop(network, DOUBLE, batches, len(case["batch"]), p["epsi"])
+    for epoch in range(len(case["batch"])):
+        trace.append(solver.run_round(epoch).loss)
         if trace[-1] == min(trace):
             kept = network.weights
     case.assert_equal("loss_trace", trace, rtol=1e-11, atol=0)

@@ -1,1 +1,1 @@
-"""EVCLUS and NN-EVCLUS, which compute masses whose degrees of conflict match the dissimilarities between objects."""
+"""EVCLUS and NN-EVCLUS: degrees of conflict between masses match the dissimilarities."""

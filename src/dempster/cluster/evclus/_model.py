@@ -1,4 +1,4 @@
-"""Fitted models of EVCLUS, which compute the masses of objects by comparing them with reference objects.
+"""Fitted models of EVCLUS, which compare objects with reference objects.
 
 `EvclusModel` computes the masses whose conflicts with the masses of the reference objects match the
 dissimilarities best. `DoubtModel` computes the masses from the plausibility of each cluster for an
@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import Array, cast_like, is_tensor, precision_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_generator
 from dempster._types import Seed
@@ -43,7 +44,7 @@ from dempster.belief.focal_sets import gabriel_pairs
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
-from dempster.dissimilarity.sources import References, rounding
+from dempster.dissimilarity.sources import AttributeSource, References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
@@ -59,16 +60,16 @@ from dempster.optimize.row_fit import conflicts_of_pairs
 # ---- surroundings --------------------------------------------------------------------------------
 
 _reach = kernel("""reach(
-    D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float, near_amount: float,
-    far_amount: float, near: real[n] out, far: real[n] out)""")
+    D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float,
+    near_amount: float, far_amount: float, near: real[n] out, far: real[n] out)""")
 _affinity = kernel("""affinity(
-    D: real[n, r], scales: real[r], weights: real[r], labels: int64[r] below c, itself: int64[n] below r or -1 or None,
-    unit: float, rate: float, near_amount: float, far_amount: float, least: float, near: real[n] out,
-    out: real[n, c] out)""")
+    D: real[n, r], scales: real[r], weights: real[r], labels: int64[r] below c,
+    itself: int64[n] below r or -1 or None, unit: float, rate: float, near_amount: float,
+    far_amount: float, least: float, near: real[n] out, out: real[n, c] out)""")
 _affinity_of_points = kernel("""affinity_of_points(
-    A: real[n, d], B: real[r, d], scales: real[r], weights: real[r], labels: int64[r] below c, unit: float, rate: float,
-    near_amount: float, far_amount: float, least: float, near: real[n] out, nearest: real[n] out,
-    out: real[n, c] out)""")
+    A: real[n, d], B: real[r, d], scales: real[r], weights: real[r], labels: int64[r] below c,
+    unit: float, rate: float, near_amount: float, far_amount: float, least: float,
+    near: real[n] out, nearest: real[n] out, out: real[n, c] out)""")
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,11 @@ class Affinity:
     def by_distances(
         self, D: np.ndarray, itself: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the affinities, shape (n, c), and the distances within which reference objects have weight ``near``.
+        """Return the affinities, shape (n, c), and the distances to the nearest objects.
 
-        ``D`` contains the dissimilarities to the reference objects, shape (n, r). ``itself`` is
-        explained in `reach`, but an object that is alone in its cluster counts as a member of the
-        cluster.
+        Within these distances, reference objects have the total weight ``near``. ``D`` contains the
+        dissimilarities to the reference objects, shape (n, r). ``itself`` is explained in `reach`,
+        but an object that is alone in its cluster counts as a member of the cluster.
         """
         near = np.empty(len(D), D.dtype)
         out = np.empty((len(D), self.n_clusters), D.dtype)
@@ -104,15 +105,15 @@ class Affinity:
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the arrays of `by_distances` for points, and the smallest distances (zero at reference points)."""
-        near = np.empty(len(A), A.dtype)
-        nearest = np.empty(len(A), A.dtype)
+        """Return the arrays of `by_distances` for points A, and the distances to the nearest of B.
+
+        These distances are zero for reference points.
+        """
+        near, nearest = np.empty((2, len(A)), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
-        A = np.ascontiguousarray(A)
-        B = np.ascontiguousarray(B)
-        _affinity_of_points(
-            A, B, *self._references(A.dtype), *self._constants(), near, nearest, out
-        )
+        points = np.ascontiguousarray(A), np.ascontiguousarray(B)
+        arguments = *self._references(A.dtype), *self._constants()
+        _affinity_of_points(*points, *arguments, near, nearest, out)
         return out, near, nearest
 
     def _references(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -130,15 +131,14 @@ def reach(
     near: float,
     far: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for n objects, the distances within which reference objects have total weights ``near`` and ``far``.
+    """Return the distances within which reference objects have weights ``near`` and ``far``.
 
     ``D`` contains the dissimilarities to r reference objects, shape (n, r), and ``weights`` their
     weights. ``itself`` contains, for each object, its index among the reference objects, or -1. The
     weight of this reference object is reduced by ``unit``, the weight of one object. Any remaining
     weight counts as other objects at distance zero.
     """
-    close = np.empty(len(D), D.dtype)
-    distant = np.empty(len(D), D.dtype)
+    close, distant = np.empty((2, len(D)), D.dtype)
     _reach(D, weights, itself, unit, near, far, close, distant)
     return close, distant
 
@@ -167,12 +167,9 @@ class Surroundings:
 
     @classmethod
     def from_dissimilarities(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
-        """Compute the distances from the dissimilarities between the r reference objects, shape (r, r)."""
+        """Compute the distances from the (r, r) dissimilarities between the reference objects."""
         r = len(D)
-        if weights is None:
-            w = np.ones(r)
-        else:
-            w = weights.astype(float)
+        w = np.ones(r) if weights is None else weights.astype(float)
         near, far = reach(D, w, np.arange(r), w.mean(), *_neighbor_weights(w))
         scales = _replace_zeros(far, D)
         near = _replace_zeros(near, D)
@@ -186,30 +183,26 @@ class Surroundings:
 
         ``labels`` contains the clusters of the reference objects.
         """
-        return Affinity(
-            self.scales,
-            self.weights,
-            labels,
-            n_clusters,
-            decay(_WIDTH),
-            *_neighbor_weights(self.weights),
-        )
+        amounts = _neighbor_weights(self.weights)
+        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *amounts)
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
-        """Return the masses on the empty set, given the distances ``near`` within which objects have 5 neighbors."""
+        """Return the masses on the empty set.
+
+        ``near`` contains the distances within which objects have 5 neighbors.
+        """
         far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
         above = (np.log(far) - self.fence) / self.softness
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
 def _neighbor_weights(weights: np.ndarray) -> tuple[float, float]:
-    """Return the total weights of reference objects for the parameters ``near`` and ``far`` of `reach`."""
-    r = len(weights)
+    """Return the parameters ``near`` and ``far`` of `reach`."""
     unit = float(weights.mean())
-    others = max(r - 1, 1)
-    return unit * min(_NEAR, others) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), others) * (
-        1 - 1e-9
-    )
+    others = max(len(weights) - 1, 1)
+    near = min(_NEAR, others)
+    far = min(round(np.sqrt(len(weights))), others)
+    return unit * near * (1 - 1e-9), unit * far * (1 - 1e-9)
 
 
 def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
@@ -219,14 +212,12 @@ def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
     """
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
-        return np.full(
-            len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0
-        )
+        return np.full(len(distances), D[D > 0].min() if (D > 0).any() else 1.0)
     return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return the smallest value v such that the values up to v have at least ``share`` of the total weight."""
+    """Return the smallest v such that the values up to v have ``share`` of the total weight."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(below, share * below[-1] * (1 - 1e-12))]])
@@ -235,23 +226,27 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
 def neighboring_clusters(
     D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
 ) -> FocalSets:
-    """Return the empty set, single clusters and pairs of neighboring clusters, given dissimilarities D and labels."""
-    if weights is None:
-        w = np.ones(len(D))
-    else:
-        w = weights
-    share = np.zeros((n_clusters, len(D)))
-    share[labels, np.arange(len(D))] = w
-    total = share.sum(axis=1)
+    """Return the empty set, single clusters and pairs of neighboring clusters.
+
+    ``D`` contains dissimilarities, ``labels`` the clusters of the objects, and ``weights`` their
+    weights.
+    """
+    members = np.zeros((n_clusters, len(D)))
+    members[labels, np.arange(len(D))] = 1 if weights is None else weights
+    total = members.sum(axis=1)
+    squares = members @ np.square(D, dtype=float) @ members.T
     with np.errstate(invalid="ignore"):
-        pairs = _neighbors(share @ np.square(D, dtype=float) @ share.T / np.outer(total, total))
+        pairs = _neighbors(squares / np.outer(total, total))
     return FocalSets.with_pairs(n_clusters, pairs, omega=False)
 
 
 def neighbors_of_pairs(
     first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int
 ) -> FocalSets:
-    """Return the empty set, single clusters, pairs of neighbors and the frame, from dissimilarities of pairs."""
+    """Return the empty set, single clusters, pairs of neighbors and the frame.
+
+    ``d`` contains dissimilarities of pairs of objects in the clusters ``first`` and ``second``.
+    """
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
     np.add.at(counts, (first, second), 1)
@@ -261,9 +256,10 @@ def neighbors_of_pairs(
 
 
 def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
-    """Return the pairs of neighboring clusters, given the mean squared dissimilarities between their members.
+    """Return the pairs of neighboring clusters.
 
-    ``mean`` has shape (c, c). The squared distance between two clusters is the mean between them
+    ``mean`` contains the mean squared dissimilarities between their members, shape (c, c). The
+    squared distance between two clusters is the mean between them
     minus half of the mean within each of them. For Euclidean distances, this is the squared
     distance between the centers. Clusters without members have NaN entries and no neighbors.
     """
@@ -307,9 +303,10 @@ class EvclusModel:
         return self.project(values, apply)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the mean squared error of conflicts if it contained the object.
+        """Return the evidence for each cluster.
 
-        For object i, the evidence is
+        It is minus the mean squared error of the conflicts if the cluster contained the object. For
+        object i, the evidence is
 
             -mean_j (delta_ij - (1 - pl_j))^2,
 
@@ -317,85 +314,84 @@ class EvclusModel:
         that reference object j is in the cluster. Object j contributes -2 pl_j delta_ij. The
         remaining terms are equal for all clusters or do not depend on object i.
         """
-        which, d = self._known_dissimilarities(values)
+        if sparse.issparse(values):
+            which, d = self._known_dissimilarities(values.indices, values.data)
+        else:
+            which = np.arange(len(self.references))
+            d = self.references.dissimilarities(values)[0].astype(float)
         compared = self.references.select(which)
         delta = conflicts_at(d, self.d0)
         plausible = (self.reference_masses @ self.family.membership)[which]
-        if self.counts is None:
-            counts = np.ones(len(d))
-        else:
-            counts = self.counts[which].astype(float)
+        counts = self._weights()[which]
         counts[compared.positions == itself] = 0
         counts /= counts.sum() or 1
         total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
-        quantity = "minus the mean squared error of the conflicts if the object were certainly in the cluster"
-        return ClusterEvidence.from_costs(
-            quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values
+        shares = 2 * (counts[:, None] * plausible).T
+        quantity = (
+            "minus the mean squared error of the conflicts if the object were certainly in the "
+            "cluster"
         )
+        return ClusterEvidence.from_costs(quantity, delta, shares, total, compared, values)
 
     def without(self, position: int) -> EvclusModel:
         """Return the model in which one training object has weight zero."""
-        if self.counts is None:
-            counts = np.ones(len(self.references))
-        else:
-            counts = self.counts.copy()
+        counts = self._weights()
         counts[self.references.positions == position] = 0
         if not counts.any():
             return self
         return replace(self, counts=counts)
 
-    def _known_dissimilarities(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of reference objects with known dissimilarity to one object, and the dissimilarities."""
-        if not sparse.issparse(values):
-            return np.arange(len(self.references)), self.references.dissimilarities(values)[
-                0
-            ].astype(float)
-        place = self._reference_places()
-        is_known = place[values.indices] >= 0
-        return place[values.indices[is_known]], values.data[is_known].astype(float)
+    def _weights(self) -> np.ndarray:
+        """Return new weights of the reference objects."""
+        return np.ones(len(self.references)) if self.counts is None else self.counts.astype(float)
 
-    def _reference_places(self) -> np.ndarray:
-        """Return, for each training object, its index among the reference objects, or -1."""
-        place = np.full(self.references.n_training, -1)
-        place[self.references.positions] = np.arange(len(self.references))
-        return place
+    def _known_dissimilarities(
+        self, columns: np.ndarray, d: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the reference objects among the columns of a sparse row, and their entries."""
+        places = self._places[columns]
+        return places[places >= 0], d[places >= 0].astype(float)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Index of each training object among the reference objects, or -1."""
+        places = np.full(self.references.n_training, -1)
+        places[self.references.positions] = np.arange(len(self.references))
+        return places
 
     def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
         """Return the masses of objects by comparison with the references.
 
-        ``coincide`` copies those of equal ones.
+        If ``coincide`` is True, objects that are equal to a reference get its masses.
         """
         dtype = self.precision(values)
         references = self.references.astype(dtype)
+        masses = self.reference_masses
+        counts = self.counts
         conflict = np.array(self.family.conflict)
         if self.uses_torch(values) and coincide and references.are_points(values):
             from dempster.optimize.projection_torch import project_euclidean
 
-            assert references.source is not None
-            points = references.source.objects
+            points = cast(AttributeSource, references.source).objects
+            gamma = decay(self.d0)
             device = self.device_of(values)
             return project_euclidean(
-                values,
-                points,
-                self.reference_masses,
-                conflict,
-                decay(self.d0),
-                device,
-                weights=self.counts,
+                values, points, masses, conflict, gamma, device, weights=counts
             )
-        terms = linear_terms(
-            values, references, self.d0, self.reference_masses, conflict, self.counts
-        )
-        if not coincide:
-            all_terms, terms = (
-                terms,
-                lambda start, stop: (all_terms(start, stop)[0], np.full(stop - start, -1)),
-            )
-        products = _needs_products(values, references)
-        # Other threads already work on other blocks.
-        with one_blas_thread() if products else nullcontext():
+        terms = linear_terms(values, references, self.d0, masses, conflict, counts)
+
+        def separate_terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            return terms(start, stop)[0], np.full(stop - start, -1)
+
+        with _blas_threads(values, references):
             return project(
-                terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts
+                terms if coincide else separate_terms,
+                len(values),
+                masses,
+                conflict,
+                dtype,
+                apply,
+                counts,
             )
 
     def precision(self, values: Any) -> np.dtype:
@@ -407,34 +403,30 @@ class EvclusModel:
         return self.device != "cpu" or is_tensor(values)
 
     def device_of(self, values: Any) -> Any:
-        if is_tensor(values):
-            return values.device
-        return self.device
+        return values.device if is_tensor(values) else self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
         """Return the masses for a sparse matrix.
 
         Row i equals object ``itself[i]`` if this entry is a stored zero.
         """
-        place = self._reference_places()
         conflict = np.array(self.family.conflict)
         out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
         for i in range(D.shape[0]):
-            columns = D.indices[D.indptr[i] : D.indptr[i + 1]]
-            d = D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
-            d = d[place[columns] >= 0]
-            columns = columns[place[columns] >= 0]
+            row = slice(D.indptr[i], D.indptr[i + 1])
+            known, d = self._known_dissimilarities(D.indices[row], D.data[row])
             if len(d) == 0:
-                raise InvalidInputError(
-                    f"row {i} of X contains no dissimilarity to any of landmark_indices_"
-                )
-            if np.any((columns == itself[i]) & (d == 0)):
-                out[i] = self.reference_masses[place[itself[i]]]
+                message = f"row {i} of X contains no dissimilarity to any of landmark_indices_"
+                raise InvalidParameterError("X", message=message)
+            masses = self.reference_masses[known]
+            is_equal = (self.references.positions[known] == itself[i]) & (d == 0)
+            if is_equal.any():
+                out[i] = masses[is_equal][0]
                 continue
-            image = self.reference_masses[place[columns]] @ conflict
+            image = masses @ conflict
             delta = conflicts_at(d, self.d0)
             if self.counts is not None:
-                root = np.sqrt(self.counts[place[columns]])
+                root = np.sqrt(self.counts[known])
                 image = root[:, None] * image
                 delta = root * delta
             out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
@@ -456,7 +448,10 @@ class DoubtModel:
 
     @classmethod
     def from_fit(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
-        """Create the model from a fit and the dissimilarities of its references, some of which keep their masses."""
+        """Create the model from a fit and the dissimilarities of its references.
+
+        The references with the indices ``kept`` keep their masses.
+        """
         c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
         family = neighboring_clusters(D, labels, c, fit.counts)
@@ -469,7 +464,7 @@ class DoubtModel:
         return model
 
     def keep(self, masses: np.ndarray, rows: np.ndarray, fitted: np.ndarray) -> None:
-        """Replace the masses of the given rows, in place, by masses of the `EvclusModel` without the frame."""
+        """Replace the masses of rows in place by masses of the `EvclusModel` without the frame."""
         columns = self.family.find(self.fit.family.membership)
         replace_masses(masses, rows, fitted[:, columns >= 0], columns[columns >= 0])
 
@@ -502,32 +497,31 @@ class DoubtModel:
         affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
         def write(start: int, stop: int) -> None:
-            D = None
+            block = values[start:stop]
             if products:
                 D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
-                (contour, near), nearest = affinity.by_distances(D), D.min(axis=1)
+                contour, near = affinity.by_distances(D)
+                rows, twins = self._twins(D, references, block)
             else:
-                assert references.source is not None
-                contour, near, nearest = affinity.by_points(
-                    values[start:stop], references.source.objects
-                )
-            out[start:stop] = masses_from_plausibilities(
-                contour, self.family, self.surroundings.outlying(near)
-            )
-            rows, twins = self._twins(nearest, D, references, values, start, exact=not products)
-            out[start + rows] = self.reference_masses[twins]
+                points = cast(AttributeSource, references.source).objects
+                contour, near, nearest = affinity.by_points(block, points)
+                rows = np.flatnonzero(nearest == 0)
+                twins = references.equals(block[rows])
+            outlying = self.surroundings.outlying(near)
+            out[start:stop] = masses_from_plausibilities(contour, self.family, outlying)
+            is_twin = twins >= 0
+            out[start + rows[is_twin]] = self.reference_masses[twins[is_twin]]
 
-        blocks = row_blocks(len(values), max(1, _MAX_DISSIMILARITIES // len(references)), most=None)
-        # Other threads already work on other blocks.
-        with one_blas_thread() if products else nullcontext():
-            apply(write, blocks)
+        size = max(1, _MAX_DISSIMILARITIES // len(references))
+        with _blas_threads(values, references):
+            apply(write, row_blocks(len(values), size, most=None))
         return out
 
     def _as_fit(self) -> EvclusModel:
         return replace(self.fit, family=self.family, reference_masses=self.reference_masses)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is the logarithm of the affinity to its members."""
+        """Return the evidence for each cluster, the logarithm of the affinity to its members."""
         if sparse.issparse(values):
             return self._as_fit().evidence(values, itself)
         around = self.surroundings
@@ -535,20 +529,18 @@ class DoubtModel:
         D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
         own = np.flatnonzero(references.positions == itself)
         w = around.weights.copy()
-        unit = float(around.weights.mean())
+        unit = float(w.mean())
         _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w))
-        energies = (
-            decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
-        )
+        scale = np.maximum(far[0], around.scales.min())
+        energies = decay(_WIDTH) * D[0] ** 2 / (scale * around.scales)
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
             # An object is not evidence for its own cluster, unless it is alone.
             w[own] = max(w[own[0]] - unit, 0)
         logs = np.full((len(w), self.family.n_clusters), -np.inf)
-        sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
+        sizes = np.bincount(self.labels, w)[self.labels]
         with np.errstate(divide="ignore"):
-            logs[np.arange(len(w)), self.labels] = (
-                np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
-            )
+            own_logs = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+        logs[np.arange(len(w)), self.labels] = own_logs
         quantity = "logarithm of the affinity to the members of the cluster"
         return ClusterEvidence.from_strengths(quantity, logs, energies, references, values)
 
@@ -570,65 +562,44 @@ class DoubtModel:
         from dempster.data.device import allocate_rows
 
         out = allocate_rows(values, len(self.family))
-        assert references.source is not None
-        points = references.source.objects
+        points = cast(AttributeSource, references.source).objects
+        device = self.fit.device_of(values)
         around = self.surroundings
         affinity = around.affinity(self.labels, self.family.n_clusters)
-        alike = reference_masses(
-            values, points, around, affinity, self.family, self.fit.device_of(values), out
-        )
-        twin = references.equals(to_host(values[to_device_of(alike, values)]))
-        out[to_device_of(alike[twin >= 0], out)] = cast_like(
-            self.reference_masses[twin[twin >= 0]], out
-        )
+        rows = reference_masses(values, points, around, affinity, self.family, device, out)
+        twins = references.equals(to_host(values[to_device_of(rows, values)]))
+        is_twin = twins >= 0
+        masses = cast_like(self.reference_masses[twins[is_twin]], out)
+        out[to_device_of(rows[is_twin], out)] = masses
         return out
 
     def _twins(
-        self,
-        nearest: np.ndarray,
-        D: np.ndarray | None,
-        references: References,
-        values: Any,
-        start: int,
-        *,
-        exact: bool,
+        self, D: np.ndarray, references: References, block: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a block that are equal to a reference object, and the indices of these reference objects.
+        """Return rows that may be equal to reference objects, and indices of these, or -1.
 
         Objects are equal if their features are equal. In a matrix of dissimilarities, they are
         equal if their dissimilarity is zero up to rounding; if several reference objects are equal
-        to a row, the one whose masses fit best is selected. ``exact`` is True if the computed
-        distance between equal objects is exactly zero.
+        to a row, the one whose masses fit best is selected. ``D`` contains the dissimilarities of
+        the rows of a block to the reference objects.
         """
+        nearest = D.min(axis=1)
+        fit = self.fit
         if references.source is None:
-            assert D is not None
-            rows = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
-            return rows, twins_at_zero(
-                D[rows], self.d0, self.fit.reference_masses, self.fit.family.conflict
-            )
+            rows = np.flatnonzero(nearest / fit.d0 <= rounding(D.dtype))
+            conflict = fit.family.conflict
+            return rows, twins_at_zero(D[rows], fit.d0, fit.reference_masses, conflict)
         # Features are compared only for rows whose smallest dissimilarity is zero up to rounding
         # errors.
-        block = values[start : start + len(nearest)]
-        close = np.flatnonzero(
-            nearest <= (0.0 if exact else self._rounding_limit(references, block))
-        )
-        twin = references.equals(block[close])
-        return close[twin >= 0], twin[twin >= 0]
-
-    def _rounding_limit(self, references: References, block: Any) -> np.ndarray | float:
-        """Return the dissimilarity up to which rows may equal a reference.
-
-        Matrix products lose half of the digits.
-        """
-        assert references.source is not None
-        if not references.are_points(block):
-            return 1e-6 * self.d0
-        points = references.source.objects
-        norm = np.sqrt(
-            np.einsum("id,id->i", block, block, dtype=float)
-            + float(np.square(points, dtype=float).max())
-        )
-        return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
+        limit: Any = 1e-6 * fit.d0
+        if references.are_points(block):
+            # Matrix products lose half of the digits.
+            points = references.source.objects
+            squares = np.einsum("id,id->i", block, block, dtype=float)
+            norm = np.sqrt(squares + float(np.square(points, dtype=float).max()))
+            limit = np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
+        rows = np.flatnonzero(nearest <= limit)
+        return rows, references.equals(block[rows])
 
 
 # ---- comparison with references ------------------------------------------------------------------
@@ -645,12 +616,12 @@ def linear_terms(
     conflict: np.ndarray,
     counts: np.ndarray | None,
 ) -> Terms:
-    """Return a function that computes the linear terms of the quadratic programs for a block of objects."""
+    """Return a function that computes the linear terms of the quadratic programs for a block."""
     image = linear_image(masses, conflict, counts)
     if not _needs_products(values, references):
-        assert references.source is not None
         rows = np.ascontiguousarray(values)
-        return euclidean_terms(rows, references.source.objects.astype(rows.dtype), decay(d0), image)
+        points = cast(AttributeSource, references.source).objects
+        return euclidean_terms(rows, points.astype(rows.dtype), decay(d0), image)
     if references.are_points(values):
         return terms_of_conflicts(_euclidean_conflicts(values, references, decay(d0)), image)
 
@@ -664,14 +635,18 @@ def linear_terms(
 
 
 def _needs_products(values: Any, references: References) -> bool:
-    """Return False for Euclidean distances with few features, which are computed by differences, and True otherwise."""
+    """Return False for Euclidean distances with few features, which are sums of differences."""
     return not references.are_points(values) or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
 
 
+def _blas_threads(values: Any, references: References) -> Any:
+    """Return a context with one BLAS thread if other threads already compute products."""
+    return one_blas_thread() if _needs_products(values, references) else nullcontext()
+
+
 def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
-    """Return a function that computes the target conflicts between a block of rows and the reference objects."""
-    assert references.source is not None
-    points = references.source.objects
+    """Return a function that computes the target conflicts between a block and the references."""
+    points = cast(AttributeSource, references.source).objects
     center = row_mean(points, dtype=None)  # Centering avoids cancellation.
     B = points - center
     columns = np.ascontiguousarray(2 * B.T)
@@ -697,7 +672,7 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
 
 
 def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
-    """Return, for each row, the index of a reference object at dissimilarity zero (up to rounding), or -1.
+    """Return, for each row, the index of a reference at dissimilarity zero (up to rounding), or -1.
 
     If there are several, the index of the reference object whose masses fit the row best is
     returned, because objects at dissimilarity zero can be different if the dissimilarity is not a
@@ -715,11 +690,12 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 def replace_masses(
     masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray
 ) -> None:
-    """Replace the masses of rows in place by the normalized masses ``kept``, except where these are all zero."""
+    """Replace the masses of rows in place by ``kept``, normalized, unless these are zero."""
     total = kept.sum(axis=1)
-    changed = rows[total > 0]
+    is_positive = total > 0
+    changed = rows[is_positive]
     masses[changed] = 0
-    masses[np.ix_(changed, columns)] = (kept / np.where(total > 0, total, 1)[:, None])[total > 0]
+    masses[np.ix_(changed, columns)] = kept[is_positive] / total[is_positive, None]
 
 
 # ---- assessment ----------------------------------------------------------------------------------
@@ -728,7 +704,7 @@ _MAX_SHEPARD_PAIRS = 20_000
 
 
 class ShepardData(NamedTuple):
-    """Data of a Shepard diagram: the dissimilarities, target conflicts (delta) and conflicts of k pairs of objects."""
+    """Dissimilarities, target conflicts (delta) and conflicts of k pairs of objects."""
 
     dissimilarity: Annotated[np.ndarray, "k"]
     delta: Annotated[np.ndarray, "k"]
@@ -741,7 +717,7 @@ class ShepardMixin:
     _shepard: ShepardData
 
     def shepard(self, n_pairs: int | None = 5000, random_state: Seed = 0) -> ShepardData:
-        """Return dissimilarities, target conflicts (delta) and conflicts of pairs of objects, for a Shepard diagram.
+        """Return the data of a Shepard diagram.
 
         Parameters
         ----------
@@ -754,8 +730,8 @@ class ShepardMixin:
         Returns
         -------
         ShepardData
-            Named tuple of the arrays ``dissimilarity``, ``delta`` and ``conflict``, with one entry
-            for each pair.
+            Named tuple of the arrays ``dissimilarity``, ``delta`` (target conflicts) and
+            ``conflict``, with one entry for each pair.
         """
         check_is_fitted(self, "credal_partition_")
         check(n_pairs, "n_pairs", choice(None) | integer(1))
@@ -782,12 +758,10 @@ def assess(
     kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
     delta = conflicts_at(d, d0)
     squares = float(np.sum(weight * (kappa - delta) ** 2))
-    kept = (
-        slice(None)
-        if len(i) <= _MAX_SHEPARD_PAIRS
-        else rng.choice(len(i), _MAX_SHEPARD_PAIRS, replace=False)
-    )
-    shepard = ShepardData(np.asarray(d, float)[kept], np.asarray(delta, float)[kept], kappa[kept])
-    return Assessment(
-        squares / float(np.sum(weight * delta**2)), squares / float(np.sum(weight)), shepard
-    )
+    stress = squares / float(np.sum(weight * delta**2))
+    loss = squares / float(np.sum(weight))
+    shepard = ShepardData(np.asarray(d, float), np.asarray(delta, float), kappa)
+    if len(i) > _MAX_SHEPARD_PAIRS:
+        kept = rng.choice(len(i), _MAX_SHEPARD_PAIRS, replace=False)
+        shepard = ShepardData(*(values[kept] for values in shepard))
+    return Assessment(stress, loss, shepard)

@@ -1,4 +1,4 @@
-"""Torch networks for NN-EVCLUS, which are modules of the user or feed-forward networks on a device."""
+"""Torch networks for NN-EVCLUS: modules of the user, or feed-forward networks on a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from dempster._arrays import Array, is_tensor, to_host
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
-from dempster.cluster.evclus._network import MassLayer, ValueAndGradient, cross_entropy
+from dempster.cluster.evclus._network import MassLayer, MassNetwork
 from dempster.optimize.blocks import Apply
 
 
@@ -40,33 +40,31 @@ def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets
 
     Raise an error if it does not return one score per focal set.
     """
-    body = copy.deepcopy(module)
+    body = copy.deepcopy(module).eval()
     f = len(family)
     with torch.no_grad():
-        body.eval()
-        output = tuple(
-            body(torch.zeros((2, *shape), dtype=select_dtype(module, is_full_batch=False))).shape
-        )
+        rows = torch.zeros((2, *shape), dtype=select_dtype(module, is_full_batch=False))
+        output = tuple(body(rows).shape)
     if output != (2, f):
-        raise InvalidParameterError(
-            "network",
-            must=f"return {f} outputs per row, one for each focal set ({', '.join(family.names()[:4])}, ...); "
-            f"two rows gave an output of shape {output}",
-        )
+        sets = ", ".join(family.names()[:4])
+        must = f"return {f} outputs per row, one for each focal set ({sets}, ...)"
+        found = f"two rows gave an output of shape {output}"
+        raise InvalidParameterError("network", must=f"{must}; {found}")
     return body
 
 
 def select_dtype(module: nn.Module | None, *, is_full_batch: bool) -> torch.dtype:
-    """Return the precision of a module or, without a module, double for full batches and single for mini-batches."""
+    """Return the precision of a module.
+
+    Without a module, it is double for full batches and single for mini-batches.
+    """
     if module is not None:
         return next((p.dtype for p in module.parameters()), torch.float32)
-    if is_full_batch:
-        return torch.float64
-    return torch.float32
+    return torch.float64 if is_full_batch else torch.float32
 
 
 class DeviceArrays:
-    """Functions that create the arrays for a training as torch tensors of one precision on one device."""
+    """Functions that create the arrays for a training as torch tensors on one device."""
 
     def __init__(self, dtype: torch.dtype, device: str):
         self.dtype = dtype
@@ -79,7 +77,7 @@ class DeviceArrays:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
     def conflicts_among(self, points: np.ndarray, gamma: float) -> Tensor:
-        """Compute the result of `dempster.dissimilarity.transform.conflicts_among` on the device."""
+        """Compute `dempster.dissimilarity.transform.conflicts_among` on the device."""
         values = torch.as_tensor(points).to(self.device)
         # Centering avoids cancellation in the products.
         scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5
@@ -95,7 +93,7 @@ class DeviceArrays:
             yield
 
 
-class TorchNetwork(nn.Module):
+class TorchNetwork(MassNetwork, nn.Module):
     """Torch module with a `MassLayer` as output layer.
 
     Without ``matrix``, ``body`` returns one score for each of f focal sets. With a matrix of shape
@@ -107,21 +105,18 @@ class TorchNetwork(nn.Module):
         super().__init__()
         self.body = body
         self.layer = layer
+        self.coefficients = None
+        self.matrix = None
         dtype = next((p.dtype for p in body.parameters()), torch.float64)
-        start = torch.tensor(layer.first_coefficients, dtype=dtype)
         if layer.detector:
-            self.coefficients = nn.Parameter(start)
-        else:
-            self.coefficients = None
-        if matrix is None:
-            self.matrix = None
-        else:
+            self.coefficients = nn.Parameter(torch.tensor(layer.first_coefficients, dtype=dtype))
+        if matrix is not None:
             self.matrix = nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
     def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
         """Return the masses for n inputs x, shape (n, f).
 
-        H contains the decision values of the outlier detector.
+        The tensor ``h`` contains the decision values of the outlier detector.
         """
         return self.layer.forward(self.scores(x), h, self.coefficients)[0]
 
@@ -132,16 +127,33 @@ class TorchNetwork(nn.Module):
             return outputs
         return torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
 
+    def differentiate_scores(
+        self, x: Tensor
+    ) -> tuple[Tensor, Callable[[Tensor, Tensor | None], Tensor]]:
+        scores = self.scores(x)
+
+        def backward(of_scores: Tensor, of_coefficients: Tensor | None) -> Tensor:
+            self.zero_grad(set_to_none=True)
+            if scores.requires_grad:  # False if all parameters of the body are frozen.
+                scores.backward(of_scores)
+            if of_coefficients is not None and self.coefficients is not None:
+                self.coefficients.grad = of_coefficients
+            parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters()]
+            return torch.cat([part.reshape(-1) for part in parts])
+
+        return scores.detach(), backward
+
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
-        """Return a network whose scores are the scores of this network times a matrix, which becomes a parameter."""
+        """Return a network with other focal sets and another output layer.
+
+        Its scores are the scores of this network times a matrix, which becomes a parameter.
+        """
         unbiased = np.vstack([matrix, np.zeros(matrix.shape[1])])
-        wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(
-            next(self.parameters()).device
-        )
+        wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased)
         if wider.coefficients is not None:
             with torch.no_grad():
                 wider.coefficients.copy_(torch.as_tensor(coefficients))
-        return wider
+        return wider.to(next(self.parameters()).device)
 
     @property
     def weights(self) -> Tensor:
@@ -150,11 +162,10 @@ class TorchNetwork(nn.Module):
 
     @weights.setter
     def weights(self, values: Tensor) -> None:
+        sizes = [parameter.numel() for parameter in self.parameters()]
         with torch.no_grad():
-            at = 0
-            for parameter in self.parameters():
-                parameter.copy_(values[at : at + parameter.numel()].view_as(parameter))
-                at += parameter.numel()
+            for parameter, part in zip(self.parameters(), values.split(sizes), strict=True):
+                parameter.copy_(part.view_as(parameter))
 
     @property
     def shares(self) -> Tensor:
@@ -169,34 +180,18 @@ class TorchNetwork(nn.Module):
                 shares[id(parameter)] += 1 / sum(p.numel() for p in own)
         return nn.utils.parameters_to_vector(shares.values())
 
-    def forward_backward(
-        self, x: Tensor, h: Tensor | None = None
-    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return masses, and a function that maps a gradient with respect to masses to one with respect to weights."""
-        scores = self.scores(x)
-        with torch.no_grad():
-            masses, backward = self.layer.forward(scores, h, self.coefficients)
-        return masses, lambda of_masses: self._gradient(scores, *backward(of_masses))
-
-    def cross_entropy(self, x: Tensor, targets: Tensor) -> ValueAndGradient:
-        """Return the cross-entropy of targets and softmax outputs (without outlier unit), and its gradient."""
-        scores = self.scores(x)
-        value, of_scores = cross_entropy(scores.detach(), targets)
-        return value, self._gradient(scores, of_scores, None)
-
     def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
         """Return the masses; tensors stay on their device.
 
         ``apply`` is not used, because torch has its own threads.
         """
         parameter = next(self.parameters())
-
-        def send(values: Array) -> Tensor:
-            return torch.as_tensor(values).to(device=parameter.device, dtype=parameter.dtype)
-
+        h = None
+        if decision is not None:
+            h = torch.as_tensor(decision).to(parameter)
         self.eval()
         with torch.no_grad():
-            masses = self(send(inputs), None if decision is None else send(decision))
+            masses = self(torch.as_tensor(inputs).to(parameter), h)
         if is_tensor(inputs):
             return masses.to(inputs.device)
         return to_host(masses)
@@ -206,14 +201,3 @@ class TorchNetwork(nn.Module):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.load_state_dict({name: torch.as_tensor(value) for name, value in state.items()})
-
-    def _gradient(
-        self, scores: Tensor, of_scores: Tensor, of_coefficients: Tensor | None
-    ) -> Tensor:
-        self.zero_grad(set_to_none=True)
-        if scores.requires_grad:  # False if all parameters of the body are frozen.
-            scores.backward(of_scores)
-        if of_coefficients is not None and self.coefficients is not None:
-            self.coefficients.grad = of_coefficients
-        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters()]
-        return torch.cat([part.reshape(-1) for part in parts])

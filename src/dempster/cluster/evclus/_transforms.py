@@ -22,7 +22,7 @@ _MAX_CONFLICT = 1 - 1e-9
 
 @dataclass(frozen=True)
 class LinearTransform:
-    """Conversion for d0 = 1 that gives the target conflict (d - offset) / slope, limited to [0, 1]."""
+    """Conversion for d0 = 1 to the target conflict (d - offset) / slope, limited to [0, 1]."""
 
     slope: float
     offset: float = 0.0
@@ -34,7 +34,10 @@ class LinearTransform:
         )
 
     def fit(self, d: np.ndarray, conflicts: np.ndarray) -> tuple[LinearTransform, float]:
-        """Return the best approximation slope * conflict + offset of d, and the sum of squares for this object."""
+        """Return the best approximation slope * conflict + offset of d.
+
+        The second result is the sum of squares for this object.
+        """
         columns = np.column_stack([conflicts, np.ones_like(conflicts)])
         slope, offset = np.linalg.lstsq(columns, d, rcond=None)[0]
         error = float(np.sum((self.slope * conflicts + self.offset - d) ** 2))
@@ -43,7 +46,7 @@ class LinearTransform:
 
 @dataclass(frozen=True)
 class RankTransform:
-    """Conversion to ranks among the dissimilarities of the training objects, divided by the number of pairs.
+    """Conversion to ranks among the training dissimilarities, divided by the number of pairs.
 
     Equal dissimilarities have their mean rank. A new value between two values has a rank between
     their ranks.

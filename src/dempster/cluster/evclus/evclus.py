@@ -193,7 +193,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return is_given and (self.has_landmarks or len(self.scale_search.scale.trials) == 1)
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the masses given by ``init``, or draw them for the selected or all values of d0."""
+        """Return the masses given by ``init``, or draw masses for the candidate values of d0."""
         search = self.scale_search
         user_masses = self._user_masses(family)
         if search.scale.is_open and self.has_landmarks:

@@ -1,8 +1,8 @@
 """NN-EVCLUS: evidential clustering by a neural network that maps features to masses.
 
 `NetworkMethod` standardizes the rows (`Preparation`), pretrains a network on initial masses, and
-trains it on pairs of rows (`_network.NetworkObjective`). With ``focal_sets="auto"``, it finally
-trains the network on masses that include pairs of neighboring clusters (`compute_doubt_targets`).
+trains it on pairs of rows (`NetworkObjective`). With ``focal_sets="auto"``, it finally trains the
+network on masses that include pairs of neighboring clusters (`compute_doubt_targets`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dempster.cluster._mass_step import masses_from_plausibilities, project_part
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evclus._checkpoint import Checkpoint, fingerprint
+from dempster.cluster.evclus._checkpoint import Checkpoint
 from dempster.cluster.evclus._model import (
     Assessment,
     ShepardMixin,
@@ -44,32 +44,30 @@ from dempster.cluster.evclus._model import (
     neighboring_clusters,
     replace_masses,
 )
-from dempster.cluster.evclus._network import (
-    LBFGS_STEPS_PER_ROUND,
-    Adam,
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, ValueAndGradient
+from dempster.cluster.evclus._network_loss import (
     Arrays,
-    FeedForward,
-    HostArrays,
-    MassLayer,
     Network,
     NetworkInputs,
     NetworkObjective,
     NetworkTargets,
-    Penalties,
-    Round,
     StreamedBatch,
-    TrainingProgress,
-    ValueAndGradient,
-    adaptive_step_rounds,
     build_targets,
-    cosine_rate,
     draw_batches,
-    lbfgs_rounds,
-    loss_of_weights,
-    mini_batch_rounds,
-    train,
 )
 from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs
+from dempster.cluster.evclus._training import (
+    LBFGS_STEPS_PER_ROUND,
+    Adam,
+    AdaptiveSteps,
+    LBFGSSolver,
+    RMSprop,
+    Solver,
+    TrainingProgress,
+    fit_masses,
+    fit_masses_in_batches,
+    train,
+)
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
 from dempster.data.device import import_torch
@@ -79,7 +77,6 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import choose_landmarks, default_quantile, scale_at
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
-from dempster.optimize.lbfgs import minimize_lbfgs
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -140,13 +137,8 @@ MAX_LAYER_UNITS = 1_000_000
 
 
 def _are_layer_sizes(network: Any) -> bool:
-    is_sequence = isinstance(network, list | tuple) or (
-        isinstance(network, np.ndarray) and network.ndim == 1
-    )
-    if is_sequence:
-        sizes = network
-    else:
-        sizes = [network]
+    is_vector = isinstance(network, np.ndarray) and network.ndim == 1
+    sizes = network if is_vector or isinstance(network, list | tuple) else [network]
     return all(rule.is_integer(size) and 1 <= int(size) <= MAX_LAYER_UNITS for size in sizes)
 
 
@@ -174,7 +166,7 @@ class Preparation:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
 
     def decision_values(self, inputs: np.ndarray) -> np.ndarray | None:
-        """Return the scaled decision values of standardized rows, or None if there is no outlier detector.
+        """Return the scaled decision values of standardized rows, or None without a detector.
 
         Decision values are positive inside the region of the data.
         """
@@ -200,12 +192,11 @@ class Preparation:
         of all training rows.
         """
         if moments is None:
-            # For few rows, sums are computed in a fixed order, because full-batch training
-            # amplifies rounding errors.
+            values = X
             if len(X) <= MAX_ALL_PAIRS_ROWS:
+                # For few rows, sums are computed in a fixed order, because full-batch training
+                # amplifies rounding errors.
                 values = X[order_along_line(X.reshape(len(X), -1))]
-            else:
-                values = X
             # Rounding errors can make the standard deviation of a constant feature nonzero.
             varies = values.max(axis=0) > values.min(axis=0)
             moments = row_mean(values), np.where(varies, values.std(axis=0, dtype=float), 0)
@@ -231,73 +222,17 @@ def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -
         detector = OneClassSVM(kernel="rbf", gamma=0.2, nu=0.2)
     elif not isinstance(detector, BaseEstimator):
         return detector
-    else:
-        try:
-            check_is_fitted(detector)
-            return detector
-        except NotFittedError:
-            detector = clone(detector)
+    try:
+        check_is_fitted(detector)
+        return detector
+    except NotFittedError:
+        detector = clone(detector)
     if len(inputs) > _MAX_DETECTOR_ROWS:
         inputs = inputs[rng.choice(len(inputs), _MAX_DETECTOR_ROWS, replace=False)]
     return detector.fit(inputs)
 
 
-# ---- pretraining, batches and doubt --------------------------------------------------------------
-
-_LBFGS_ITERATIONS = 150
-_LBFGS_TOLERANCE = 1e-6
-_MAX_LBFGS_ROWS = 3000
-_ADAM_STEPS = 1000
-_ADAM_RATE = 5e-3
-
-
-def fit_masses(
-    network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator
-) -> None:
-    """Train the network to return the given masses, by L-BFGS on all rows, or on a sample if there are many.
-
-    The rows are used in a fixed order, because the iterations amplify rounding errors.
-    """
-    n = len(masses)
-    arrays = inputs.arrays
-    rows = order_along_line(inputs.values.reshape(n, -1))
-    if n > _MAX_LBFGS_ROWS:
-        rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
-    x = arrays.array(inputs.values[rows])
-    targets = arrays.array(masses[rows])
-
-    start = to_host(network.weights)
-    evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
-    run = minimize_lbfgs(evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE)
-    network.weights = arrays.array(run.model)
-
-
-def fit_masses_in_batches(
-    network: Network,
-    inputs: NetworkInputs,
-    masses: np.ndarray,
-    batch_size: int,
-    rng: np.random.Generator,
-) -> None:
-    """Train a torch network, which may be large or depend on the batch, to return the given masses by Adam."""
-    n = len(masses)
-    arrays = inputs.arrays
-    adam = Adam(network, arrays)
-    order = rng.permutation(n)
-    at = 0
-    network.train()
-    for step in range(_ADAM_STEPS):
-        if at + batch_size > n:
-            order = rng.permutation(n)
-            at = 0
-        rows = order[at : at + batch_size]
-        at += batch_size
-        _, gradient = network.cross_entropy(
-            arrays.array(inputs.values[rows]), arrays.array(masses[rows])
-        )
-        adam.step(gradient, cosine_rate(_ADAM_RATE, step, _ADAM_STEPS))
-    network.eval()
-
+# ---- batches and doubt ---------------------------------------------------------------------------
 
 _MAX_CACHED_CELLS = 1 << 24
 
@@ -319,33 +254,35 @@ class StreamedBatches:
     def iterate_epoch(self, seed: int, epoch: int) -> Iterator[StreamedBatch]:
         """Yield the batches of one epoch of the training with the given seed."""
         if seed != self._seed or epoch not in self._cache:
-            self._seed, self._cache = seed, self._read_epochs(seed, epoch)
+            self._seed = seed
+            self._cache = self._read_epochs(seed, epoch)
         for rows in self._cache.pop(epoch):
             inputs = self.preparation.standardize(rows)
             yield rows, inputs, self.preparation.decision_values(inputs)
 
     def _read_epochs(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
-        """Return the batches of epoch ``first`` and of the following epochs, up to `_MAX_CACHED_CELLS` values."""
-        n = len(self.blocks)
+        """Return the batches of epoch ``first`` and of the following epochs.
+
+        They contain up to `_MAX_CACHED_CELLS` values.
+        """
         width = self.blocks.values.shape[1]
-        batches: dict[int, list[np.ndarray]] = {}
-        cells = 0
+        epochs: dict[int, list[np.ndarray]] = {}
+        n_cells = 0
         for epoch in range(first, self.epochs):
-            indices = list(draw_batches(n, self.batch_size, np.random.default_rng([seed, epoch])))
-            cells += width * sum(map(len, indices))
-            if batches and cells > _MAX_CACHED_CELLS:
+            rng = np.random.default_rng([seed, epoch])
+            batches = list(draw_batches(len(self.blocks), self.batch_size, rng))
+            n_cells += width * sum(map(len, batches))
+            if epochs and n_cells > _MAX_CACHED_CELLS:
                 break
-            batches[epoch] = indices
+            epochs[epoch] = batches
         needed = np.unique(
-            np.concatenate([rows for indices in batches.values() for rows in indices])
+            np.concatenate([rows for batches in epochs.values() for rows in batches])
         )
-        values = self.blocks.take(
-            needed, f"the objects of epochs {first + 1} to {first + len(batches)}"
-        )
-        return {
-            epoch: [values[np.searchsorted(needed, rows)] for rows in indices]
-            for epoch, indices in batches.items()
-        }
+        purpose = f"the objects of epochs {first + 1} to {first + len(epochs)}"
+        values = self.blocks.take(needed, purpose)
+        for epoch, batches in epochs.items():
+            epochs[epoch] = [values[np.searchsorted(needed, rows)] for rows in batches]
+        return epochs
 
 
 _MIN_REFERENCES_PER_CLUSTER = 30
@@ -366,16 +303,15 @@ def compute_doubt_targets(
     *,
     outliers: bool,
 ) -> tuple[FocalSets, np.ndarray, np.ndarray]:
-    """Compute masses that include pairs of neighboring clusters, by the method of EVCLUS, from the labels of all rows.
+    """Compute masses with pairs of neighboring clusters, by the method of EVCLUS.
 
     Return the family of the empty set, single clusters and pairs of neighboring clusters, the
-    indices of at most ``max_rows`` rows, and the masses of these rows. If ``outliers`` is True,
-    isolated rows get mass on the empty set.
+    indices of at most ``max_rows`` rows, and the masses of these rows. ``labels`` contains the
+    clusters of all rows. If ``outliers`` is True, isolated rows get mass on the empty set.
     """
     n = len(source)
-    references = choose_landmarks(
-        n, max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters), rng
-    )
+    n_references = max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters)
+    references = choose_landmarks(n, n_references, rng)
     D = np.asarray(source.block(references, references), dtype=float)
     D = (D + D.T) / 2
     reference_labels = labels[references]
@@ -386,20 +322,18 @@ def compute_doubt_targets(
     own_reference = np.full(n, -1)
     own_reference[references] = np.arange(len(references))
     masses = np.empty((len(rows), len(family)))
-    for start, stop in row_blocks(
-        len(rows), max(1, _MAX_DISSIMILARITIES // len(references)), most=None
-    ):
+    size = max(1, _MAX_DISSIMILARITIES // len(references))
+    for start, stop in row_blocks(len(rows), size, most=None):
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), dtype=float)
         contour, near = affinity.by_distances(distances, own_reference[block])
-        masses[start:stop] = masses_from_plausibilities(
-            contour, family, surroundings.outlying(near) if outliers else None
-        )
+        outlying = surroundings.outlying(near) if outliers else None
+        masses[start:stop] = masses_from_plausibilities(contour, family, outlying)
     return family, rows, masses
 
 
 def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
-    """Return the matrix that maps scores of the focal sets in ``first`` to scores of the focal sets in ``family``.
+    """Return the matrix that maps scores of the sets in ``first`` to scores of those in ``family``.
 
     The score of a pair is the mean of the scores of its two clusters, so that a row with almost
     equal scores for both clusters can get mass on the pair.
@@ -415,7 +349,10 @@ def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
 
 
 def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndarray:
-    """Return the coefficients with which the outlier unit gives half of the mass at the fence of a box plot, if any."""
+    """Return coefficients with which the outlier unit gives half of the mass at a box plot's fence.
+
+    Without decision values, there are no coefficients.
+    """
     if decision is None:
         return np.empty(0)
     low, high = np.quantile(decision, [0.25, 0.75])
@@ -438,17 +375,18 @@ class NetworkModel:
     validation: tuple[float, ...] = ()  # errors on the validation pairs during the training
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """Return the masses of n rows, shape (n, f), with the precision and on the device of ``values``."""
+        """Return the masses of n rows, shape (n, f), in the precision and on the device of X."""
         out = zeros((len(values), len(self.family)), values)
         for start in range(0, len(values), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             inputs = self.preparation.standardize(values[rows])
-            out[rows] = self.network.predict_masses(
-                inputs, self.preparation.decision_values(inputs), apply
-            )
+            decision = self.preparation.decision_values(inputs)
+            out[rows] = self.network.predict_masses(inputs, decision, apply)
         out /= out.sum(axis=1, keepdims=True)
         return out
 
+
+# ---- the algorithm -------------------------------------------------------------------------------
 
 _ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
 _MAX_DOUBT_ROWS = 2000
@@ -456,6 +394,15 @@ _MAX_DOUBT_ROWS_OF_TORCH = 20_000
 _QUANTILE_FOR_FEW = 0.62  # quantile of the dissimilarities used as d0 for three or four clusters
 _SCALE_PAIRS = 100_000
 _ASSESSMENT_PAIRS = 200_000
+# parameters that do not change the training, or whose effect on it is among the data of the fit
+_IRRELEVANT_PARAMS = (
+    "checkpoint",
+    "metric",
+    "n_jobs",
+    "outlier_detector",
+    "random_state",
+    "verbose",
+)
 
 
 @dataclass(frozen=True)
@@ -466,8 +413,7 @@ class InitialMasses:
     d0: float
     # masses on which the network is pretrained; None if there is no pretraining
     masses: np.ndarray | None
-    origin: str  # description of the initialization, for the fingerprint of a checkpoint
-    is_user_init: bool = False  # whether ``init`` is a partition
+    evclus: EVCLUS | None = None  # model that computed the masses
 
 
 @dataclass(frozen=True)
@@ -504,112 +450,96 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         self.device = device
         self.apply = apply
         self.family = first.family
-        self.d0 = first.d0
         if params.outlier_detector is not None and self.family.empty_index is None:
-            raise InvalidInputError(
-                "outlier_detector requires focal_sets that contain the empty set"
-            )
+            must = "contain the empty set if there is an outlier_detector"
+            raise InvalidParameterError("focal_sets", must=must)
         self.training = training = params.training or Training()
-        if sample.blocks is None or sample.blocks.are_in_memory:
+        self.blocks = sample.blocks
+        if self.blocks is not None and self.blocks.are_in_memory:
             self.blocks = None
-        else:
-            self.blocks = sample.blocks
+        is_small = len(self.values) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
         self.is_full_batch = training.solver in ("lbfgs", "adaptive-steps") or (
-            training.solver == "auto"
-            and len(self.values) <= MAX_ALL_PAIRS_ROWS
-            and self.blocks is None
+            training.solver == "auto" and is_small
         )
         moments = None
         if self.blocks is not None:
             if self.is_full_batch:
-                must = f"have the solver 'mini-batch' or 'auto' for {len(self.blocks):,} rows in blocks"
-                raise InvalidParameterError(
-                    "training", must=f"{must}, got {format_value(training.solver)}"
-                )
+                rows = f"{len(self.blocks):,} rows in blocks"
+                found = format_value(training.solver)
+                must = f"have the solver 'mini-batch' or 'auto' for {rows}, got {found}"
+                raise InvalidParameterError("training", must=must)
             sums = self.blocks.moments
             moments = sums.mean, np.sqrt(sums.scatter / sums.weight)
-        self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
-        inputs = self.preparation.standardize(self.values)
         # Networks of the user and all computations on a device use torch; everything else uses
         # NumPy.
-        if _is_module(params.network):
-            self.module = params.network
-        else:
-            self.module = None
+        self.module = params.network if _is_module(params.network) else None
         self.uses_torch = self.module is not None or device != "cpu"
-        # Full batches use double precision, which L-BFGS needs.
-        arrays: Arrays = HostArrays(np.dtype(np.float64 if self.is_full_batch else np.float32))
+        arrays: Arrays
         if self.uses_torch:
             from dempster.cluster.evclus._torch_network import DeviceArrays, select_dtype
 
-            arrays = DeviceArrays(
-                select_dtype(self.module, is_full_batch=self.is_full_batch), device
-            )
+            dtype = select_dtype(self.module, is_full_batch=self.is_full_batch)
+            arrays = DeviceArrays(dtype, device)
+        else:
+            # Full batches use double precision, which L-BFGS needs.
+            arrays = HostArrays(np.dtype(np.float64 if self.is_full_batch else np.float32))
+        # The random numbers are drawn in a fixed order: a sample for the detector, the seeds of the
+        # trainings, the validation pairs and the training pairs.
+        self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
+        inputs = self.preparation.standardize(self.values)
         self.inputs = NetworkInputs(inputs, self.preparation.decision_values(inputs), arrays)
-        self.penalties = Penalties(
-            LINK_FACTORS[params.convention] * params.xi, params.nu, params.regularization
-        )
         self.objective = NetworkObjective(
-            targets, self.family, self.d0, self.inputs, self.penalties
+            targets,
+            self.family,
+            first.d0,
+            self.inputs,
+            xi=LINK_FACTORS[params.convention] * params.xi,
+            nu=params.nu,
+            regularization=params.regularization,
         )
         self.seeds = rng.integers(0, 2**31, params.n_init)
         self.held_out = targets.draw_validation_pairs(rng)
         self.pairs = None  # all pairs
         if self.is_full_batch and (params.n_partners is not None or training.early_stopping):
-            if training.early_stopping:
-                held_out = self.held_out
-            else:
-                held_out = None
+            held_out = self.held_out if training.early_stopping else None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
         # family and masses before pairs were added
         self._assessed: tuple[FocalSets, np.ndarray] | None = None
-        if params.checkpoint is None:
-            mark = ""
-        else:
-            mark = fingerprint(self._settings(), self._arrays())
-        self.checkpoint = Checkpoint(params.checkpoint, mark)
+        fingerprint = ""
+        if params.checkpoint is not None:
+            fingerprint = self._compute_fingerprint()
+        self.checkpoint = Checkpoint(params.checkpoint, fingerprint)
 
-    def _settings(self) -> dict[str, str]:
-        """Return the parameters of the fit as text, for the fingerprint of a checkpoint."""
+    def _compute_fingerprint(self) -> str:
+        """Return a hash of the parameters and the data of the fit, for its checkpoint."""
+        import joblib
+
+        params = self.params.get_params(deep=False)
+        settings = {k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS}
         seed = self.params.random_state
-        metric = self.targets.source.metric
-        params = self.params
-        names = ("network", "convention", "n_partners", "n_init", "max_iter", "tol")
-        return {name: repr(getattr(params, name)) for name in names} | {
-            "training": repr(self.training),
-            "penalties": repr(self.penalties),
-            "device": self.device,
-            "seed": repr(int(seed) if isinstance(seed, Integral) else None),
-            "first": self.first.origin,
-            "sets": repr(list(self.family)),
-            "metric": metric
-            if isinstance(metric, str)
-            else getattr(metric, "__qualname__", type(metric).__name__),
-        }
-
-    def _arrays(self) -> Iterator[np.ndarray]:
-        """Yield the data of the fit as arrays, for the fingerprint of a checkpoint."""
         source = self.targets.source
-        constraints = self.targets.constraints
-        yield from (
+        metric = source.metric
+        parts = [
+            settings,
+            int(seed) if isinstance(seed, Integral) else None,
+            self.device,
+            repr(list(self.family)),
+            metric if isinstance(metric, str) else getattr(metric, "__qualname__", None),
             self.values,
             self.targets.labels,
             source.objects if source.matrix is None else source.matrix,
-        )
-        if constraints is not None:
-            yield from (constraints.must_link, constraints.cannot_link)
-        if self.inputs.decision is not None:
-            yield self.inputs.decision
-        if self.first.is_user_init and self.first.masses is not None:
-            yield self.first.masses
+            self.objective.linked,
+            self.objective.n_must,
+            self.inputs.decision,
+        ]
+        if self.first.evclus is None:
+            parts.append(self.first.masses)
         if self.module is not None:
-            yield from self._new_network(0).get_state().values()
+            parts.append(self._new_network(0).get_state())
         if self.blocks is not None:
-            yield from (
-                np.array(len(self.blocks)),
-                self.blocks.moments.mean,
-                self.blocks.moments.scatter,
-            )
+            moments = self.blocks.moments
+            parts += [len(self.blocks), moments.mean, moments.scatter]
+        return joblib.hash(parts)
 
     # ---- starts and runs -------------------------------------------------------------------------
 
@@ -624,26 +554,22 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if saved is None and self.first.masses is not None:
             masses = self._match_labels(self.first.masses)
             self._pretrain(network, self.inputs, masses, seed, np.random.default_rng(seed))
-        progress = TrainingProgress(network, self.inputs.arrays)
+        progress = TrainingProgress(network)
         if saved is not None:
             progress.restore(saved)
-        if not progress.finished:
-            self._train(progress, seed)
-        self.checkpoint.close(number, progress)
-        kept = progress.kept_rounds
-        if kept == 0 or not np.isfinite(progress.history[kept - 1]):
+        if not progress.is_finished:
+            self._train(progress, number, seed)
+        history = progress.history[: progress.n_kept_rounds]
+        if not history or not np.isfinite(history[-1]):
             raise InvalidInputError(
                 "the loss of the network is NaN or infinite; scale X or use another random_state"
             )
         network.restore(progress.best)
-        return Run(
-            TrainedNetwork(self.family, network, progress),
-            progress.history[:kept],
-            progress.converged,
-        )
+        trained = TrainedNetwork(self.family, network, progress)
+        return Run(trained, history, progress.is_converged)
 
     def select_run(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
-        """Select the run with the smallest validation error or, without validation pairs, the smallest loss."""
+        """Select the run with the smallest validation error or, without validation pairs, loss."""
         return min(runs, key=lambda run: run.model.progress.best_value)
 
     def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
@@ -652,64 +578,52 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         The target masses include these pairs, except for rows with labels or constraints, whose
         targets are the masses of the first training.
         """
-        trained = run.model
-        seed = int(self.seeds[0])
         fitted_masses = self.result(run).masses
         self._assessed = self.family, fitted_masses
+        seed = int(self.seeds[0])
         rng = np.random.default_rng([seed, 1])
-        labels = fitted_masses[:, self.family.singleton_index].argmax(axis=1)
-        if self.uses_torch:
-            max_rows = _MAX_DOUBT_ROWS_OF_TORCH
-        else:
-            max_rows = _MAX_DOUBT_ROWS
         has_detector = self.inputs.decision is not None
         family, rows, masses = compute_doubt_targets(
             self.targets.source,
-            labels,
+            fitted_masses[:, self.family.singleton_index].argmax(axis=1),
             self.family.n_clusters,
-            max_rows,
+            _MAX_DOUBT_ROWS_OF_TORCH if self.uses_torch else _MAX_DOUBT_ROWS,
             rng,
             outliers=not has_detector,
         )
         is_supervised = self.targets.labels >= 0
-        constraints = self.targets.constraints
-        if constraints is not None and self.penalties.xi > 0:
-            is_supervised[
-                np.concatenate([constraints.must_link, constraints.cannot_link]).ravel()
-            ] = True
+        if self.objective.xi > 0:
+            is_supervised[self.objective.linked] = True
         positions = np.flatnonzero(is_supervised[rows])
         columns = family.find(self.family.membership)
         kept = fitted_masses[np.ix_(rows[positions], columns >= 0)]
         replace_masses(masses, positions, kept, columns[columns >= 0])
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
         coefficients = fence_coefficients(layer, self.inputs.decision)
-        network = trained.network.widen(score_matrix(self.family, family), layer, coefficients)
-        self._pretrain(
-            network, replace(self.inputs, values=self.inputs.values[rows]), masses, seed, rng
-        )
-        return Run(replace(trained, family=family, network=network), run.history, run.converged)
+        matrix = score_matrix(self.family, family)
+        network = run.model.network.widen(matrix, layer, coefficients)
+        inputs = replace(self.inputs, values=self.inputs.values[rows])
+        self._pretrain(network, inputs, masses, seed, rng)
+        return replace(run, model=replace(run.model, family=family, network=network))
 
     def _new_network(self, seed: int) -> Network:
-        network = self.params.network
-        f = len(self.family)
         arrays = self.inputs.arrays
-        layer = MassLayer(
-            self.family.empty_index, self.inputs.decision is not None, self.params.convention
-        )
-        if self.module is None:
-            if isinstance(network, str):
-                hidden = [max(20, 3 * f)]
-            else:
-                hidden = [int(size) for size in np.atleast_1d(network)]
-            sizes = [int(np.prod(self.values.shape[1:])), *hidden, f]
-        if isinstance(arrays, HostArrays):
+        shape = self.values.shape[1:]
+        has_detector = self.inputs.decision is not None
+        layer = MassLayer(self.family.empty_index, has_detector, self.params.convention)
+        f = len(self.family)
+        hidden = [max(20, 3 * f)]
+        if _are_layer_sizes(self.params.network):
+            hidden = [int(size) for size in np.atleast_1d(self.params.network)]
+        sizes = [int(np.prod(shape)), *hidden, f]
+        if not self.uses_torch:
             return FeedForward(sizes, layer, arrays.dtype, np.random.default_rng(seed))
         from dempster.cluster.evclus import _torch_network as networks
 
-        if self.module is not None:
-            body = networks.validate_module(self.module, self.values.shape[1:], self.family)
-        else:
+        if self.module is None:
             body = networks.feed_forward(sizes, seed)
+        else:
+            body = networks.validate_module(self.module, shape, self.family)
         return networks.TorchNetwork(body.to(arrays.dtype), layer).to(arrays.device)
 
     def _pretrain(
@@ -722,65 +636,55 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     ) -> None:
         with inputs.arrays.session(seed):
             if self.uses_torch:
-                fit_masses_in_batches(
-                    network, inputs, masses, min(self.training.batch_size, len(masses)), rng
-                )
+                batch_size = min(self.training.batch_size, len(masses))
+                fit_masses_in_batches(network, inputs, masses, batch_size, rng)
             else:
                 fit_masses(network, inputs, masses, rng)
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
-        """Return the initial masses, with clusters renumbered to match the labels if the family allows it."""
+        """Return the initial masses, renumbered to match the labels if the family allows it."""
         labels = self.targets.labels
+        family = self.family
         labelled = np.flatnonzero(labels >= 0)
         if len(labelled) == 0:
             return masses
-        plausible = masses[labelled] @ self.family.membership
-        score = np.stack(
-            [plausible[labels[labelled] == k].sum(axis=0) for k in range(self.family.n_clusters)]
-        )
-        _, cluster_of_label = linear_sum_assignment(-score)
-        renumbered = FocalSets(self.family.membership[:, cluster_of_label])
-        columns = renumbered.find(self.family.membership)
+        plausible = masses[labelled] @ family.membership
+        sums = [plausible[labels[labelled] == k].sum(axis=0) for k in range(family.n_clusters)]
+        _, cluster_of_label = linear_sum_assignment(-np.stack(sums))
+        renumbered = FocalSets(family.membership[:, cluster_of_label])
+        columns = renumbered.find(family.membership)
         if (columns >= 0).all():
             return masses[:, columns]
         return masses
 
-    def _train(self, progress: TrainingProgress, seed: int) -> None:
+    def _train(self, progress: TrainingProgress, number: int, seed: int) -> None:
         training = self.training
-        objective = self.objective
-        network = progress.network
         validation_error = None
         if training.early_stopping or not self.is_full_batch:
-            validation_error = objective.validation_error(network, self.held_out)
+            validation_error = self.objective.validation_error(progress.network, self.held_out)
+        patience = training.patience if training.early_stopping else None
         with self.inputs.arrays.session(seed):
-            rounds, n_rounds = self._start_solver(progress, seed)
+            solver, n_rounds = self._make_solver(progress.network, seed)
             with self.params._open_progress(n_rounds, "rounds") as advance:
 
                 def save(state: TrainingProgress) -> None:
-                    self.checkpoint.save(state)
+                    self.checkpoint.save(number, state)
                     advance(f"loss {state.history[-1]:.6g}")
 
-                if training.early_stopping:
-                    patience = training.patience
-                else:
-                    patience = None
-                train(progress, rounds, validation_error, patience=patience, save=save)
+                train(progress, solver, validation_error, patience=patience, save=save)
 
-    def _start_solver(self, progress: TrainingProgress, seed: int) -> tuple[Iterator[Round], int]:
-        """Return an iterator that runs the rounds of the solver, and the maximum number of rounds."""
+    def _make_solver(self, network: Network, seed: int) -> tuple[Solver, int]:
+        """Return the solver and its maximum number of rounds."""
         training = self.training
         objective = self.objective
-        network = progress.network
+        arrays = self.inputs.arrays
         max_iter = self.params.max_iter
         if self.is_full_batch:
             loss = objective.full_batch_loss(network, self.pairs)
-            is_lbfgs = training.solver != "adaptive-steps"
-            if is_lbfgs:
-                solver = lbfgs_rounds
-            else:
-                solver = adaptive_step_rounds
-            rounds = solver(progress, loss, max_iter=max_iter, tol=self.params.tol)
-            return rounds, -(-max_iter // LBFGS_STEPS_PER_ROUND) if is_lbfgs else max_iter
+            problem = network, arrays, loss, max_iter, self.params.tol
+            if training.solver == "adaptive-steps":
+                return AdaptiveSteps(*problem), max_iter
+            return LBFGSSolver(*problem), -(-max_iter // LBFGS_STEPS_PER_ROUND)
         epochs = max(1, max_iter // _ITERATIONS_PER_EPOCH)
         streamed = None
         if self.blocks is not None:
@@ -789,15 +693,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         def batches(epoch: int) -> Iterator[ValueAndGradient]:
             if streamed is not None:
                 return objective.streamed_losses(network, streamed.iterate_epoch(seed, epoch))
-            return objective.mini_batch_losses(
-                network, training.batch_size, np.random.default_rng([seed, epoch])
-            )
+            rng = np.random.default_rng([seed, epoch])
+            return objective.mini_batch_losses(network, training.batch_size, rng)
 
-        rate = training.learning_rate
-        rmsprop = training.solver == "rmsprop"
-        return mini_batch_rounds(
-            progress, batches, epochs=epochs, learning_rate=rate, rmsprop=rmsprop
-        ), epochs
+        solver = RMSprop if training.solver == "rmsprop" else Adam
+        return solver(network, arrays, batches, epochs, training.learning_rate), epochs
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -809,11 +709,28 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return FitResult(run, model, model.masses(self.values, self.apply), warnings)
 
     def assess(self, masses: np.ndarray) -> Assessment:
-        """Compare the conflicts between rows, before pairs of clusters were added, with the dissimilarities."""
+        """Compare the conflicts between rows with the dissimilarities.
+
+        The masses are those before pairs of clusters were added.
+        """
         family, masses = self._assessed or (self.family, masses)
-        i, j, d = self.targets.draw_pairs(_ASSESSMENT_PAIRS, self.rng)
-        pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
-        return assess(masses, family, pairs, self.d0, self.rng)
+        return _assess_rows(self.targets.source, masses, family, self.first.d0, self.rng)
+
+
+def _assess_rows(
+    source: DissimilaritySource,
+    masses: np.ndarray,
+    family: FocalSets,
+    d0: float,
+    rng: np.random.Generator,
+) -> Assessment:
+    """Compare the conflicts of all pairs of rows, or of random pairs, with the dissimilarities."""
+    pairs = WeightedPairs.from_source(source, np.arange(len(source)), _ASSESSMENT_PAIRS, rng)
+    double = pairs._replace(dissimilarity=pairs.dissimilarity.astype(float))
+    return assess(masses, family, double, d0, rng)
+
+
+# ---- the estimator -------------------------------------------------------------------------------
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
@@ -827,9 +744,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         + \nu \operatorname*{mean}_{\text{labeled rows}} \|pl_i - y_i\|^2 + \text{penalties},
 
     where kappa_ij is the degree of conflict between the masses of rows i and j,
-    :math:`\delta_{ij} = 1 - \exp(-\gamma d_{ij}^2)` is computed from their dissimilarity d_ij, pl_i contains the
-    plausibilities of the clusters, and y_i is the one-hot encoding of the label (nu = 0 without
-    labels). The penalties are for violated constraints and for large weights.
+    :math:`\delta_{ij} = 1 - \exp(-\gamma d_{ij}^2)` is computed from their dissimilarity d_ij, pl_i
+    contains the plausibilities of the clusters, and y_i is the one-hot encoding of the label
+    (nu = 0 without labels). The penalties are for violated constraints and for large weights.
 
     By default, the network is first trained with masses on single clusters. Then masses on pairs of
     neighboring clusters and on the empty set are computed by the method of `EVCLUS`, and the
@@ -1097,12 +1014,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
     def score(self, X: TableLike, y: None = None) -> float:
-        """Return minus the mean of (conflict - delta)^2 over pairs of rows of X, such as rows held out of the fit.
+        """Return minus the mean of (conflict - delta)^2 over pairs of rows of X.
 
-        The targets delta are computed with ``metric`` and ``d0_``. The pairs are all pairs up to
-        1,000 rows, and 200,000 random pairs for more rows. With this score,
-        `sklearn.model_selection.GridSearchCV` can select ``regularization`` or ``network``. Use a
-        fixed ``d0``, so that all fits are compared with the same targets.
+        X may contain rows that were held out of the fit. The targets delta are computed with
+        ``metric`` and ``d0_``. The pairs are all pairs up to 1,000 rows, and 200,000 random pairs
+        for more rows. With this score, `sklearn.model_selection.GridSearchCV` can select
+        ``regularization`` or ``network``. Use a fixed ``d0``, so that all fits are compared with
+        the same targets.
 
         Parameters
         ----------
@@ -1116,22 +1034,19 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         check_is_fitted(self, "focal_sets_")
         if hasattr(self.metric, "transform"):
-            raise InvalidParameterError(
-                "metric", "the name of a metric or a function for score", self.metric
-            )
+            expected = "the name of a metric or a function for score"
+            raise InvalidParameterError("metric", expected, self.metric)
         rows = to_host(self._read(X, reset=False))
         masses = to_host(self.predict_mass(X).masses)
         source = AttributeSource(rows.reshape(len(rows), -1), self.metric)
         rng = np.random.default_rng(0)
-        i, j, d = NetworkTargets(source, np.full(len(rows), -1), None).draw_pairs(
-            _ASSESSMENT_PAIRS, rng
-        )
-        pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
-        return -assess(masses, self.focal_sets_, pairs, self.d0_, rng).loss
+        return -_assess_rows(source, masses, self.focal_sets_, self.d0_, rng).loss
 
     @available_if(lambda self: self.outlier_detector is not None)
     def decision_function(self, X: TableLike) -> np.ndarray:
-        """Return the decision values of the outlier detector, which are positive inside the region of the data.
+        """Return the decision values of the outlier detector.
+
+        They are positive inside the region of the data.
 
         Parameters
         ----------
@@ -1155,9 +1070,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         values = self._validate_attributes(X, reset=reset, allow_nd=_is_module(self.network))
         # Training batches are drawn from memory.
-        if reset:
-            return to_host(values)
-        return values
+        return to_host(values) if reset else values
 
     def _resolve_families(self, n_clusters: int) -> Families:
         """Return the families of focal sets.
@@ -1176,59 +1089,56 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         The progress bar counts rounds, not starts.
         """
         method = self._make_method(sample, request)
+        families = Families(method.family, neighbors=self.focal_sets == "auto")
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
-        return method, quiet.run(
-            method, Families(method.family, neighbors=self.focal_sets == "auto")
-        )
+        return method, quiet.run(method, families)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> NetworkMethod:
+        is_module = _is_module(self.network)
         device = self.device
         if sample.device is not None:
+            device = str(sample.device)
             # For few rows, the CPU is faster, and the result is the same as for a NumPy array.
-            is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not _is_module(self.network)
+            is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not is_module
             if sample.device.type == "cpu" or is_small:
                 device = "cpu"
-            else:
-                device = str(sample.device)
-        if _is_module(self.network) or device != "cpu":
-            import_torch(device, "a network of your own" if _is_module(self.network) else None)
+        if is_module or device != "cpu":
+            import_torch(device, "a network of your own" if is_module else None)
+        c = request.n_clusters
         rng = as_generator(self.random_state)
         targets = build_targets(
             sample.values,
             self.metric,
-            request.n_clusters,
+            c,
             request.labels,
             request.constraints,
             request.dissimilarities,
         )
-        targets, first = self._initialize(targets, request.n_clusters, rng, device)
+        first = self._initialize(targets, c, rng, device)
+        peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
+        if peaks is not None:
+            # The density peaks become labeled rows.
+            labels = targets.labels.copy()
+            labels[peaks.peak_indices_] = np.arange(c)
+            targets = replace(targets, labels=labels)
         return NetworkMethod(self, sample, targets, first, rng, device, request.apply)
 
     def _initialize(
         self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
-    ) -> tuple[NetworkTargets, InitialMasses]:
-        """Return the targets, in which belief peaks become labeled rows, and the initial masses."""
-        if c in (3, 4):
+    ) -> InitialMasses:
+        """Return the initial masses, with their focal sets and d0."""
+        if not isinstance(self.d0_quantile, str):
+            quantile = float(self.d0_quantile)
+        elif c in (3, 4):
             quantile = _QUANTILE_FOR_FEW
         else:
             quantile = default_quantile(c)
-        if not isinstance(self.d0_quantile, str):
-            quantile = float(self.d0_quantile)
-        if isinstance(self.init, str):
-            init = self.init
-        else:
-            init = type(self.init).__name__
-        origin = f"{init}, d0={self.d0}, quantile={quantile}"
-        self._evclus = None
-        if init == "evclus":
+        if isinstance(self.init, str) and self.init == "evclus":
             selects_scale = self.focal_sets == "auto" and self.d0_quantile == "auto"
             seed = int(rng.integers(2**31))
-            self._evclus = model = self._fit_evclus(
-                targets, c, None if selects_scale else quantile, seed, device
-            )
-            return targets, InitialMasses(
-                model.focal_sets_, model.d0_, model.credal_partition_.masses, origin
-            )
+            evclus = self._fit_evclus(targets, c, None if selects_scale else quantile, seed, device)
+            masses = evclus.credal_partition_.masses
+            return InitialMasses(evclus.focal_sets_, evclus.d0_, masses, evclus)
         families = self._resolve_families(c)
         family = families.first
         masses = None
@@ -1236,41 +1146,26 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             check_partition(self.init, len(targets), c)
             if families.select is not None:
                 family = families.select(self.init, None)
-            partition = (
-                project_partition(self.init, family)
-                if families.neighbors
-                else self.init.to_family(family)
-            )
-            masses = partition.to_numpy().masses
+            project = project_partition if families.neighbors else CredalPartition.to_family
+            masses = project(self.init, family).to_numpy().masses
         elif families.select is not None:
-            raise InvalidInputError(
-                "focal_sets='selected' requires init='evclus' or a CredalPartition as init"
-            )
-        if self.d0 is None:
-            d0 = scale_at(targets.draw_pairs(_SCALE_PAIRS, rng)[2], quantile)
-        else:
-            d0 = float(self.d0)
-        peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
-        if peaks is not None:
-            labels = targets.labels.copy()
-            labels[peaks.peak_indices_] = np.arange(c)
-            targets = replace(targets, labels=labels)
-        return targets, InitialMasses(family, d0, masses, origin, is_user_init=masses is not None)
+            expected = "'evclus' or a CredalPartition if focal_sets='selected'"
+            raise InvalidParameterError("init", expected, self.init)
+        if self.d0 is not None:
+            return InitialMasses(family, float(self.d0), masses)
+        rows = np.arange(len(targets))
+        pairs = WeightedPairs.from_source(targets.source, rows, _SCALE_PAIRS, rng)
+        return InitialMasses(family, scale_at(pairs.dissimilarity, quantile), masses)
 
     def _fit_evclus(
         self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str
     ) -> EVCLUS:
         source = targets.source
-        if source.matrix is None:
-            metric = source.metric
-            table = source.objects
-        else:
-            metric = "precomputed"
-            table = source.matrix
+        table = source.objects if source.matrix is None else source.matrix
         return EVCLUS(
             c,
             focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
-            metric=metric,
+            metric=source.metric,
             d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
@@ -1280,21 +1175,18 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         ).fit(table, constraints=targets.constraints)
 
     def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
-        if self._evclus is None:
-            scale = None
-        else:
-            scale = self._evclus.scale_
-        if scale is None:
+        evclus = method.first.evclus
+        if evclus is None or evclus.scale_ is None:
             return {}
-        return {"d0": scale.reasons()}
+        return {"d0": evclus.scale_.reasons()}
 
     def _fitted_attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         assessment = method.assess(self.credal_partition_.masses)
         return {
             "network_": model.network,
-            "evclus_": self._evclus,
+            "evclus_": method.first.evclus,
             "outlier_detector_": model.preparation.detector,
-            "d0_": method.d0,
+            "d0_": method.first.d0,
             "stress_": assessment.stress,
             "loss_": assessment.loss,
             "validation_history_": np.asarray(model.validation),

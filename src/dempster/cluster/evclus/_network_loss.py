@@ -1,0 +1,494 @@
+"""Loss of NN-EVCLUS as a function of the weights of a network.
+
+The functions accept NumPy arrays and torch tensors. Equation and section numbers refer to Denoeux
+(2021), "NN-EVCLUS: Neural network-based evidential clustering".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from dempster._arrays import Array, is_tensor, to_host, zeros
+from dempster._errors import InvalidParameterError
+from dempster._types import ArrayLike
+from dempster._validation import as_reals, is_integer, is_number, validating_labels
+from dempster.belief import FocalSets
+from dempster.cluster.evclus._network import ValueAndGradient
+from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, link_form
+from dempster.constraints import Constraints
+from dempster.dissimilarity.input import with_columns_like_rows
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+    check_square,
+)
+from dempster.dissimilarity.transform import decay, random_pairs, to_conflict
+
+Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
+Network: TypeAlias = Any  # FeedForward or TorchNetwork
+
+_VALIDATION_PAIRS = 20_000
+_MAX_STEPS_PER_EPOCH = 50
+# maximum number of constraints, and of labeled rows, that are added to a mini-batch
+_MAX_EXTRA_ROWS = 256
+
+# ---- terms of the loss ---------------------------------------------------------------------------
+
+
+class LinkedPairs(NamedTuple):
+    """Pairs (i, j) of rows with constraints.
+
+    The sign is 1 for a must-link and -1 for a cannot-link constraint.
+    """
+
+    i: Array
+    j: Array
+    signs: Array
+    n_cannot: int
+
+
+class LabelledRows(NamedTuple):
+    """Indices of the labeled rows, and the one-hot encoding of their labels."""
+
+    rows: Array
+    indicators: Array
+
+
+def all_pairs_error(
+    masses: Array, delta: Array, conflict: Array, squares: Array
+) -> ValueAndGradient:
+    """Return the mean of (conflict - delta)^2 over all pairs (eq. 9), and its gradient.
+
+    The gradient is with respect to the masses, as for all functions of this section. ``delta``
+    contains the target conflicts, shape (n, n); it is symmetric with a zero diagonal. ``squares``
+    is the sum of its squared entries. The square is expanded, so that no other (n, n) matrix is
+    needed.
+    """
+    n_pairs = len(masses) * (len(masses) - 1)
+    # Since delta is symmetric, the second product is delta @ masses; this form is faster.
+    image = masses @ conflict
+    product = (masses.T @ delta).T
+    gram = image.T @ image
+    own = (image * masses).sum(axis=1)
+    total = (gram * (masses.T @ masses)).sum() - (own * own).sum() - 2 * (image * product).sum()
+    gradient = masses @ gram - own[:, None] * image - product @ conflict
+    return (total + squares) / n_pairs, gradient * (4 / n_pairs)
+
+
+def pairs_error(
+    masses: Array, i: Array, j: Array, delta: Array, conflict: Array
+) -> ValueAndGradient:
+    """Return the mean of (conflict - delta)^2 over the pairs (i, j) (eq. 9), and its gradient."""
+    conflicts, gradient = _bilinear_forms(masses, conflict, i, j)
+    gap = conflicts - delta
+    return _mean_square(gap), gradient(gap * (2 / len(gap)))
+
+
+def pairs_value(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> Any:
+    """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows."""
+    return _mean_square(_bilinear_forms(masses, conflict, i, j)[0] - delta)
+
+
+def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradient:
+    """Return the mean violation of the constraints (eq. 15), and its gradient.
+
+    The violation is m_i' Z m_j / 2 for a must-link and 1 - m_i' Z m_j / 2 for a cannot-link
+    constraint, where Z is ``form`` (see `link_form`).
+    """
+    forms, gradient = _bilinear_forms(masses, form, links.i, links.j)
+    share = 1 / (2 * len(forms))
+    return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(links.signs * share)
+
+
+def labels_error(masses: Array, labels: LabelledRows, membership: Array) -> ValueAndGradient:
+    """Return the mean squared error of plausibilities for labels (section 4), and its gradient."""
+    gap = masses[labels.rows] @ membership - labels.indicators
+    gradient = (gap @ membership.T) * (2 / len(gap))
+    return _mean_square(gap), _sum_by_row(labels.rows, gradient, len(masses))
+
+
+def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
+    """Return half the sum over layers of the mean squared weight (eq. 10), and its gradient.
+
+    The gradient is with respect to the weights.
+    """
+    gradient = shares * weights
+    return 0.5 * (gradient * weights).sum(), gradient
+
+
+def _mean_square(gap: Array) -> Any:
+    return (gap * gap).sum() / len(gap)
+
+
+def _sum_of_squares(delta: Array) -> Any:
+    values = delta.reshape(-1)
+    return values @ values
+
+
+def _bilinear_forms(
+    masses: Array, form: Array, i: Array, j: Array
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Return m_i' F m_j for the pairs (i, j), and a function for the gradient of a weighted sum."""
+    n = len(masses)
+    image = masses @ form
+
+    def gradient(weights: Array) -> Array:
+        w = weights[:, None]
+        return _sum_by_row(i, w * image[j], n) + _sum_by_row(j, w * image[i], n)
+
+    return (image[i] * masses[j]).sum(axis=1), gradient
+
+
+def _sum_by_row(rows: Array, values: Array, n: int) -> Array:
+    """Return an (n, f) array whose row r is the sum of all ``values[k]`` with ``rows[k] == r``."""
+    if is_tensor(values):
+        return values.new_zeros((n, values.shape[1])).index_add_(0, rows, values)
+    ones = np.ones(len(rows), dtype=values.dtype)
+    return sparse.csc_matrix((ones, rows, np.arange(len(rows) + 1)), shape=(n, len(rows))) @ values
+
+
+# ---- targets -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NetworkTargets:
+    """Targets of the training for n rows: dissimilarities, labels and constraints."""
+
+    source: DissimilaritySource
+    labels: np.ndarray  # clusters of the labeled rows, -1 for unlabeled rows
+    constraints: Constraints | None
+    warning: str = ""  # warning about the labels
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
+        """Return random pairs of rows to validate a training.
+
+        With few rows, a tenth of all pairs.
+        """
+        n = len(self)
+        if n > MAX_ALL_PAIRS_ROWS:
+            return WeightedPairs.sample(self.source, np.arange(n), _VALIDATION_PAIRS, rng)
+        ends = np.column_stack(np.triu_indices(n, 1))
+        size = max(1, min(_VALIDATION_PAIRS, len(ends) // 10))
+        i, j = ends[rng.choice(len(ends), size, replace=False)].T
+        return WeightedPairs(i, j, self.source.pairs(i, j), np.ones(size))
+
+    def draw_training_pairs(
+        self, n_partners: int | None, held_out: WeightedPairs | None, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows i and j of the training pairs that are not held out.
+
+        They are all pairs, or ``n_partners`` pairs per row.
+        """
+        n = len(self)
+        pairs, times = random_pairs(n, n_partners or n - 1, rng)
+        if n_partners is not None:
+            pairs = np.repeat(pairs, times.astype(int), axis=0)
+        if held_out is not None:
+            low = np.minimum(held_out.i, held_out.j)
+            high = np.maximum(held_out.i, held_out.j)
+            pairs = pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], low * n + high)]
+        return pairs[:, 0], pairs[:, 1]
+
+
+def build_targets(
+    X: np.ndarray,
+    metric: Any,
+    n_clusters: int,
+    y: ArrayLike,
+    constraints: Constraints | None,
+    dissimilarities: ArrayLike,
+) -> NetworkTargets:
+    """Validate labels and dissimilarities, and return the targets.
+
+    If ``dissimilarities`` is None, use the metric.
+    """
+    n = len(X)
+    labels, warning = _validate_labels(y, n, n_clusters)
+    if constraints is not None and not len(constraints):
+        constraints = None
+    source: DissimilaritySource
+    if dissimilarities is not None:
+        D = as_reals(with_columns_like_rows(dissimilarities), "dissimilarities")
+        if D.shape != (n, n):
+            must = f"have shape ({n}, {n}), got {D.shape}"
+            raise InvalidParameterError("dissimilarities", must=must)
+        source = MatrixSource(check_square(D.astype(float, copy=False), symmetrize=False))
+        return NetworkTargets(source, labels, constraints, warning)
+    rows = X.reshape(n, -1)
+    if hasattr(metric, "transform"):
+        learner = clone(metric)
+        if constraints is not None:
+            learner.fit(rows, constraints=constraints)
+        elif (labels >= 0).any():
+            learner.fit(rows, labels)
+        else:
+            message = "metric is a transformer, which requires constraints or labels y to be fitted"
+            raise InvalidParameterError("metric", message=message)
+        rows = np.ascontiguousarray(learner.transform(rows))
+        metric = "euclidean"
+    return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warning)
+
+
+def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
+    """Return the clusters of the n rows, -1 for unlabeled rows, and a warning or an empty text."""
+    unlabelled = np.full(n, -1)
+    if y is None:
+        return unlabelled, ""
+    with validating_labels(y, "y"):
+        labels = np.asarray(to_host(y))
+    if labels.shape != (n,):
+        must = f"have shape ({n},), one label per row of X, got {labels.shape}"
+        raise InvalidParameterError("y", must=must)
+    if labels.dtype.kind == "f":
+        are_integers = np.isfinite(labels).all() and (labels == labels.astype(int)).all()
+    elif labels.dtype.kind == "O":
+        are_integers = all(is_integer(label) and is_number(label) for label in labels.tolist())
+    else:
+        are_integers = labels.dtype.kind in "iu"
+    if are_integers:
+        labels = labels.astype(np.int64)
+    are_clusters = bool(are_integers and labels.min() >= -1 and labels.max() < c)
+    if not are_clusters and not (labels == -1).any():
+        # Pipelines pass the target of a supervised task to every step, and clusterers must ignore
+        # it.
+        reason = f"it contains no -1 and its values are not the clusters 0 to {c - 1}"
+        return unlabelled, f"y is ignored: {reason}"
+    if not are_integers:
+        must = "contain integers, the clusters of the rows, or -1 for unlabeled rows"
+        raise InvalidParameterError("y", must=must)
+    if not are_clusters:
+        found = f"got values from {labels.min()} to {labels.max()}"
+        must = f"contain integers from 0 to {c - 1}, or -1, {found}"
+        raise InvalidParameterError("y", must=must)
+    return labels, ""
+
+
+# ---- the loss as a function of the weights -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NetworkInputs:
+    """Inputs of the network for all training rows."""
+
+    values: np.ndarray  # standardized rows
+    decision: np.ndarray | None  # decision values of the outlier detector, if there is one
+    arrays: Arrays
+
+    def take(self, rows: np.ndarray | slice = slice(None)) -> tuple[Array, Array | None]:
+        """Return the values and the decision values of the given rows, converted by ``arrays``."""
+        x = self.arrays.array(self.values[rows])
+        if self.decision is None:
+            return x, None
+        return x, self.arrays.array(self.decision[rows])
+
+
+Supervision = tuple[LinkedPairs, LabelledRows]
+"""Constraints and labels; their row indices refer to the current batch."""
+
+StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Rows of a mini-batch, the same rows standardized, and their decision values or None."""
+
+
+class NetworkObjective:
+    """Loss of a network, which is a function of its weights.
+
+    The loss is the sum of (1 - nu) times the mean squared error of the conflicts, xi times the
+    violation of the constraints, nu times the error on the labels, and ``regularization`` times a
+    penalty on large weights (eqs. 9, 10, 15 and section 4).
+    """
+
+    def __init__(
+        self,
+        targets: NetworkTargets,
+        family: FocalSets,
+        d0: float,
+        inputs: NetworkInputs,
+        *,
+        xi: float,
+        nu: float,
+        regularization: float,
+    ):
+        self.targets = targets
+        self.d0 = d0
+        self.inputs = inputs
+        self.arrays = inputs.arrays
+        self.xi = xi
+        self.regularization = regularization
+        self.labelled = np.flatnonzero(targets.labels >= 0)
+        self.nu = nu if len(self.labelled) else 0.0
+        self.linked: np.ndarray = np.empty((0, 2), dtype=np.int64)  # must-link pairs first
+        self.n_must = 0
+        if targets.constraints is not None:
+            must = targets.constraints.must_link
+            self.n_must = len(must)
+            self.linked = np.concatenate([must, targets.constraints.cannot_link])
+        self.indicators = np.eye(family.n_clusters)
+        self.conflict = self.arrays.array(np.array(family.conflict))
+        self.link_form = self.arrays.array(link_form(family))
+        self.membership = self.arrays.array(family.membership)
+
+    def full_batch_loss(
+        self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Callable[[], ValueAndGradient]:
+        """Return a function that computes the loss over ``pairs`` and its gradient.
+
+        None means all pairs of rows.
+        """
+        source = self.targets.source
+        rows = np.arange(len(source))
+        supervision = self._supervision(np.arange(len(self.linked)), self.labelled, rows)
+        if pairs is None:
+            delta = self._conflicts_at(source.block(rows, rows))
+            error = partial(
+                all_pairs_error,
+                delta=delta,
+                conflict=self.conflict,
+                squares=_sum_of_squares(delta),
+            )
+        else:
+            i, j = (self.arrays.integers(ends) for ends in pairs)
+            delta = self.arrays.array(to_conflict(source.pairs(*pairs), self.d0))
+            error = partial(pairs_error, i=i, j=j, delta=delta, conflict=self.conflict)
+        x, h = self.inputs.take()
+        return lambda: self._loss(network, x, h, error, supervision)
+
+    def mini_batch_losses(
+        self, network: Network, batch_size: int, rng: np.random.Generator
+    ) -> Iterator[ValueAndGradient]:
+        """Yield the loss and its gradient for each batch, with random constraints and labels."""
+        source = self.targets.source
+        for rows in draw_batches(len(source), batch_size, rng):
+            links, labelled = self._sample_supervision(rng)
+            extra = np.unique(np.concatenate([self.linked[links].ravel(), labelled]))
+            supervision = self._supervision(links, labelled, extra, len(rows))
+            x, h = self.inputs.take(np.concatenate([rows, extra]))
+            if source.matrix is None:
+                delta = self._conflicts_among(source.objects[rows])
+            else:
+                delta = self._conflicts_at(source.block(rows, rows))
+            yield self._loss(network, x, h, partial(self._batch_error, delta), supervision)
+
+    def streamed_losses(
+        self, network: Network, batches: Iterable[StreamedBatch]
+    ) -> Iterator[ValueAndGradient]:
+        """Yield the loss and its gradient for each batch of rows, without supervision."""
+        nothing = np.empty(0, dtype=np.int64)
+        supervision = self._supervision(nothing, nothing, nothing)
+        for rows, inputs, decision in batches:
+            x, h = NetworkInputs(inputs, decision, self.arrays).take()
+            error = partial(self._batch_error, self._conflicts_among(rows))
+            yield self._loss(network, x, h, error, supervision)
+
+    def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
+        """Return a function that computes the mean squared error of the conflicts of pairs."""
+        rows, position = np.unique(np.concatenate([pairs.i, pairs.j]), return_inverse=True)
+        i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
+        delta = self.arrays.array(to_conflict(pairs.dissimilarity.astype(float), self.d0))
+        x, h = self.inputs.take(rows)
+
+        def error() -> float:
+            masses, _ = network.forward_backward(x, h)
+            return float(pairs_value(masses, i, j, delta, self.conflict))
+
+        return error
+
+    def _batch_error(self, delta: Array, masses: Array) -> ValueAndGradient:
+        """Return the error of the first rows of a batch, whose target conflicts are ``delta``."""
+        n = len(delta)
+        value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, _sum_of_squares(delta))
+        gradient = zeros(tuple(masses.shape), masses)
+        gradient[:n] = of_pairs
+        return value, gradient
+
+    def _loss(
+        self,
+        network: Network,
+        x: Array,
+        h: Array | None,
+        error: Callable[[Array], ValueAndGradient],
+        supervision: Supervision,
+    ) -> ValueAndGradient:
+        """Return the loss and its gradient, given the error of the conflicts between masses."""
+        masses, backward = network.forward_backward(x, h)
+        links, labels = supervision
+        terms = [(1 - self.nu, error(masses))]
+        if self.xi > 0 and len(links.i):
+            terms.append((self.xi, links_error(masses, links, self.link_form)))
+        if self.nu and len(labels.rows):
+            terms.append((self.nu, labels_error(masses, labels, self.membership)))
+        value = sum(weight * term for weight, (term, _) in terms)
+        gradient = backward(sum(weight * of_masses for weight, (_, of_masses) in terms))
+        if self.regularization:
+            penalty, of_penalty = weight_penalty(network.weights, network.shares)
+            value = value + self.regularization * penalty
+            gradient = gradient + self.regularization * of_penalty
+        return value, gradient
+
+    def _conflicts_among(self, rows: np.ndarray) -> Array:
+        """Return the target conflicts between all pairs of the given rows."""
+        source = self.targets.source
+        if source.is_euclidean:
+            return self.arrays.conflicts_among(rows, decay(self.d0))
+        return self._conflicts_at(source.between(rows, rows))
+
+    def _conflicts_at(self, dissimilarities: np.ndarray) -> Array:
+        D = np.array(dissimilarities, dtype=float)
+        np.fill_diagonal(D, 0)
+        return self.arrays.array(to_conflict(D, self.d0))
+
+    def _sample_supervision(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw constraints and labeled rows for a batch."""
+        links = np.arange(len(self.linked))
+        labelled = self.labelled
+        if len(links):
+            links = rng.choice(len(links), min(_MAX_EXTRA_ROWS, len(links)), replace=False)
+            links = links[np.argsort(links >= self.n_must, kind="stable")]
+        if len(labelled):
+            labelled = rng.choice(labelled, min(_MAX_EXTRA_ROWS, len(labelled)), replace=False)
+        return links, labelled
+
+    def _supervision(
+        self, links: np.ndarray, labelled: np.ndarray, extra: np.ndarray, offset: int = 0
+    ) -> Supervision:
+        """Return the constraints and labels for a batch.
+
+        Their rows are among the sorted rows ``extra``, which follow ``offset`` other rows.
+        """
+        ends = np.searchsorted(extra, self.linked[links].T) + offset
+        rows = np.searchsorted(extra, labelled) + offset
+        is_cannot = links >= self.n_must
+        i, j, rows = map(self.arrays.integers, (*ends, rows))
+        signs = self.arrays.array(np.where(is_cannot, -1.0, 1.0))
+        indicators = self.arrays.array(self.indicators[self.targets.labels[labelled]])
+        linked = LinkedPairs(i, j, signs, int(is_cannot.sum()))
+        return linked, LabelledRows(rows, indicators)
+
+
+def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the row indices of each batch of an epoch.
+
+    An epoch contains each row once, or a sample of many rows.
+    """
+    size = min(batch_size, n)
+    steps = max(1, min(_MAX_STEPS_PER_EPOCH, n // size))
+    is_sample = steps * size < n // 2
+    if is_sample:
+        order = rng.integers(0, n, steps * size)
+    else:
+        order = rng.permutation(n)
+    for rows in np.array_split(order[: max(steps * size, size)], steps):
+        if is_sample:
+            rows = np.unique(rows)
+        if len(rows) >= 2:
+            yield rows

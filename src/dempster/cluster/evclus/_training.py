@@ -1,0 +1,350 @@
+"""Training of the networks of NN-EVCLUS: solvers, the training loop and pretraining.
+
+A `Solver` minimizes the loss of a network in rounds. `train` runs the rounds and records them in
+`TrainingProgress`, from which a training can be continued.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dempster._arrays import Array, to_host
+from dempster.cluster.evclus._network import ValueAndGradient
+from dempster.cluster.evclus._network_loss import Arrays, Network, NetworkInputs
+from dempster.data.sampling import order_along_line
+from dempster.optimize.lbfgs import LBFGS, minimize_lbfgs
+
+LBFGS_STEPS_PER_ROUND = 10
+# limits on the steps and numbers stored by L-BFGS
+_MAX_MEMORY = 40
+_MIN_MEMORY = 10
+_MAX_MEMORY_NUMBERS = 2_000_000
+_GRADIENT_TOLERANCE = 1e-12
+_GAIN_DECAY = 0.9  # factor by which earlier gains are multiplied in the running mean of the gain
+# values recommended by Kingma and Ba (2015)
+_ADAM_BETA1 = 0.9
+_ADAM_BETA2 = 0.999
+_ADAM_EPSILON = 1e-8
+# values of the paper
+_RMSPROP_RHO = 0.9
+_RMSPROP_DELTA = 1e-8
+# pretraining
+_LBFGS_ITERATIONS = 150
+_LBFGS_TOLERANCE = 1e-6
+_MAX_LBFGS_ROWS = 3000
+_ADAM_STEPS = 1000
+_ADAM_RATE = 5e-3
+
+Loss = Callable[[], ValueAndGradient]
+
+# ---- solvers -------------------------------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """Result of one round of a solver, which consists of several iterations."""
+
+    loss: float
+    is_stable: bool  # whether the loss has converged
+    is_last: bool  # whether the maximum number of iterations is reached
+
+
+class Solver(ABC):
+    """Minimization of the loss of a network, which can be saved after each round."""
+
+    saved: tuple[str, ...] = ()  # attributes that are saved
+
+    def __init__(self, network: Network, arrays: Arrays):
+        self.network = network
+        self.arrays = arrays
+
+    @abstractmethod
+    def run_round(self, number: int) -> Round:
+        """Run a round and set the weights of the network.
+
+        The number is 0 for the first round.
+        """
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: to_host(getattr(self, name)) for name in self.saved}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, self.arrays.array(value) if np.ndim(value) else value)
+
+
+class LBFGSSolver(Solver):
+    """L-BFGS, until ten iterations decrease the loss by a relative amount of at most ``tol``."""
+
+    def __init__(self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float):
+        super().__init__(network, arrays)
+        self.tol = tol
+        self.evaluate = loss_of_weights(network, arrays, loss)
+        start = to_host(network.weights)
+        memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
+        self.search = LBFGS(
+            start, max_iter=max_iter, tol=0.0, gradient_tol=_GRADIENT_TOLERANCE, memory=memory
+        )
+
+    def run_round(self, number: int) -> Round:
+        search = self.search
+        previous = search.value if number else math.inf
+        for _ in range(LBFGS_STEPS_PER_ROUND):
+            if not search.iterate(self.evaluate):
+                break
+        self.network.weights = self.arrays.array(search.point)
+        value = search.value
+        is_stable = search.converged or previous - value <= self.tol * abs(value)
+        return Round(value, is_stable, search.ended)
+
+    def get_state(self) -> dict[str, Any]:
+        return self.search.get_state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.search.restore(state)
+
+
+class AdaptiveSteps(Solver):
+    """Gradient descent with one step size per weight (Silva and Almeida, 1990)."""
+
+    saved = ("point", "gradient", "steps", "value", "gain")
+
+    def __init__(self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float):
+        super().__init__(network, arrays)
+        self.loss = loss
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def run_round(self, number: int) -> Round:
+        network = self.network
+        if number == 0:
+            value, self.gradient = self.loss()
+            self.value = float(value)
+            self.gain = 1.0
+            self.point = network.weights
+            self.steps = self.arrays.array(np.full(len(self.point), 0.1))
+        network.weights = self.point - self.steps * self.gradient
+        value, gradient = self.loss()
+        value = float(value)
+        if value > self.value:
+            self.steps = 0.5 * self.steps
+            network.weights = self.point
+        else:
+            self.gain = _GAIN_DECAY * self.gain + (1 - _GAIN_DECAY) * abs(self.value - value)
+            same_sign = gradient * self.gradient >= 0
+            steps = 1.2 * self.steps * same_sign + 0.8 * self.steps * ~same_sign
+            self.steps = steps.clip(1e-6, 1e4)
+            self.point = network.weights
+            self.gradient = gradient
+            self.value = value
+        is_stable = self.gain <= self.tol * abs(self.value)
+        return Round(self.value, is_stable, number + 1 >= self.max_iter)
+
+
+class MiniBatchSolver(Solver):
+    """Gradient steps on mini-batches; a round is an epoch.
+
+    ``batches(epoch)`` yields the loss and its gradient for each batch of an epoch.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        arrays: Arrays,
+        batches: Callable[[int], Iterable[ValueAndGradient]],
+        epochs: int,
+        learning_rate: float,
+    ):
+        super().__init__(network, arrays)
+        self.batches = batches
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.square = arrays.array(np.zeros(len(network.weights)))
+
+    @abstractmethod
+    def step(self, gradient: Array, epoch: int) -> Array:
+        """Return the vector to subtract from the weights."""
+
+    def run_round(self, number: int) -> Round:
+        network = self.network
+        total = 0.0
+        count = 0
+        network.train()
+        for value, gradient in self.batches(number):
+            network.weights = network.weights - self.step(gradient, number)
+            total += value
+            count += 1
+        network.eval()
+        is_last = number + 1 == self.epochs
+        return Round(float(total) / max(count, 1), is_last, is_last)
+
+
+class Adam(MiniBatchSolver):
+    """Adam (Kingma and Ba, 2015), with a learning rate that decreases to zero along a cosine."""
+
+    saved = ("n_steps", "mean", "square")
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.n_steps = 0
+        self.mean = self.arrays.array(np.zeros(len(self.square)))
+
+    def step(self, gradient: Array, epoch: int) -> Array:
+        rate = self.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
+        self.n_steps += 1
+        self.mean += (1 - _ADAM_BETA1) * (gradient - self.mean)
+        self.square += (1 - _ADAM_BETA2) * (gradient * gradient - self.square)
+        mean_correction = 1 - _ADAM_BETA1**self.n_steps
+        square_correction = 1 - _ADAM_BETA2**self.n_steps
+        size = (self.square / square_correction) ** 0.5 + _ADAM_EPSILON
+        return (rate / mean_correction) * self.mean / size
+
+
+class RMSprop(MiniBatchSolver):
+    """RMSprop with the constants of the published program."""
+
+    saved = ("square",)
+
+    def step(self, gradient: Array, epoch: int) -> Array:
+        self.square = _RMSPROP_RHO * self.square + (1 - _RMSPROP_RHO) * gradient * gradient
+        return self.learning_rate * gradient / (self.square**0.5 + _RMSPROP_DELTA)
+
+
+def loss_of_weights(
+    network: Network, arrays: Arrays, loss: Loss
+) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """Return a function that maps weights to the loss and its gradient, as NumPy arrays."""
+
+    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        network.weights = arrays.array(weights)
+        value, gradient = loss()
+        return float(value), to_host(gradient).astype(np.float64)
+
+    return evaluate
+
+
+# ---- the training loop ---------------------------------------------------------------------------
+
+
+class TrainingProgress:
+    """History and current state of the training of a network."""
+
+    def __init__(self, network: Network):
+        self.network = network
+        self.history: list[float] = []  # loss after every round
+        # error on the validation pairs after every round, if there are any
+        self.validation: list[float] = []
+        # smallest validation error, or loss without validation
+        self.best_value = math.inf
+        self.best_round = 0
+        self.best = network.get_state()  # network after the best round
+        self.solver: dict[str, Any] = {}  # state from which the solver can continue
+        self.is_finished = False
+        self.is_converged = False
+
+    def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
+        """Record a round.
+
+        The training converged if the loss is stable, or the error in ``patience`` rounds.
+        """
+        self.history.append(float(result.loss))
+        value = self.history[-1]
+        if error is not None:
+            value = error
+            self.validation.append(error)
+        if value < self.best_value:
+            self.best_value = value
+            self.best_round = len(self.history)
+            self.best = self.network.get_state()
+        n_worse = len(self.history) - self.best_round
+        is_worse = error is not None and patience is not None and n_worse >= patience
+        self.is_converged = result.is_stable or is_worse
+        self.is_finished = self.is_converged or result.is_last
+
+    @property
+    def n_kept_rounds(self) -> int:
+        """Number of the best round if there are validation pairs, else of the last round."""
+        return self.best_round if self.validation else len(self.history)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state as nested dictionaries of lists, arrays and numbers."""
+        return {**vars(self), "network": self.network.get_state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.network.restore(state["network"])
+        vars(self).update(state, network=self.network)
+        self.history = list(state["history"])
+        self.validation = list(state["validation"])
+
+
+def train(
+    progress: TrainingProgress,
+    solver: Solver,
+    validation_error: Callable[[], float] | None,
+    *,
+    patience: int | None,
+    save: Callable[[TrainingProgress], None],
+) -> None:
+    """Run the solver until the training is finished, and save the progress after each round."""
+    if progress.solver:
+        solver.restore(progress.solver)
+    while not progress.is_finished:
+        result = solver.run_round(len(progress.history))
+        progress.solver = solver.get_state()
+        progress.end_round(result, validation_error() if validation_error else None, patience)
+        save(progress)
+
+
+# ---- pretraining ---------------------------------------------------------------------------------
+
+
+def fit_masses(
+    network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Train the network to return the given masses, by L-BFGS on all rows or on a sample.
+
+    The rows are used in a fixed order, because the iterations amplify rounding errors.
+    """
+    n = len(masses)
+    arrays = inputs.arrays
+    rows = order_along_line(inputs.values.reshape(n, -1))
+    if n > _MAX_LBFGS_ROWS:
+        rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
+    x = arrays.array(inputs.values[rows])
+    targets = arrays.array(masses[rows])
+    evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
+    start = to_host(network.weights)
+    run = minimize_lbfgs(evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE)
+    network.weights = arrays.array(run.model)
+
+
+def fit_masses_in_batches(
+    network: Network,
+    inputs: NetworkInputs,
+    masses: np.ndarray,
+    batch_size: int,
+    rng: np.random.Generator,
+) -> None:
+    """Train a torch network, which may be large or depend on the batch, by Adam.
+
+    The targets are the given masses. Each round has one batch.
+    """
+    n = len(masses)
+    arrays = inputs.arrays
+    per_epoch = n // batch_size
+    order = np.arange(n)
+
+    def batches(number: int) -> Iterable[ValueAndGradient]:
+        place = number % per_epoch
+        if place == 0:
+            order[:] = rng.permutation(n)
+        rows = order[place * batch_size : (place + 1) * batch_size]
+        yield network.cross_entropy(arrays.array(inputs.values[rows]), arrays.array(masses[rows]))
+
+    adam = Adam(network, arrays, batches, _ADAM_STEPS, _ADAM_RATE)
+    for number in range(_ADAM_STEPS):
+        adam.run_round(number)
