@@ -165,10 +165,17 @@ class NetworkTargets:
     source: DissimilaritySource
     labels: np.ndarray  # clusters of the labeled rows, -1 for unlabeled rows
     constraints: Constraints | None
-    warning: str = ""  # warning about the labels
+    warnings: tuple[str, ...] = ()  # warnings about the labels
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def table(self) -> np.ndarray:
+        """Features of the rows, or their dissimilarities if the user passed them."""
+        if self.source.matrix is not None:
+            return self.source.matrix
+        return self.source.objects
 
     def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
         """Return random pairs of rows to validate a training.
@@ -214,7 +221,7 @@ def build_targets(
     If ``dissimilarities`` is None, use the metric.
     """
     n = len(X)
-    labels, warning = _validate_labels(y, n, n_clusters)
+    labels, warnings = _validate_labels(y, n, n_clusters)
     if constraints is not None and not len(constraints):
         constraints = None
     source: DissimilaritySource
@@ -224,7 +231,7 @@ def build_targets(
             must = f"have shape ({n}, {n}), got {D.shape}"
             raise InvalidParameterError("dissimilarities", must=must)
         source = MatrixSource(check_square(D.astype(float, copy=False), symmetrize=False))
-        return NetworkTargets(source, labels, constraints, warning)
+        return NetworkTargets(source, labels, constraints, warnings)
     rows = X.reshape(n, -1)
     if hasattr(metric, "transform"):
         learner = clone(metric)
@@ -237,14 +244,14 @@ def build_targets(
             raise InvalidParameterError("metric", message=message)
         rows = np.ascontiguousarray(learner.transform(rows))
         metric = "euclidean"
-    return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warning)
+    return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warnings)
 
 
-def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
-    """Return the clusters of the n rows, -1 for unlabeled rows, and a warning or an empty text."""
+def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the clusters of the n rows, -1 for unlabeled rows, and warnings."""
     unlabelled = np.full(n, -1)
     if y is None:
-        return unlabelled, ""
+        return unlabelled, ()
     with validating_labels(y, "y"):
         labels = np.asarray(to_host(y))
     if labels.shape != (n,):
@@ -263,7 +270,7 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
         # Pipelines pass the target of a supervised task to every step, and clusterers must ignore
         # it.
         reason = f"it contains no -1 and its values are not the clusters 0 to {c - 1}"
-        return unlabelled, f"y is ignored: {reason}"
+        return unlabelled, (f"y is ignored: {reason}",)
     if not are_integers:
         must = "contain integers, the clusters of the rows, or -1 for unlabeled rows"
         raise InvalidParameterError("y", must=must)
@@ -271,7 +278,7 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
         found = f"got values from {labels.min()} to {labels.max()}"
         must = f"contain integers from 0 to {c - 1}, or -1, {found}"
         raise InvalidParameterError("y", must=must)
-    return labels, ""
+    return labels, ()
 
 
 # ---- the loss as a function of the weights -------------------------------------------------------
@@ -295,9 +302,6 @@ class NetworkInputs:
 
 Supervision = tuple[LinkedPairs, LabelledRows]
 """Constraints and labels; their row indices refer to the current batch."""
-
-StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Rows of a mini-batch, the same rows standardized, and their decision values or None."""
 
 
 class NetworkObjective:
@@ -380,15 +384,14 @@ class NetworkObjective:
             yield self._loss(network, x, h, partial(self._batch_error, delta), supervision)
 
     def streamed_losses(
-        self, network: Network, batches: Iterable[StreamedBatch]
+        self, network: Network, batches: Iterable[tuple[np.ndarray, NetworkInputs]]
     ) -> Iterator[ValueAndGradient]:
         """Yield the loss and its gradient for each batch of rows, without supervision."""
         nothing = np.empty(0, dtype=np.int64)
         supervision = self._supervision(nothing, nothing, nothing)
-        for rows, inputs, decision in batches:
-            x, h = NetworkInputs(inputs, decision, self.arrays).take()
+        for rows, inputs in batches:
             error = partial(self._batch_error, self._conflicts_among(rows))
-            yield self._loss(network, x, h, error, supervision)
+            yield self._loss(network, *inputs.take(), error, supervision)
 
     def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
         """Return a function that computes the mean squared error of the conflicts of pairs."""

@@ -246,8 +246,8 @@ class TrainingProgress:
         self.is_finished = False
         self.is_converged = False
 
-    def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
-        """Record a round.
+    def end_round(self, result: Round, error: float | None, patience: float) -> None:
+        """Record a round, with the error on the validation pairs if there are any.
 
         The training converged if the loss is stable, or the error in ``patience`` rounds.
         """
@@ -261,8 +261,7 @@ class TrainingProgress:
             self.best_round = len(self.history)
             self.best = self.network.get_state()
         n_worse = len(self.history) - self.best_round
-        is_worse = error is not None and patience is not None and n_worse >= patience
-        self.is_converged = result.is_stable or is_worse
+        self.is_converged = result.is_stable or (error is not None and n_worse >= patience)
         self.is_finished = self.is_converged or result.is_last
 
     @property
@@ -286,7 +285,7 @@ def train(
     solver: Solver,
     validation_error: Callable[[], float] | None,
     *,
-    patience: int | None,
+    patience: float,
     save: Callable[[TrainingProgress], None],
 ) -> None:
     """Run the solver until the training is finished, and save the progress after each round."""
@@ -295,7 +294,10 @@ def train(
     while not progress.is_finished:
         result = solver.run_round(len(progress.history))
         progress.solver = solver.get_state()
-        progress.end_round(result, validation_error() if validation_error else None, patience)
+        error = None
+        if validation_error is not None:
+            error = validation_error()
+        progress.end_round(result, error, patience)
         save(progress)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster import _validation as rule
-from dempster._arrays import Array, to_device_of, to_host
+from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -436,16 +436,16 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
         The conflicts of a `DoubtModel` are those before pairs of clusters were added.
         """
+        rows = None
         if isinstance(model, DoubtModel):
             model = model.fit
             rows = self.pairs.references
             masses = model.reference_masses
-            pairs = self.pairs.assessment_pairs(self.rng, rows).renumber(rows)
-            return assess(masses, model.family, pairs, model.d0, self.rng)
-        pairs = self.pairs.assessment_pairs(self.rng)
-        if not isinstance(masses, np.ndarray):
+        pairs = self.pairs.assessment_pairs(self.rng, rows)
+        if is_tensor(masses):
             rows = np.unique(np.concatenate([pairs.i, pairs.j]))
             masses = to_host(masses[to_device_of(rows, masses)])
+        if rows is not None:
             pairs = pairs.renumber(rows)
         return assess(masses, model.family, pairs, model.d0, self.rng)
 
@@ -833,11 +833,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            Data of type float32 keep their precision, and the results keep the index of a
-            DataFrame. If X is given in blocks (``docs/blocks.md``), landmarks are drawn from all
-            blocks, and the masses are computed lazily. If X is a torch tensor (``docs/scale.md``;
-            only with ``metric="euclidean"``), computations run on its device.
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features, or dissimilarities if ``metric="precomputed"``. Data of type float32 keep
+            their precision, and the results keep the index of a DataFrame. If X is given in blocks
+            (``docs/blocks.md``), landmarks are drawn from all blocks, and the masses are computed
+            lazily. If X is a torch tensor (``docs/scale.md``; only with ``metric="euclidean"``),
+            computations run on its device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             The weight of a pair is the product of the weights of its objects. A weight is

@@ -51,7 +51,6 @@ from dempster.cluster.evclus._network_loss import (
     NetworkInputs,
     NetworkObjective,
     NetworkTargets,
-    StreamedBatch,
     build_targets,
     draw_batches,
 )
@@ -177,6 +176,11 @@ class Preparation:
         parts = [self.detector.decision_function(flat[start:stop]) for start, stop in blocks]
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
+    def inputs(self, X: np.ndarray, arrays: Arrays) -> NetworkInputs:
+        """Return the inputs of the network for rows of X."""
+        values = self.standardize(X)
+        return NetworkInputs(values, self.decision_values(values), arrays)
+
     @classmethod
     def from_rows(
         cls,
@@ -237,52 +241,27 @@ def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -
 _MAX_CACHED_CELLS = 1 << 24
 
 
-class StreamedBatches:
-    """Mini-batches from rows that are given in blocks.
-
-    One pass over the blocks reads the rows of several epochs.
-    """
-
-    def __init__(self, blocks: BlockRows, preparation: Preparation, batch_size: int, epochs: int):
-        self.blocks = blocks
-        self.preparation = preparation
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self._cache: dict[int, list[np.ndarray]] = {}
-        self._seed: int | None = None
-
-    def iterate_epoch(self, seed: int, epoch: int) -> Iterator[StreamedBatch]:
-        """Yield the batches of one epoch of the training with the given seed."""
-        if seed != self._seed or epoch not in self._cache:
-            self._seed = seed
-            self._cache = self._read_epochs(seed, epoch)
-        for rows in self._cache.pop(epoch):
-            inputs = self.preparation.standardize(rows)
-            yield rows, inputs, self.preparation.decision_values(inputs)
-
-    def _read_epochs(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
-        """Return the batches of epoch ``first`` and of the following epochs.
-
-        They contain up to `_MAX_CACHED_CELLS` values.
-        """
-        width = self.blocks.values.shape[1]
-        epochs: dict[int, list[np.ndarray]] = {}
+def read_epochs(
+    blocks: BlockRows, batch_size: int, seed: int, epochs: range
+) -> Iterator[list[np.ndarray]]:
+    """Yield the mini-batches of each epoch; one pass over the blocks reads several epochs."""
+    width = blocks.values.shape[1]
+    while epochs:
+        indices: list[list[np.ndarray]] = []  # row indices of the epochs of this pass
         n_cells = 0
-        for epoch in range(first, self.epochs):
+        for epoch in epochs:
             rng = np.random.default_rng([seed, epoch])
-            batches = list(draw_batches(len(self.blocks), self.batch_size, rng))
+            batches = list(draw_batches(len(blocks), batch_size, rng))
             n_cells += width * sum(map(len, batches))
-            if epochs and n_cells > _MAX_CACHED_CELLS:
+            if indices and n_cells > _MAX_CACHED_CELLS:
                 break
-            epochs[epoch] = batches
-        needed = np.unique(
-            np.concatenate([rows for batches in epochs.values() for rows in batches])
-        )
-        purpose = f"the objects of epochs {first + 1} to {first + len(epochs)}"
-        values = self.blocks.take(needed, purpose)
-        for epoch, batches in epochs.items():
-            epochs[epoch] = [values[np.searchsorted(needed, rows)] for rows in batches]
-        return epochs
+            indices.append(batches)
+        needed = np.unique(np.concatenate([rows for batches in indices for rows in batches]))
+        last = epochs[0] + len(indices)
+        values = blocks.take(needed, f"the objects of epochs {epochs[0] + 1} to {last}")
+        for batches in indices:
+            yield [values[np.searchsorted(needed, rows)] for rows in batches]
+        epochs = epochs[len(indices) :]
 
 
 _MIN_REFERENCES_PER_CLUSTER = 30
@@ -486,8 +465,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         # The random numbers are drawn in a fixed order: a sample for the detector, the seeds of the
         # trainings, the validation pairs and the training pairs.
         self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
-        inputs = self.preparation.standardize(self.values)
-        self.inputs = NetworkInputs(inputs, self.preparation.decision_values(inputs), arrays)
+        self.inputs = self.preparation.inputs(self.values, arrays)
         self.objective = NetworkObjective(
             targets,
             self.family,
@@ -517,8 +495,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         params = self.params.get_params(deep=False)
         settings = {k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS}
         seed = self.params.random_state
-        source = self.targets.source
-        metric = source.metric
+        metric = self.targets.source.metric
         parts = [
             settings,
             int(seed) if isinstance(seed, Integral) else None,
@@ -527,7 +504,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             metric if isinstance(metric, str) else getattr(metric, "__qualname__", None),
             self.values,
             self.targets.labels,
-            source.objects if source.matrix is None else source.matrix,
+            self.targets.table,
             self.objective.linked,
             self.objective.n_must,
             self.inputs.decision,
@@ -662,9 +639,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         validation_error = None
         if training.early_stopping or not self.is_full_batch:
             validation_error = self.objective.validation_error(progress.network, self.held_out)
-        patience = training.patience if training.early_stopping else None
+        patience = training.patience if training.early_stopping else np.inf
         with self.inputs.arrays.session(seed):
-            solver, n_rounds = self._make_solver(progress.network, seed)
+            solver, n_rounds = self._make_solver(progress, seed)
             with self.params._open_progress(n_rounds, "rounds") as advance:
 
                 def save(state: TrainingProgress) -> None:
@@ -673,8 +650,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
                 train(progress, solver, validation_error, patience=patience, save=save)
 
-    def _make_solver(self, network: Network, seed: int) -> tuple[Solver, int]:
+    def _make_solver(self, progress: TrainingProgress, seed: int) -> tuple[Solver, int]:
         """Return the solver and its maximum number of rounds."""
+        network = progress.network
         training = self.training
         objective = self.objective
         arrays = self.inputs.arrays
@@ -686,15 +664,16 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 return AdaptiveSteps(*problem), max_iter
             return LBFGSSolver(*problem), -(-max_iter // LBFGS_STEPS_PER_ROUND)
         epochs = max(1, max_iter // _ITERATIONS_PER_EPOCH)
-        streamed = None
         if self.blocks is not None:
-            streamed = StreamedBatches(self.blocks, self.preparation, training.batch_size, epochs)
+            remaining = range(len(progress.history), epochs)
+            streamed = read_epochs(self.blocks, training.batch_size, seed, remaining)
 
         def batches(epoch: int) -> Iterator[ValueAndGradient]:
-            if streamed is not None:
-                return objective.streamed_losses(network, streamed.iterate_epoch(seed, epoch))
-            rng = np.random.default_rng([seed, epoch])
-            return objective.mini_batch_losses(network, training.batch_size, rng)
+            if self.blocks is None:
+                rng = np.random.default_rng([seed, epoch])
+                return objective.mini_batch_losses(network, training.batch_size, rng)
+            rows = ((rows, self.preparation.inputs(rows, arrays)) for rows in next(streamed))
+            return objective.streamed_losses(network, rows)
 
         solver = RMSprop if training.solver == "rmsprop" else Adam
         return solver(network, arrays, batches, epochs, training.learning_rate), epochs
@@ -705,8 +684,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         trained = run.model
         validation = tuple(trained.progress.validation[: len(run.history)])
         model = NetworkModel(trained.family, trained.network, self.preparation, validation)
-        warnings = (self.targets.warning,) if self.targets.warning else ()
-        return FitResult(run, model, model.masses(self.values, self.apply), warnings)
+        masses = model.masses(self.values, self.apply)
+        return FitResult(run, model, masses, self.targets.warnings)
 
     def assess(self, masses: np.ndarray) -> Assessment:
         """Compare the conflicts between rows with the dissimilarities.
@@ -1146,8 +1125,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             check_partition(self.init, len(targets), c)
             if families.select is not None:
                 family = families.select(self.init, None)
-            project = project_partition if families.neighbors else CredalPartition.to_family
-            masses = project(self.init, family).to_numpy().masses
+            if families.neighbors:
+                masses = project_partition(self.init, family).to_numpy().masses
+            else:
+                masses = self.init.to_family(family).to_numpy().masses
         elif families.select is not None:
             expected = "'evclus' or a CredalPartition if focal_sets='selected'"
             raise InvalidParameterError("init", expected, self.init)
@@ -1161,18 +1142,17 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str
     ) -> EVCLUS:
         source = targets.source
-        table = source.objects if source.matrix is None else source.matrix
         return EVCLUS(
             c,
             focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
             metric=source.metric,
-            d0="auto" if self.d0 is None else self.d0,
+            d0=self.d0 or "auto",
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
             device=device if source.is_euclidean else "cpu",
             random_state=seed,
             n_jobs=self.n_jobs,
-        ).fit(table, constraints=targets.constraints)
+        ).fit(targets.table, constraints=targets.constraints)
 
     def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
         evclus = method.first.evclus
