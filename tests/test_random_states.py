@@ -35,8 +35,6 @@ from dempster.plot import (
     CalibrationDisplay,
     PartitionMapDisplay,
     ShepardDisplay,
-    SilhouetteDisplay,
-    StabilityDisplay,
 )
 from tests.limits import by_thirds, third_of
 
@@ -201,12 +199,6 @@ CASES = {
         PartitionMapDisplay.from_partitions(
             [y, OTHER], n_pairs=50, random_state=state
         ).dissimilarity
-    ),
-    "plot.SilhouetteDisplay.from_partition": lambda state: (
-        SilhouetteDisplay.from_partition(y, X, sample_size=20, random_state=state).silhouette.values
-    ),
-    "plot.StabilityDisplay.from_estimator": lambda state: (
-        StabilityDisplay.from_estimator(cluster.ECM(3), X, 2, random_state=state).stability.objects
     ),
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict

@@ -3,13 +3,22 @@
 import json
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
 
 pytest.importorskip("torch")
 
 from reproduce import runner
+from reproduce.displays import draw_feature_boxplots, draw_outlier_contours
 from reproduce.runner import Experiment, Run, Summary, Table, experiments, summary
+
+from dempster.cluster import NNEVCLUS
+from dempster.metric import FDA
+from dempster.plot.masses import make_grid_table
 
 
 def doubled(value, log):
@@ -280,3 +289,34 @@ def test_matrices_of_users(tmp_path, monkeypatch):
     D, y = data.dissimilarity_file("Gestures")
     np.testing.assert_allclose(D, [[0, 1.5, 3], [1.5, 0, 1], [3, 1, 0]])
     assert y.tolist() == [1, 0, 1]
+
+
+# ---- displays ------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:NNEVCLUS did not converge")
+def test_outlier_contours():
+    points = make_blobs(60, centers=3, random_state=0)[0]
+    model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=3, random_state=0).fit(points)
+    _, ax = plt.subplots()
+    values = draw_outlier_contours(model, points, ax, grid_resolution=20, title="t")
+    scaler = StandardScaler().fit(points)
+    detector = OneClassSVM(gamma=0.2, nu=0.2).fit(scaler.transform(points))
+    _, _, _, grid = make_grid_table(model, points, 20, 0.15)
+    scale = detector.decision_function(scaler.transform(points)).std()
+    expected = detector.decision_function(scaler.transform(grid)) / scale
+    np.testing.assert_allclose(values.ravel(), expected, atol=1e-6)
+    assert ax.get_title() == "t"
+
+
+def test_feature_boxplots():
+    X, y = make_blobs(60, 3, centers=3, random_state=0)
+    names = np.array(["c", "a", "b"])[y]
+    features = FDA(2).fit(X, y).transform(X)
+    figure = draw_feature_boxplots(features, names)
+    for ax, values in zip(figure.axes, features.T, strict=True):
+        for box, name in zip(ax.patches, ["a", "b", "c"], strict=True):
+            height = box.get_path().vertices[:, 1]
+            np.testing.assert_allclose(
+                [height.min(), height.max()], np.percentile(values[names == name], [25, 75])
+            )

@@ -15,10 +15,10 @@ from dempster.datasets import make_circles
 from dempster.metric import KFDA, KPCCA
 from dempster.plot import (
     ConstraintsDisplay,
-    FeatureBoxplotDisplay,
     MassContourDisplay,
     PairMatrixDisplay,
 )
+from reproduce.displays import draw_feature_boxplots
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -139,8 +139,8 @@ def figures_15_to_21(run: Run) -> None:
         Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1]
     )
     run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
-    drawn = FeatureBoxplotDisplay.from_estimator(metric, X, y)
-    run.figure("feature", drawn.figure_, "Figure 16: the feature that KPCCA learns from the pairs.")
+    figure = draw_feature_boxplots(metric.transform(X), y)
+    run.figure("feature", figure, "Figure 16: the feature that KPCCA learns from the pairs.")
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     for ax, rows, title in (
         (axes[0], X, "original space"),
@@ -162,9 +162,8 @@ def figures_15_to_21(run: Run) -> None:
     ConstraintsDisplay.from_constraints(
         Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels"
     )
-    FeatureBoxplotDisplay.from_estimator(
-        metric.fit(X, **known), X, y, axes=[axes[1]], title="feature of KFDA"
-    )
+    draw_feature_boxplots(metric.fit(X, **known).transform(X), y, axes[1])
+    axes[1].set_title("feature of KFDA")
     run.figure(
         "labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them."
     )

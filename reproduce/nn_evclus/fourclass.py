@@ -18,10 +18,10 @@ from dempster.plot import (
     CredalPartitionDisplay,
     DeltaBelDisplay,
     MassContourDisplay,
-    OutlierContourDisplay,
     ShepardDisplay,
 )
 from reproduce.data import table as data_of
+from reproduce.displays import draw_outlier_contours
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -232,7 +232,7 @@ def figures_2_to_13(run: Run) -> None:
         "evclus", figure, f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations."
     )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    OutlierContourDisplay.from_estimator(second, X, ax=axes[0], title="output of the one-class SVM")
+    draw_outlier_contours(second, X, axes[0], title="output of the one-class SVM")
     MassContourDisplay.from_estimator(
         second, X, sets=[()], ax=axes[1], title="mass on the empty set"
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, EVCLUS, EKNNClus
 from dempster.datasets import make_fourclass
-from dempster.model_selection import n_clusters_curve
-from dempster.plot import CredalPartitionDisplay, NonspecificityDisplay
+from dempster.model_selection import NClustersCurve, n_clusters_curve
+from dempster.plot import CredalPartitionDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment, summary
 from reproduce.workshop import PAPER
@@ -59,8 +60,13 @@ def number_of_clusters(run: Run) -> None:
             seconds=result["seconds"],
         )
     shown = results[cases.index(("full", 2, sqrt(20)))]["nonspecificity"]
-    drawn = NonspecificityDisplay(n_clusters=list(CANDIDATES), nonspecificity=shown).plot()
-    run.figure("curve", drawn.figure_, "All sets, α = 2, δ² = 20: smallest N* for four clusters")
+    k = len(CANDIDATES)
+    drawn = NClustersCurve(
+        np.array(CANDIDATES), np.array(shown), np.zeros(k), np.ones(k, dtype=bool), []
+    )
+    run.figure(
+        "curve", drawn.plot().figure_, "All sets, α = 2, δ² = 20: smallest N* for four clusters"
+    )
 
 
 @experiment(PAPER, "Four classes, pictures", "ECM, EVCLUS and EK-NNclus")

@@ -719,21 +719,12 @@ def test_invalid_estimators_and_tables(ecm):
 
 
 def test_plotted_bars(ecm):
-    from dempster.plot import ObjectExplanationDisplay
-
     why = explain_object(ecm, POINTS, most_doubtful(ecm), feature_names=NAMES)
     display = why.plot(title="why")
-    assert isinstance(display, ObjectExplanationDisplay)
     widths = [bar.get_width() for bar in display.bars_]
     assert widths[-1] == pytest.approx(sum(widths[:-1])) == pytest.approx(display.total)
     assert sorted(widths[:-1]) == pytest.approx(sorted(why.between()))
     assert display.ax_.get_title(loc="left") == "why"
-    turned = ObjectExplanationDisplay.from_explanation(why, clusters=why.clusters[:2][::-1])
-    assert turned.total == pytest.approx(-display.total)
-    with pytest.raises(ValueError, match=r"\bclusters\b"):
-        ObjectExplanationDisplay(explanation=why, clusters=[0])
-    with pytest.raises(TypeError, match=r"\bexplanation\b"):
-        ObjectExplanationDisplay(explanation=3)
     with pytest.raises(ValueError, match=r"\bmost\b"):
         why.plot(most=0)
 

@@ -20,6 +20,7 @@ from dempster.explain import (
     stability,
 )
 from dempster.model_selection import n_clusters_curve, number_of_clusters
+from dempster.plot.quality import RetentionCurveDisplay
 from tests.limits import limited, refused_or_sensible
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -31,7 +32,6 @@ Y = np.repeat([0, 1, 2], 8)
 MODEL = ECM(3, n_init=1, random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
 BOUNDS = np.linspace(0, 0.5, 9)
-GRID = np.meshgrid(np.arange(4.0), np.arange(3.0))
 LINKS = Constraints([(0, 1), (2, 3)], [(0, 9)])
 
 
@@ -44,18 +44,14 @@ def make_displays():
     yield plot.MassContourDisplay.from_estimator(MODEL, X, grid_resolution=8)
     yield plot.DeltaBelDisplay.from_estimator(BeliefPeaks(3).fit(X))
     yield plot.ConvergenceDisplay(histories={"a": [3.0, 2.0, 1.0]})
-    yield plot.NumberOfClustersDisplay.from_numbers(
-        number_of_clusters(X, candidates=[2, 3], random_state=0)
-    )
-    yield plot.NonspecificityDisplay.from_curve(
-        n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3])
-    )
-    yield plot.RetentionCurveDisplay(curves={"a": retention_curve(PARTITION, Y)})
-    yield plot.SilhouetteDisplay(silhouette=credal_silhouette(PARTITION, X))
-    yield plot.StabilityDisplay(stability=stability(MODEL, X, 2, random_state=0))
-    yield plot.ObjectExplanationDisplay(explanation=explain_object(MODEL, X, 0))
-    yield plot.ProfileDisplay(profile=profile(PARTITION, X))
-    yield plot.CautiousTreeDisplay(tree=CautiousTree(3).fit(X, PARTITION))
+    yield number_of_clusters(X, candidates=[2, 3], random_state=0).plot()
+    yield n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3]).plot()
+    yield retention_curve(PARTITION, Y).plot()
+    yield credal_silhouette(PARTITION, X).plot()
+    yield stability(MODEL, X, 2, random_state=0).plot()
+    yield explain_object(MODEL, X, 0).plot()
+    yield profile(PARTITION, X).plot()
+    yield CautiousTree(3).fit(X, PARTITION).plot()
     yield plot.PartitionMapDisplay(coordinates=X[:3], names=["a", "b", "c"])
     yield plot.RejectionCurveDisplay(curves={"a": curve})
     yield plot.CalibrationDisplay(
@@ -72,8 +68,6 @@ def make_displays():
         points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3)
     )
     yield plot.BICDisplay(n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]})
-    yield plot.OutlierContourDisplay(xx=GRID[0], yy=GRID[1], values=GRID[0] - 1.5, points=X)
-    yield plot.FeatureBoxplotDisplay(features=X, labels=Y)
     yield plot.CandidatesDisplay(points=X, labels=[Y, Y], names=["a", "b"], selected=[True, False])
     plt.close("all")
 
@@ -85,7 +79,7 @@ SINGLE_AXES = [
 
 
 def test_all_displays_are_here():
-    assert sorted(DISPLAYS) == sorted(name for name in plot.__all__ if name.endswith("Display"))
+    assert set(DISPLAYS) >= {name for name in plot.__all__ if name.endswith("Display")}
 
 
 @pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
@@ -94,7 +88,10 @@ def test_signatures(display):
 
     The other methods pass their options to plot.
     """
-    for method in (type(display), display.plot):
+    methods = [display.plot]
+    if type(display).__name__ in plot.__all__:
+        methods.append(type(display))
+    for method in methods:
         parameters = inspect.signature(method).parameters.values()
         assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
     names = list(inspect.signature(display.plot).parameters)
@@ -165,8 +162,6 @@ CONSTRUCTORS = {
     "ShepardDisplay": {"delta": BOUNDS, "conflict": BOUNDS, "dissimilarity": BOUNDS},
     "DeltaBelDisplay": {"belief": BOUNDS, "delta": BOUNDS, "peaks": [0, 1], "min_belief": 0.5},
     "ConvergenceDisplay": {"histories": {"a": [3.0, 2.0]}, "converged": {"a": True}, "references": {"r": 1.0}},
-    "NumberOfClustersDisplay": {"n_clusters": [2, 3], "support": [0.2, 0.8], "criteria": {"a": [0.1, 0.2]}},
-    "NonspecificityDisplay": {"n_clusters": [2, 3], "nonspecificity": [0.1, 0.2], "converged": [True, True]},
     "PartitionMapDisplay": {"coordinates": X[:3], "names": ["a", "b", "c"], "stress": 0.1},
     "CalibrationDisplay": {"lower": BOUNDS, "upper": BOUNDS + 0.3, "belief": BOUNDS, "plausibility": BOUNDS + 0.2},
     "PairProbabilityDisplay": {"values": np.ones((1, 5)), "pairs": [[0, 1]], "intervals": [[0.1, 0.9]]},
@@ -178,8 +173,6 @@ CONSTRUCTORS = {
     "MixtureDisplay": {"points": X, "labels": Y, "means": X[:3], "covariances": np.stack([np.eye(2)] * 3),
                        "attribute_names": ["u", "v"]},
     "BICDisplay": {"n_clusters": [2, 3], "bic": {"EII": [-2.0, -1.0]}},
-    "OutlierContourDisplay": {"xx": GRID[0], "yy": GRID[1], "values": GRID[0] - 1.5, "points": X},
-    "FeatureBoxplotDisplay": {"features": X, "labels": Y, "feature_names": ["u", "v"]},
     "CandidatesDisplay": {"points": X, "labels": [Y, Y], "names": ["a", "b"], "selected": [True, False]},
 }  # fmt: skip
 
@@ -263,8 +256,8 @@ def test_names_that_fonts_cannot_draw():
     family = FocalSets.simple(3, empty=False, omega=False)
     partition = CredalPartition(np.eye(3)[Y], family, frame=names)
     plot.CredalPartitionDisplay.from_partition(partition, X).figure_.canvas.draw()
-    plot.SilhouetteDisplay.from_partition(partition, X).figure_.canvas.draw()
-    plot.ProfileDisplay(profile=profile(partition, X)).plot().figure_.canvas.draw()
+    credal_silhouette(partition, X).plot().figure_.canvas.draw()
+    profile(partition, X).plot().figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("labels", [True, False])
@@ -284,7 +277,7 @@ def test_curve_names_are_not_formulas():
     rate = plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
     for display in (
         plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
-        plot.RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),
+        RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),
         plot.RejectionCurveDisplay(curves=dict.fromkeys(names, rate)),
     ):
         display.plot(legend=True).figure_.canvas.draw()

@@ -32,7 +32,7 @@ def test_curves_equal_a_naive_computation(masses):
 
 def test_invalid_arguments(masses):
     for y in (["a"] * 29, ["z"] * 30):
-        with pytest.raises(InvalidInputError, match="^y must be"):
+        with pytest.raises(InvalidInputError, match="^y must contain"):
             CoverageDisplay.from_masses(masses, y)
     with pytest.raises(InvalidInputError, match="same names"):
         CoverageDisplay(confidence=[0.9], coverage={"a": [0.9]}, size={"b": [1.0]})

@@ -1,24 +1,15 @@
-"""Displays of mixtures, BIC, outlier detectors, learned features, and candidates of CredalClustering."""
+"""Displays of mixtures, BIC, and candidates of CredalClustering."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chi2
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import OneClassSVM
 
-from dempster.cluster import NNEVCLUS, CredalClustering
-from dempster.metric import FDA
+from dempster.cluster import CredalClustering
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.persistence import load, save
-from dempster.plot import (
-    BICDisplay,
-    CandidatesDisplay,
-    FeatureBoxplotDisplay,
-    MixtureDisplay,
-    OutlierContourDisplay,
-)
+from dempster.plot import BICDisplay, CandidatesDisplay, MixtureDisplay
 from dempster.plot.number_of_clusters import match_labels
 
 rng = np.random.default_rng(0)
@@ -70,44 +61,6 @@ def test_bic_of_a_mixture():
         )
     with pytest.raises(ValueError, match="^bic must"):
         BICDisplay(n_clusters=[1, 2], bic={"EII": [np.nan, np.nan]})
-
-
-@pytest.mark.filterwarnings("ignore:NNEVCLUS did not converge")
-def test_contours_of_detectors():
-    points = X[:, :2]
-    model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=3, random_state=0).fit(points)
-    display = OutlierContourDisplay.from_estimator(model, points, grid_resolution=20)
-    scaler = StandardScaler().fit(points)
-    detector = OneClassSVM(gamma=0.2, nu=0.2).fit(scaler.transform(points))
-    grid = scaler.transform(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
-    scale = detector.decision_function(scaler.transform(points)).std()
-    np.testing.assert_allclose(
-        display.values.ravel(), detector.decision_function(grid) / scale, atol=1e-6
-    )
-    assert display.border_ is not None
-    assert not hasattr(NNEVCLUS(), "decision_function")
-    plain = OneClassSVM().fit(points)
-    values = OutlierContourDisplay.from_estimator(
-        plain, points, grid_resolution=5, points=False
-    ).values
-    assert values.shape == (5, 5)
-    assert (
-        OutlierContourDisplay(xx=display.xx, yy=display.yy, values=np.ones((20, 20))).plot().border_
-        is None
-    )
-
-
-def test_boxes_of_learned_features():
-    names = np.array(["c", "a", "b"])[Y]
-    learner = FDA(2).fit(X, Y)
-    display = FeatureBoxplotDisplay.from_estimator(learner, X, names)
-    assert display.class_names == ["a", "b", "c"]
-    for boxes, values in zip(display.boxes_, learner.transform(X).T, strict=True):
-        for box, name in zip(boxes, display.class_names, strict=True):
-            y = box.get_path().vertices[:, 1]
-            np.testing.assert_allclose(
-                [y.min(), y.max()], np.percentile(values[names == name], [25, 75])
-            )
 
 
 def test_labels_are_matched():

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from dempster.model_selection import NClustersCurve, NumberOfClusters
-from dempster.plot import NonspecificityDisplay, NumberOfClustersDisplay
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def test_support_and_criteria(numbers):
     _, ax = plt.subplots()
     display = numbers.plot(ax=ax, title="three")
     assert display.ax_ is ax
-    assert display.best == numbers.best == 3
+    assert numbers.best == 3
     assert [bar.get_height() for bar in display.bars_] == pytest.approx(numbers.support)
     strongest = max(display.bars_, key=lambda bar: bar.get_alpha())
     assert strongest.get_x() + strongest.get_width() / 2 == pytest.approx(3)
@@ -38,23 +37,10 @@ def test_support_and_criteria(numbers):
 
 
 def test_support_alone(numbers):
-    display = NumberOfClustersDisplay.from_numbers(numbers, criteria=False, mark_best=False)
+    display = numbers.plot(criteria=False, mark_best=False)
     assert display.criterion_lines_ == []
     assert display.best_text_ is None
     assert display.ax_.get_legend() is None
-
-
-def test_invalid_numbers():
-    with pytest.raises(TypeError, match=r"\bnumbers\b"):
-        NumberOfClustersDisplay.from_numbers([2, 3])
-    good = {"n_clusters": [2, 3], "support": [0, 1]}
-    for name, wrong in (
-        ("n_clusters", [3, 2]),
-        ("support", [0, np.nan]),
-        ("criteria", {"one": [1]}),
-    ):
-        with pytest.raises(ValueError, match=f"^{name}.* must"):
-            NumberOfClustersDisplay(**{**good, name: wrong})
 
 
 # ---- nonspecificity ------------------------------------------------------------------------------
@@ -73,11 +59,10 @@ def curve(values, converged=None):
 
 def test_nonspecificity_of_a_curve():
     values = [0.3, 0.08, 0.2, 0.25]
-    display = NonspecificityDisplay.from_curve(curve(values))
+    display = curve(values).plot()
     np.testing.assert_array_equal(
         display.line_.get_xydata(), np.column_stack([[2, 3, 4, 5], values])
     )
-    assert display.best == 3
     np.testing.assert_array_equal(display.best_artist_.get_xydata(), [[3, 0.08]])
     assert display.best_text_.get_text() == "3 clusters"
     assert display.open_artist_ is None
@@ -88,7 +73,7 @@ def test_nonspecificity_of_a_curve():
 
 
 def test_open_circles_if_not_converged():
-    display = NonspecificityDisplay.from_curve(curve([0.3, 0.1, 0.2], [True, False, True]))
+    display = curve([0.3, 0.1, 0.2], [True, False, True]).plot()
     np.testing.assert_array_equal(display.open_artist_.get_xydata(), [[3, 0.1]])
     assert display.open_artist_.get_markerfacecolor() == "white"
 
@@ -98,7 +83,7 @@ def test_two_curves_on_one_axes():
     first = curve([0.3, 0.1, 0.2]).plot(ax=ax, label="simple")
     second = curve([0.2, 0.1, 0.1]).plot(ax=ax, label="pairs", color="red", mark_best=False)
     assert first.ax_ is second.ax_ is ax
-    assert second.best == 3  # The smallest number on ties.
+    assert second.best_artist_.get_xdata() == [3]  # The smallest number on ties.
     assert second.best_text_ is None
     assert ax.get_legend_handles_labels()[1] == ["simple", "pairs"]
     assert plt.get_fignums() == [figure.number]
@@ -106,22 +91,7 @@ def test_two_curves_on_one_axes():
 
 
 def test_precise_partitions_and_a_single_candidate():
-    display = NonspecificityDisplay.from_curve(curve([0.0, 0.0]))
-    assert display.best == 2
+    display = curve([0.0, 0.0]).plot()
+    assert display.best_text_.get_text() == "2 clusters"
     display.figure_.canvas.draw()
-    NonspecificityDisplay.from_curve(curve([0.1])).figure_.canvas.draw()
-
-
-def test_invalid_nonspecificity():
-    with pytest.raises(TypeError, match=r"\bcurve\b"):
-        NonspecificityDisplay.from_curve([1, 2])
-    good = {"n_clusters": [2, 3], "nonspecificity": [0.1, 0.2], "converged": [True, True]}
-    for name, wrong in (
-        ("n_clusters", [3, 2]),
-        ("nonspecificity", [0.1]),
-        ("nonspecificity", [0.1, np.nan]),
-        ("converged", [True]),
-    ):
-        with pytest.raises(ValueError, match=f"^{name} must"):
-            NonspecificityDisplay(**{**good, name: wrong})
-    assert plt.get_fignums() == []
+    curve([0.1]).plot().figure_.canvas.draw()

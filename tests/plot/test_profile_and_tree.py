@@ -12,7 +12,6 @@ from dempster._text import shorten, shorten_all
 from dempster.cluster import ECM
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
-from dempster.plot import CautiousTreeDisplay, ProfileDisplay
 from dempster.plot._canvas import PALETTE
 
 
@@ -55,9 +54,7 @@ def test_heat_map(iris):
 
 def test_clustered_columns(iris):
     X, partition = iris
-    display = ProfileDisplay.from_partition(
-        partition, X.assign(other=1.0), clustered=list(X.columns)
-    )
+    display = profile(partition, X.assign(other=1.0), clustered=list(X.columns)).plot()
     labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
     assert [label.endswith(" *") for label in labels] == [True] * 4 + [False]
     assert display.axes_[0].get_xlabel() == "* clustered"
@@ -88,7 +85,7 @@ def test_many_clusters_attributes_and_long_names(crowd, kind):
         options = {}
     else:
         options = {"n_features": 5}
-    display = ProfileDisplay.from_partition(partition, table, kind=kind, title="many", **options)
+    display = profile(partition, table).plot(kind, title="many", **options)
     assert len(display.groups_) == 20
     assert len(display.features_) == (30 if kind == "heat" else 5)
     assert (display.groups_ < 15).sum() == 15  # Clusters come first.
@@ -107,7 +104,7 @@ def test_degenerate_profiles(kind):
         ([0, 1, 0], np.full((3, 2), np.nan)),
         ([0, 1, -1], np.zeros((3, 1))),
     ):
-        ProfileDisplay.from_partition(partition, X, kind=kind).figure_.canvas.draw()
+        profile(partition, X).plot(kind).figure_.canvas.draw()
 
 
 def test_axes_of_profiles(iris):
@@ -119,8 +116,6 @@ def test_axes_of_profiles(iris):
     assert display.figure_ is figure
     with pytest.raises(ValueError, match=r"\baxes\b"):
         profile(partition, X).plot("dots", axes=ax)
-    with pytest.raises(TypeError, match=r"\bprofile\b"):
-        ProfileDisplay(profile=3)
 
 
 # ---- tree ----------------------------------------------------------------------------------------
@@ -161,7 +156,7 @@ def test_colors_of_answers():
 def test_bars_of_leaves(iris):
     X, partition = iris
     tree = CautiousTree().fit(X, partition)
-    display = CautiousTreeDisplay.from_estimator(tree)
+    display = tree.plot()
     bars = [p for p in display.ax_.patches if p.get_height() < 0.2 and p.get_facecolor()[3] > 0]
     widths = np.array([bar.get_width() for bar in bars])
     expected = np.concatenate([leaf.set_shares[leaf.set_shares > 0] for leaf in tree.leaves_])
@@ -192,8 +187,6 @@ def test_axes_of_a_tree(iris):
     figure, ax = plt.subplots()
     display = CautiousTree(3).fit(*iris).plot(ax=ax, colors=["k", "r", "b"])
     assert (display.ax_, display.figure_) == (ax, figure)
-    with pytest.raises(TypeError, match=r"\btree\b"):
-        CautiousTreeDisplay(tree=3)
 
 
 # ---- names ---------------------------------------------------------------------------------------

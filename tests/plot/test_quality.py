@@ -7,8 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from dempster import CredalPartition, FocalSets
-from dempster.explain import RetentionCurve, credal_silhouette, retention_curve, stability
-from dempster.plot import RetentionCurveDisplay, SilhouetteDisplay, StabilityDisplay
+from dempster.explain import credal_silhouette, retention_curve, stability
 from tests.strategies import random_masses
 
 X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
@@ -38,12 +37,13 @@ def test_silhouettes(c):
 
 
 def test_order_and_colors_of_bars():
-    display = SilhouetteDisplay.from_partition(y, X, colors=["red", "green", "blue"], legend=False)
+    silhouette = credal_silhouette(y, X)
+    display = silhouette.plot(colors=["red", "green", "blue"], legend=False)
     assert len(display.bars_) == 3
     for k, area in enumerate(display.bars_):
         vertices = area.get_paths()[0].vertices
         values = np.unique(vertices[vertices[:, 0] != 0][:, 0])
-        expected = np.unique(display.silhouette.values[y == k])
+        expected = np.unique(silhouette.values[y == k])
         np.testing.assert_allclose(values, expected)
     assert display.ax_.get_legend() is None
     assert display.bars_[0].get_facecolor()[0, :3].tolist() == [1, 0, 0]
@@ -65,17 +65,13 @@ def test_stability(c):
     assert len(display.object_points_.get_offsets()) == 80
     assert display.axes_[0].get_title() == "t"
     _, axes = plt.subplots(1, 2)
-    again = StabilityDisplay(stability=found).plot(axes=axes)
+    again = found.plot(axes=axes)
     assert again.axes_ == list(axes)
     # All objects have doubt 0, so there is one mean.
     assert display.mean_line_.get_ydata() == pytest.approx([1 - found.mean], abs=0.02)
 
 
 def test_invalid_input():
-    with pytest.raises(TypeError, match=r"\bsilhouette\b"):
-        SilhouetteDisplay(silhouette=0.3)
-    with pytest.raises(TypeError, match=r"\bstability\b"):
-        StabilityDisplay(stability=0.3)
     with pytest.raises(ValueError, match=r"\baxes\b"):
         stability(KMeans(2, n_init=1), X, 2, random_state=0).plot(axes=[plt.gca()])
 
@@ -83,36 +79,14 @@ def test_invalid_input():
 def test_retention_curves():
     y = np.array([0, 0, 1, 1, 1, 0])
     labels = np.array([0, 0, 1, 1, 0, 1])
-    doubt = {"wise": [0, 0, 0, 0, 1, 1]}
-    display = RetentionCurveDisplay.from_partition(
-        {"wise": labels, "plain": labels},
-        y,
-        doubt=doubt,
-        shares=[0.5, 1],
-        quality="accuracy",
-        title="two",
-    )
-    wise = retention_curve(labels, y, doubt=doubt["wise"], shares=[0.5, 1], quality="accuracy")
-    np.testing.assert_array_equal(display.lines_[0].get_ydata(), wise.quality)
-    assert display.areas["wise"] == wise.area
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["wise", "plain"]
-    assert display.ax_.get_ylabel() == "accuracy of retained objects"
-    alone = wise.plot()
+    options = {"shares": [0.5, 1], "quality": "accuracy"}
+    wise = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], **options)
+    alone = wise.plot(title="one")
     assert alone.ax_.get_legend() is None
+    assert alone.ax_.get_ylabel() == "accuracy of retained objects"
     np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])
-    one = RetentionCurveDisplay.from_partition(labels, y, doubt=doubt["wise"])
-    assert list(one.curves) == ["partition"]
-
-
-def test_invalid_curves():
-    curve = RetentionCurve(np.array([1.0]), np.array([0.5]), "ari")
-    with pytest.raises(TypeError, match="curves must map"):
-        RetentionCurveDisplay(curves={})
-    with pytest.raises(ValueError, match=r"\bcurves\b"):
-        RetentionCurveDisplay(
-            curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")}
-        )
-    with pytest.raises(TypeError, match=r"\bdoubt\b"):
-        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
-    with pytest.raises(ValueError, match=r"\bdoubt\b"):
-        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt={"b": [0, 1]})
+    np.testing.assert_array_equal(alone.lines_[0].get_ydata(), wise.quality)
+    _, ax = plt.subplots()
+    wise.plot("wise", ax=ax)
+    retention_curve(labels, y, **options).plot("plain", ax=ax, colors=["red"], legend=True)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wise", "plain"]

@@ -127,23 +127,29 @@ class NumberOfClusters:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the support of each candidate (see `dempster.plot.NumberOfClustersDisplay`).
+        """Draw the support of each number of clusters as bars, and each criterion as a thin line.
+
+        The bar of the best number is dark. A high bar on which all criteria agree is a reliable
+        choice. If two bars are equally high, or the criteria favor different numbers, the data do
+        not determine the number of clusters.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``color``, ``criteria``,
-            ``mark_best``, ``legend`` and ``title``.
+            ``color`` of the bars, whether to draw the ``criteria``, to write the best number
+            (``mark_best``) and to draw a ``legend``, and the ``title``.
 
         Returns
         -------
-        NumberOfClustersDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_``, ``bars_``, ``criterion_lines_`` and
+            ``best_text_``.
         """
         from dempster.plot.number_of_clusters import NumberOfClustersDisplay  # needs matplotlib
 
-        return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
+        return NumberOfClustersDisplay(self).plot(ax=ax, **options)
 
     def reasons(self) -> str:
         """Return a text with the best number of clusters, the choice of each criterion, and the second best number.

@@ -947,23 +947,30 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         )
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the tree (see `dempster.plot.CautiousTreeDisplay`).
+        """Plot the tree from the root on the left to the leaves on the right.
+
+        The thickness of a branch shows its share of the objects. Each leaf has a mark in the colors
+        of the clusters that it predicts (a cross for outliers). The bar of a leaf shows the sets to
+        which the partition assigns its objects; it has a single color if the rule is correct for
+        all objects.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure that is large enough for the tree.
         **options
-            Further options of the method ``plot`` of the display: ``colors`` and ``title``.
+            ``colors`` of the clusters, and the ``title``.
 
         Returns
         -------
-        CautiousTreeDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_``, ``texts_`` and ``positions``.
         """
         # dempster.plot imports this package
         from dempster.plot.explanation import CautiousTreeDisplay
 
-        return CautiousTreeDisplay.from_estimator(self, ax=ax, **options)
+        check_is_fitted(self, "nodes_")
+        return CautiousTreeDisplay(self).plot(ax=ax, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -267,24 +267,31 @@ class ObjectExplanation:
     _repr_html_ = to_html
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the contributions (see `dempster.plot.ObjectExplanationDisplay`).
+        """Plot the contributions of the attributes to the comparison of two clusters.
+
+        The clusters are the two most plausible ones. The bar of each attribute extends towards the
+        cluster that the attribute supports. The last bar is the total, which includes the part that
+        does not come from the attributes.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``most``, ``sort``, ``colors``
-            and ``title``.
+            ``most``, the number of attributes with separate bars (15 by default); whether to
+            ``sort`` the attributes by their contributions; the ``colors`` of all clusters; and the
+            ``title``, by default the assignment of the object.
 
         Returns
         -------
-        ObjectExplanationDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_``, ``bars_``, ``pulls``, ``base`` and
+            ``total``.
         """
         # dempster.plot imports this package
         from dempster.plot.explanation import ObjectExplanationDisplay
 
-        return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)
+        return ObjectExplanationDisplay(self).plot(ax=ax, **options)
 
     __repr__ = to_text
 

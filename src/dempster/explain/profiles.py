@@ -426,27 +426,32 @@ class Profile:
         return f'<div style="overflow-x: auto">{table}{below}</div>'
 
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
-        """Plot the profile (see `dempster.plot.ProfileDisplay`).
+        """Plot the profile.
 
         Parameters
         ----------
         kind : {"heat", "dots"}, default="heat"
-            "heat" is a heat map of effect sizes. "dots" shows medians and quartiles in the units of
-            each attribute.
+            "heat" is a heat map of the effect sizes of features (rows) in groups (columns). The
+            effect size is Cliff's delta, or the difference of shares for categories. A cell is
+            orange if the group has larger values than the other objects, and blue if it has smaller
+            values. "dots" shows the median and quartiles, or the shares, of each group.
         axes : Matplotlib axes, or sequence of axes, optional
             One axes for a heat map, or one axes for each drawn feature for dots; by default on a
             new figure.
         **options
-            Further options of the method ``plot`` of the display: ``n_groups``, ``n_features``,
-            ``colors`` and ``title``.
+            Numbers of groups and features to draw (``n_groups``, by default 20, and ``n_features``,
+            by default 30 for a heat map and 12 for dots), ``colors`` of the clusters, and the
+            ``title``. The features with the largest effects are drawn.
 
         Returns
         -------
-        ProfileDisplay
+        display
+            Object with the attributes ``axes_``, ``figure_``, ``image_``, ``groups_`` and
+            ``features_``.
         """
         from dempster.plot.explanation import ProfileDisplay  # dempster.plot imports this package
 
-        return ProfileDisplay(profile=self).plot(axes=axes, kind=kind, **options)
+        return ProfileDisplay(self).plot(axes=axes, kind=kind, **options)
 
     def __len__(self) -> int:
         return len(self.groups)

@@ -385,22 +385,30 @@ class Stability:
         return "\n".join(lines).replace(" nan", "   -")
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
-        """Plot the stability of clusters and objects (see `dempster.plot.StabilityDisplay`).
+        """Plot the stability of clusters and objects.
+
+        The left panel shows the Jaccard index of every cluster with the most similar cluster of
+        each resample, and the mean over the resamples. A cluster with a mean below 0.5 is
+        dissolved, and a cluster with a mean of at least 0.75 is stable (Hennig, 2007). The right
+        panel shows how often the cluster of each object changes, against the doubt of the object.
+        If the doubt is informative, objects that change are on the right.
 
         Parameters
         ----------
         axes : two Matplotlib axes, optional
             By default on a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``colors`` and ``title``.
+            ``colors`` of the clusters, and the ``title`` of the left panel.
 
         Returns
         -------
-        StabilityDisplay
+        display
+            Object with the attributes ``axes_``, ``figure_``, ``cluster_points_``,
+            ``object_points_`` and ``mean_line_``.
         """
         from dempster.plot.quality import StabilityDisplay  # dempster.plot imports this package
 
-        return StabilityDisplay(stability=self).plot(axes=axes, **options)
+        return StabilityDisplay(self).plot(axes=axes, **options)
 
     def __len__(self) -> int:
         return len(self.objects)

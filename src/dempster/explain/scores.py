@@ -416,25 +416,31 @@ class RetentionCurve:
         """
         return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the curve (see `dempster.plot.RetentionCurveDisplay`).
+    def plot(self, name: str = "partition", *, ax: Any = None, **options: Any) -> Any:
+        """Plot the quality against the share of retained objects.
+
+        If the doubt is informative, the quality is higher on the left, where only the objects with
+        the least doubt are retained.
 
         Parameters
         ----------
+        name : str, default="partition"
+            Name of the curve in the legend.
         ax : Matplotlib axes, optional
-            By default the axes of a new figure.
+            By default the axes of a new figure. To compare partitions, plot their curves in the
+            same axes.
         **options
-            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and
-            ``title``.
+            ``colors`` (a sequence of one color), whether to draw a ``legend``, and the ``title``.
 
         Returns
         -------
-        RetentionCurveDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_`` and ``lines_``.
         """
         # dempster.plot imports this package
         from dempster.plot.quality import RetentionCurveDisplay
 
-        return RetentionCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
+        return RetentionCurveDisplay(curves={name: self}).plot(ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.share)

@@ -174,23 +174,27 @@ class CredalSilhouette:
         return "\n".join(lines).replace("nan", "-")
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the silhouettes (see `dempster.plot.SilhouetteDisplay`).
+        """Plot the silhouettes as bars, in decreasing order within each cluster.
+
+        Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter
+        color and appear in the cluster of their label. Outliers are not drawn. Short or negative
+        bars belong to objects that are about as near to another cluster as to their own.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            By default the axes of a new figure.
+            By default the axes of a new figure, whose height depends on the number of clusters.
         **options
-            Further options of the method ``plot`` of the display: ``colors``, ``legend`` and
-            ``title``.
+            ``colors`` of the clusters, whether to draw a ``legend``, and the ``title``.
 
         Returns
         -------
-        SilhouetteDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_``, ``bars_`` and ``lines_``.
         """
         from dempster.plot.quality import SilhouetteDisplay  # dempster.plot imports this package
 
-        return SilhouetteDisplay(silhouette=self).plot(ax=ax, **options)
+        return SilhouetteDisplay(self).plot(ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.values)

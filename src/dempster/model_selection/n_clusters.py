@@ -118,24 +118,29 @@ class NClustersCurve:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Plot the nonspecificity against the number of clusters (see `dempster.plot.NonspecificityDisplay`).
+        """Plot the nonspecificity against the number of clusters, with a ring around the minimum.
+
+        A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the
+        number at which it stops falling. Open circles mark fits that did not converge.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            Further options of the method ``plot`` of the display: ``color``, ``mark_best``,
-            ``label`` and ``title``.
+            ``color`` and ``label`` of the curve, whether to write the best number (``mark_best``),
+            and the ``title``.
 
         Returns
         -------
-        NonspecificityDisplay
+        display
+            Object with the attributes ``ax_``, ``figure_``, ``line_``, ``best_artist_``,
+            ``best_text_`` and ``open_artist_``.
         """
         # This module needs matplotlib.
         from dempster.plot.number_of_clusters import NonspecificityDisplay
 
-        return NonspecificityDisplay.from_curve(self, ax=ax, **options)
+        return NonspecificityDisplay(self).plot(ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.n_clusters)

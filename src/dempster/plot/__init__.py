@@ -3,24 +3,14 @@
 Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...)
 and a method ``plot`` that draws them. The constructor accepts data that are already computed. The
 data are public attributes with the same names as the parameters of the constructor; sequences are
-stored as arrays, and mappings as dictionaries.
+stored as arrays, and mappings as dictionaries. Results such as those of `dempster.explain` have a
+method ``plot``, too.
 """
 
 from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
-from dempster.plot.explanation import CautiousTreeDisplay, ObjectExplanationDisplay, ProfileDisplay
-from dempster.plot.masses import MassContourDisplay, MassesDisplay, OutlierContourDisplay
-from dempster.plot.models import (
-    BICDisplay,
-    ConvergenceDisplay,
-    FeatureBoxplotDisplay,
-    MixtureDisplay,
-)
-from dempster.plot.number_of_clusters import (
-    CandidatesDisplay,
-    DeltaBelDisplay,
-    NonspecificityDisplay,
-    NumberOfClustersDisplay,
-)
+from dempster.plot.masses import MassContourDisplay, MassesDisplay
+from dempster.plot.models import BICDisplay, ConvergenceDisplay, MixtureDisplay
+from dempster.plot.number_of_clusters import CandidatesDisplay, DeltaBelDisplay
 from dempster.plot.pairs import (
     CalibrationDisplay,
     ConstraintsDisplay,
@@ -28,14 +18,7 @@ from dempster.plot.pairs import (
     PairProbabilityDisplay,
     ShepardDisplay,
 )
-from dempster.plot.quality import (
-    CoverageDisplay,
-    RejectionCurve,
-    RejectionCurveDisplay,
-    RetentionCurveDisplay,
-    SilhouetteDisplay,
-    StabilityDisplay,
-)
+from dempster.plot.quality import CoverageDisplay, RejectionCurve, RejectionCurveDisplay
 
 __all__ = [
     "CredalPartitionDisplay",
@@ -43,14 +26,6 @@ __all__ = [
     "MassContourDisplay",
     "DeltaBelDisplay",
     "ConvergenceDisplay",
-    "NumberOfClustersDisplay",
-    "NonspecificityDisplay",
-    "RetentionCurveDisplay",
-    "SilhouetteDisplay",
-    "StabilityDisplay",
-    "ObjectExplanationDisplay",
-    "ProfileDisplay",
-    "CautiousTreeDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",
@@ -62,7 +37,5 @@ __all__ = [
     "ConstraintsDisplay",
     "MixtureDisplay",
     "BICDisplay",
-    "OutlierContourDisplay",
-    "FeatureBoxplotDisplay",
     "CandidatesDisplay",
 ]

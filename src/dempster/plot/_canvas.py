@@ -1,4 +1,4 @@
-"""Functions that several displays use for axes, colors, validation, legends, and labels beside points."""
+"""Functions that several displays use for axes, colors, validation, legends and labels."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import dempster._validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_labels, as_list, as_reals, format_value
+from dempster._validation import as_labels, as_list, as_reals
 from dempster.plot.palette import GREY, PALETTE
 
 # ---- axes ----------------------------------------------------------------------------------------
@@ -25,14 +25,15 @@ class Display:
 
     axes_: Any
 
-    def _open_axes(self, ax: Any, figsize: tuple[float, float]) -> None:
-        """Set ``ax_`` to the given axes or, if ``ax`` is None, to the axes of a new figure."""
+    def _open_axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
+        """Return the given axes or those of a new figure, and set ``ax_`` and ``figure_``."""
         if ax is None:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=figsize, layout="constrained")[1]
         self.ax_ = ax
         self.figure_ = ax.figure
+        return ax
 
     def _open_panels(
         self,
@@ -43,39 +44,46 @@ class Display:
         *,
         share: bool = False,
     ) -> None:
-        """Set ``axes_`` to the given axes or, if ``axes`` is None, to panels of the given size on a new figure."""
+        """Set ``axes_`` to the given axes or to panels of the given size on a new figure."""
         if axes is None:
             import matplotlib.pyplot as plt
 
+            n_columns = min(n_panels, n_columns)
             n_rows = -(-n_panels // n_columns)
-            style: dict[str, Any] = {
-                "layout": "constrained",
-                "squeeze": False,
-                "sharex": share,
-                "sharey": share,
-            }
             figure, grid = plt.subplots(
-                n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), **style
+                n_rows,
+                n_columns,
+                figsize=(size[0] * n_columns, size[1] * n_rows),
+                layout="constrained",
+                squeeze=False,
+                sharex=share,
+                sharey=share,
             )
             for unused in grid.ravel()[n_panels:]:
                 figure.delaxes(unused)
             axes = grid.ravel()[:n_panels]
         self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(self.axes_) != n_panels:
-            raise InvalidInputError(
-                f"axes must contain {n_panels} Matplotlib axes, got {len(self.axes_)}"
+            raise InvalidParameterError(
+                "axes", must=f"contain {n_panels} Matplotlib axes, got {len(self.axes_)}"
             )
         self.figure_ = self.axes_[0].figure
+
+    def _write_title(self, title: str | None) -> None:
+        """Write the title of the figure, or of the panel if there is only one."""
+        if title is not None and len(self.axes_) > 1:
+            self.figure_.suptitle(title)
+        elif title is not None:
+            self.axes_[0].set_title(title)
 
 
 def set_equal_units(ax: Any, adjustable: str) -> None:
     """Give both axes the same scale by adjusting the box ("box") or the data limits ("datalim")."""
     # Matplotlib allows only "box" if both axes are shared.
-    is_shared = all(
-        len(group.get_siblings(ax)) > 1
-        for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())
-    )
-    ax.set_aspect("equal", adjustable="box" if is_shared else adjustable)
+    groups = ax.get_shared_x_axes(), ax.get_shared_y_axes()
+    if all(len(group.get_siblings(ax)) > 1 for group in groups):
+        adjustable = "box"
+    ax.set_aspect("equal", adjustable=adjustable)
 
 
 def finish_axes(
@@ -106,25 +114,31 @@ def finish_axes(
             write(text)
 
 
+def name_axes(ax: Any, names: Sequence[str]) -> None:
+    """Write the names of the horizontal and the vertical axis literally."""
+    ax.set_xlabel(names[0], parse_math=False)
+    ax.set_ylabel(names[1], parse_math=False)
+
+
 def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
-    """Write a small gray text in the lower right corner or, with ``va="top"``, in the upper right corner."""
-    if va == "bottom":
-        y = 0.02
-    else:
-        y = 0.98
+    """Write a small gray text in the lower or, with ``va="top"``, upper right corner."""
+    y = {"bottom": 0.02, "top": 0.98}[va]
     return ax.text(
         0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va
     )
 
 
 def halo(width: float) -> list[Any]:
-    """Return path effects that draw a white rim, which makes lines and text visible on dark regions."""
+    """Return path effects that draw a white rim around lines and text."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground="white")]
 
 
-# ---- colors --------------------------------------------------------------------------------------
+# ---- colors and markers --------------------------------------------------------------------------
+
+
+MARKERS = "osD^v<>P"
 
 
 def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.ndarray:
@@ -152,18 +166,20 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 # ---- validation of data --------------------------------------------------------------------------
 
 
-def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers.
+def validate_optional(validate: Callable[..., Any], values: Any, *arguments: Any) -> Any:
+    """Return ``validate(values, *arguments)``, or None if the values are None."""
+    return None if values is None else validate(values, *arguments)
 
-    If ``length`` is given, check the length of the sequence.
-    """
+
+def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
+    """Validate a nonempty sequence of finite numbers and, if given, its length."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise InvalidInputError(
-            f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}"
+        raise InvalidParameterError(
+            name, must=f"be a nonempty sequence of finite numbers, got shape {array.shape}"
         )
-    if length is not None and len(array) != length:
-        raise InvalidInputError(f"{name} must contain {length} numbers, got {len(array)}")
+    if length not in (None, len(array)):
+        raise InvalidParameterError(name, must=f"contain {length} numbers, got {len(array)}")
     return array
 
 
@@ -175,61 +191,51 @@ def validate_points(
     A string in ``shape`` allows any length along its axis.
     """
     array = as_reals(values, name)
-    wrong = array.ndim != 2 or any(
-        isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True)
+    has_shape = array.ndim == 2 and all(
+        isinstance(k, str) or k == m for k, m in zip(shape, array.shape, strict=True)
     )
-    if wrong or not np.isfinite(array).all():
-        if wrong:
-            got = f"shape {array.shape}"
-        else:
-            got = "NaN or infinite values"
-        raise InvalidInputError(
-            f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got {got}"
+    if not has_shape or not np.isfinite(array).all():
+        got = "NaN or infinite values" if has_shape else f"shape {array.shape}"
+        raise InvalidParameterError(
+            name, must=f"be finite and have shape ({shape[0]}, {shape[1]}), got {got}"
         )
     return array
 
 
 def encode_labels(labels: Any, name: str, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Validate a label for each of ``length`` objects.
-
-    Return the distinct labels and the code of each object.
-    """
+    """Return the distinct labels of ``length`` objects, and the code of each object."""
     array = as_labels(labels, name)
     if array.shape != (length,):
-        raise InvalidInputError(f"{name} must contain {length} labels, got {len(array)}")
+        raise InvalidParameterError(name, must=f"contain {length} labels, got {len(array)}")
     distinct, codes = np.unique(array, return_inverse=True)
     return distinct, codes
 
 
-def validate_cluster_counts(n_clusters: Any) -> np.ndarray:
-    """Validate an increasing sequence of integers."""
-    array = as_reals(n_clusters, "n_clusters")
-    if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
-        raise InvalidParameterError(
-            "n_clusters", "a nonempty increasing sequence of integers", n_clusters
-        )
-    return array.astype(np.intp)
-
-
 def validate_names(names: Any, argument: str, number: int) -> list[str]:
-    """Validate a sequence of names and convert them to text that Matplotlib can draw."""
+    """Convert names, by default the numbers from 0, to text that Matplotlib can draw."""
+    if names is None:
+        names = range(number)
     if isinstance(names, str):
-        raise InvalidInputError(
-            f"{argument} must be a sequence of {number} names, got the text {names!r}"
-        )
+        raise InvalidParameterError(argument, f"a sequence of {number} names", names)
     texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
     if len(texts) != number:
-        raise InvalidInputError(f"{argument} must contain {number} names, got {len(texts)}")
+        raise InvalidParameterError(argument, must=f"contain {number} names, got {len(texts)}")
     return texts
 
 
-def mapping_items(values: Any, name: str) -> list[tuple[Any, Any]]:
-    """Return the items of a mapping, or an empty list for None."""
+def validate_mapping(
+    values: Any, name: str, validate: Callable[..., Any], *arguments: Any
+) -> dict[str, Any]:
+    """Validate the values of a mapping; None stands for an empty mapping."""
     if values is None:
-        return []
+        return {}
     if not isinstance(values, Mapping):
-        raise InvalidInputError(f"{name} must be a mapping of names, got {type(values).__name__}")
-    return list(values.items())
+        raise InvalidParameterError(
+            name, must=f"be a mapping of names, got {type(values).__name__}"
+        )
+    return {
+        str(key): validate(value, f"{name}[{key!r}]", *arguments) for key, value in values.items()
+    }
 
 
 def validate_estimator(estimator: Any, *attributes: str) -> None:
@@ -237,8 +243,8 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
     check_is_fitted(estimator)
     missing = [name for name in attributes if not hasattr(estimator, name)]
     if missing:
-        raise InvalidInputError(
-            f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}"
+        raise InvalidParameterError(
+            "estimator", must=f"have {', '.join(missing)}, got {type(estimator).__name__}"
         )
 
 
@@ -249,27 +255,23 @@ def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, An
     """
     if isinstance(estimator, Mapping):
         if names is not None:
-            raise InvalidInputError(
-                "names must be None if estimator is a mapping of names to estimators"
+            raise InvalidParameterError(
+                "names", must="be None if estimator is a mapping of names to estimators"
             )
         return {str(name): one for name, one in estimator.items()}
-    if isinstance(estimator, list | tuple):
-        estimators = list(estimator)
-    else:
-        estimators = [estimator]
+    estimators = estimator if isinstance(estimator, list | tuple) else [estimator]
     if names is None:
+        names = []
         classes = [type(one).__name__ for one in estimators]
-        names = [
-            name if classes.count(name) == 1 else f"{name} {classes[:i].count(name) + 1}"
-            for i, name in enumerate(classes)
-        ]
-    else:
-        names = as_list(names, "names", f"{len(estimators)} different names")
-        if len(names) != len(estimators) or len(set(map(str, names))) != len(names):
-            raise InvalidInputError(
-                f"names must contain {len(estimators)} different names, got {format_value(names)}"
-            )
-    return dict(zip(map(str, names), estimators, strict=True))
+        for i, name in enumerate(classes):
+            number = f" {classes[:i].count(name) + 1}" if classes.count(name) > 1 else ""
+            names.append(name + number)
+    texts = [str(name) for name in as_list(names, "names", f"{len(estimators)} different names")]
+    if len(texts) != len(estimators) or len(set(texts)) != len(texts):
+        raise InvalidParameterError(
+            "names", must=f"contain {len(estimators)} different names", value=names
+        )
+    return dict(zip(texts, estimators, strict=True))
 
 
 # ---- validation of the options of plot -----------------------------------------------------------
@@ -321,14 +323,17 @@ def validate_options(
 
     def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
         signature = inspect.signature(plot)
-        options = [parameter for name, parameter in signature.parameters.items() if name != "self"]
-        rules = {option.name: _make_rule(option, words.get(option.name, ())) for option in options}
+        rules = {
+            name: _make_rule(option, words.get(name, ()))
+            for name, option in signature.parameters.items()
+            if name != "self"
+        }
 
         @wraps(plot)
         def validated(*args: Options.args, **kwargs: Options.kwargs) -> Result:
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
-                if name != "self":
-                    rule.check(value, name, rules[name])
+            signature.bind(*args, **kwargs)
+            for name, value in kwargs.items():
+                rule.check(value, name, rules[name])
             return plot(*args, **kwargs)
 
         return validated
@@ -341,10 +346,7 @@ def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
 
     Raise an error if the option has neither a rule nor valid strings.
     """
-    if option.default is None:
-        parts = [rule.choice(None)]
-    else:
-        parts = []
+    parts = [rule.choice(None)] if option.default is None else []
     if option.name in _RULES or not words:
         parts.append(_RULES[option.name])
     if words or option.default == "auto":
@@ -354,9 +356,7 @@ def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
 
 def resolve_auto(value: Any, automatic: bool) -> bool:
     """Return ``automatic`` if the value is "auto", otherwise the value as a Boolean."""
-    if isinstance(value, str):
-        return automatic
-    return bool(value)
+    return automatic if isinstance(value, str) else bool(value)
 
 
 # ---- legends and labels --------------------------------------------------------------------------
@@ -365,11 +365,17 @@ def resolve_auto(value: Any, automatic: bool) -> bool:
 def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
     """Draw a legend of the given lines and of the labeled artists that were already on the axes."""
     others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
-    draw_legend(ax, [*others, *lines], fontsize="small", frameon=False)
+    draw_legend(ax, [*others, *lines])
+
+
+def draw_outside_legend(ax: Any, handles: Sequence[Any]) -> None:
+    """Draw a legend to the right of the axes."""
+    draw_legend(ax, handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
     """Draw a legend with literal labels, including dollar signs and leading underscores."""
+    style = {"fontsize": "small", "frameon": False, **style}
     legend = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -430,15 +436,19 @@ def place_labels(
         occupied.append(boxes[best])
         if rings[best] >= _MIN_LEADER:
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-            style_of_line = {"arrowprops": line, "zorder": style.get("zorder", 3) - 0.5}
             ax.annotate(
-                "", text.xy, xytext=text.get_position(), textcoords="offset points", **style_of_line
+                "",
+                text.xy,
+                xytext=text.get_position(),
+                textcoords="offset points",
+                arrowprops=line,
+                zorder=style.get("zorder", 3) - 0.5,
             )
     return annotations
 
 
 def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the areas of the intersections of n boxes with m boxes (left, bottom, right, top), shape (n, m)."""
+    """Return the areas of the intersections of boxes (left, bottom, right, top), shape (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     return np.clip(high - low, 0, None).prod(axis=2)
@@ -455,8 +465,8 @@ class CurvesDisplay(Display):
 
     def __init__(self, *, curves: Mapping[str, Any]):
         if not curves or not all(isinstance(curve, self._curve_class) for curve in curves.values()):
-            raise InvalidInputError(
-                f"curves must map at least one name to a {self._curve_class.__name__}"
+            raise InvalidParameterError(
+                "curves", must=f"map at least one name to a {self._curve_class.__name__}"
             )
         self.curves = {str(name): curve for name, curve in curves.items()}
         self.areas = {name: curve.area for name, curve in self.curves.items()}
@@ -487,15 +497,15 @@ class CurvesDisplay(Display):
         self
         """
         palette = cluster_colors(len(self.curves), colors)
-        self._open_axes(ax, (6.4, 4))
+        ax = self._open_axes(ax, (6.4, 4))
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
-            self.lines_ += self.ax_.plot(
+            self.lines_ += ax.plot(
                 *self._points(curve), color=color, linewidth=1.6, label=name, **self._style
             )
         self._finish(title)
         if resolve_auto(legend, len(self.curves) > 1):
-            draw_line_legend(self.ax_, self.lines_)
+            draw_line_legend(ax, self.lines_)
         return self
 
     def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:

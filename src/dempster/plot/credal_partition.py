@@ -1,34 +1,40 @@
-"""Displays of a credal partition over the attributes of its objects, and of several partitions as points."""
+"""Displays of a credal partition over the attributes, and of several partitions as points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
-from sklearn.utils import check_array
 
-import dempster.plot._canvas as canvas
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster
-from dempster._validation import (
-    as_boolean,
-    check,
-    check_missing,
-    check_scale,
-    choice,
-    real,
-    validating,
-)
-from dempster.dissimilarity.partial import impute_missing
+from dempster._validation import as_boolean, check, choice, real
 from dempster.partition.compare import PartitionMap, embed_partitions
 from dempster.partition.credal_partition import as_credal_partition
+from dempster.plot._canvas import (
+    Display,
+    cluster_colors,
+    draw_legend,
+    finish_axes,
+    halo,
+    mix_colors,
+    name_axes,
+    place_labels,
+    resolve_auto,
+    set_equal_units,
+    validate_estimator,
+    validate_names,
+    validate_optional,
+    validate_options,
+    validate_points,
+    write_note,
+)
 from dempster.plot.palette import GREY, INK
+from dempster.plot.plane import project_to_plane
 
-_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
 _PADDING = 0.012  # Distance of hulls from their objects, as a share of the width of the plot.
 # Points are collinear if the ratio of their smallest to their largest width is at most this value.
@@ -37,69 +43,6 @@ MIN_RASTER_OBJECTS = 2_000  # With more objects a vector file would be larger th
 MAX_LISTED_CLUSTERS = 10  # With more clusters, names are written in the plot instead of the legend.
 MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
 MAX_SPLIT_MARKERS = 2_000  # With more ambiguous objects, sectors would be too small.
-
-
-@dataclass(frozen=True)
-class Plane:
-    """Coordinates of the objects in the plane, and a function that projects new rows to the plane."""
-
-    points: np.ndarray  # (n, 2)
-    axis_names: tuple[str, str]
-    n_attributes: int
-    project: Callable[[np.ndarray], np.ndarray]
-    # None if the axes are not principal components
-    explained_variance_ratio: np.ndarray | None = None
-
-
-def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
-    """Project objects to the plane (see `CredalPartitionDisplay.from_partition`)."""
-    from sklearn.decomposition import PCA
-
-    columns = getattr(X, "columns", None)
-    if columns is None and getattr(X, "name", None) is not None:
-        columns = [X.name]  # of a series
-    names = None if columns is None else [str(name) for name in columns]
-    with validating(X, "X"):
-        data = check_array(
-            X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan"
-        )
-    check_scale(data, "X")
-    if data.ndim == 1:
-        data = data[:, None]
-    check_missing(data, X, None, learning=True)
-    data = impute_missing(data)
-    n, p = data.shape
-    if n_objects is not None and n != n_objects:
-        raise InvalidInputError(
-            f"X must have a row for each of the {n_objects} objects of the partition, got {n}"
-        )
-    if p == 1:
-        # Multiples of the golden ratio modulo 1 give neighbors on the line very different heights,
-        # reproducibly.
-        rank = np.argsort(np.argsort(data[:, 0], kind="stable"))
-        height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
-        points = np.column_stack([data[:, 0], height])
-        return Plane(
-            points,
-            (names[0] if names else "attribute 1", ""),
-            1,
-            lambda rows: rows[:, :1] * [1.0, 0.0],
-        )
-    if p == 2:
-        return Plane(
-            data, (names[0], names[1]) if names else ("attribute 1", "attribute 2"), 2, np.asarray
-        )
-    if n < 2 or not np.ptp(data, axis=0).any():  # Principal components need variance.
-        center = data.mean(axis=0)
-        return Plane(
-            data[:, :2] - center[:2], ("PC 1", "PC 2"), p, lambda rows: (rows - center)[:, :2]
-        )
-    model = PCA(2, random_state=0).fit(data)
-    ratio = model.explained_variance_ratio_
-    first, second = (
-        f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1)
-    )
-    return Plane(model.transform(data), (first, second), p, model.transform, ratio)
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
@@ -138,7 +81,7 @@ def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the order of the sectors and the angle of the first, such that sectors point towards their clusters."""
+    """Return the order of the sectors and the first angle; sectors point towards their clusters."""
     direction = centers - centers.mean(axis=0)
     angle = np.arctan2(direction[:, 1], direction[:, 0])
     order = np.argsort(angle, kind="stable")
@@ -178,7 +121,7 @@ def split_markers(
     return collection
 
 
-class CredalPartitionDisplay(canvas.Display):
+class CredalPartitionDisplay(Display):
     """Display of a credal partition.
 
     A filled hull contains the objects that certainly belong to a cluster (its lower approximation).
@@ -252,20 +195,17 @@ class CredalPartitionDisplay(canvas.Display):
         is_strip: bool = False,
         explained_variance_ratio: Any = None,
     ):
-        self.points = canvas.validate_points(points, "points")
+        self.points = validate_points(points, "points")
         self.assignment = as_boolean(assignment, "assignment")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
-            raise InvalidInputError(
-                f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}"
+            raise InvalidParameterError(
+                "assignment",
+                must=f"have shape ({len(self.points)}, c), got {self.assignment.shape}",
             )
         c = self.n_clusters
-        names = range(c) if cluster_names is None else cluster_names
-        self.cluster_names = canvas.validate_names(names, "cluster_names", c)
-        if centers is None:
-            self.centers = None
-        else:
-            self.centers = canvas.validate_points(centers, "centers", (c, 2))
-        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+        self.cluster_names = validate_names(cluster_names, "cluster_names", c)
+        self.centers = validate_optional(validate_points, centers, "centers", (c, 2))
+        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
         self.explained_variance_ratio = explained_variance_ratio
 
@@ -311,7 +251,7 @@ class CredalPartitionDisplay(canvas.Display):
         if cluster_centers is not None:
             shape = (partition.n_clusters, plane.n_attributes)
             cluster_centers = plane.project(
-                canvas.validate_points(cluster_centers, "cluster_centers", shape)
+                validate_points(cluster_centers, "cluster_centers", shape)
             )
         display = cls(
             points=plane.points,
@@ -342,14 +282,11 @@ class CredalPartitionDisplay(canvas.Display):
         -------
         CredalPartitionDisplay
         """
-        canvas.validate_estimator(estimator, "credal_partition_")
+        validate_estimator(estimator, "credal_partition_")
         partition = estimator.credal_partition_
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
-            if np.ndim(X) == 2:
-                n_attributes = np.shape(X)[1]
-            else:
-                n_attributes = 1
+            n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
             # Some methods have prototypes that are not points in the space of X, and medoids may
             # have missing values.
             if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
@@ -401,7 +338,9 @@ class CredalPartitionDisplay(canvas.Display):
 
     def _find_corners(self, members: np.ndarray) -> np.ndarray:
         points = self.points[members]
-        return members[hull_vertices(points * [1, 0] if self.is_strip else points)]
+        if self.is_strip:
+            points = points * [1, 0]
+        return members[hull_vertices(points)]
 
     @cached_property
     def _extent(self) -> np.ndarray:
@@ -409,19 +348,17 @@ class CredalPartitionDisplay(canvas.Display):
 
         Zero is replaced by 1, also if there are no points.
         """
-        if len(self.points):
-            width = np.ptp(self.points, axis=0)
-        else:
-            width = np.ones(2)
+        width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
         return np.where(width > 0, width, 1.0)
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """Mean position of the certain objects of each cluster, or of its possible objects if none is certain."""
-        groups = [low if len(low) else up for low, up in zip(self.lower, self.upper, strict=True)]
-        return np.array(
-            [self.points[group].mean(axis=0) if len(group) else [np.nan] * 2 for group in groups]
-        )
+        """Mean of the certain (or, if none is certain, the possible) objects of each cluster."""
+        means = np.full((self.n_clusters, 2), np.nan)
+        for k, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if len(upper):
+                means[k] = self.points[lower if len(lower) else upper].mean(axis=0)
+        return means
 
     @property
     def _is_crowded(self) -> bool:
@@ -429,7 +366,7 @@ class CredalPartitionDisplay(canvas.Display):
 
     # ---- drawing ---------------------------------------------------------------------------------
 
-    @canvas.validate_options(legend=("auto", "inside", "outside"))
+    @validate_options(legend=("auto", "inside", "outside"))
     def plot(
         self,
         *,
@@ -472,127 +409,128 @@ class CredalPartitionDisplay(canvas.Display):
         -------
         self
         """
-        many = self.n_clusters > MAX_LISTED_CLUSTERS
-        with_legend = canvas.resolve_auto(legend, True)
-        outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
-        self.colors_ = canvas.cluster_colors(self.n_clusters, colors)
-        self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
-        if marker_size is None:
-            size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34))
-        else:
-            size = marker_size
-        if lower:
-            self.lower_patches_ = self._draw_hulls(self.lower_hulls, is_upper=False)
-        else:
-            self.lower_patches_ = []
-        upper = canvas.resolve_auto(upper, not many)
-        if upper:
-            self.upper_patches_ = self._draw_hulls(self.upper_hulls, is_upper=True)
-        else:
-            self.upper_patches_ = []
+        is_many = self.n_clusters > MAX_LISTED_CLUSTERS
+        with_legend = resolve_auto(legend, True)
+        is_outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
+        self.colors_ = cluster_colors(self.n_clusters, colors)
+        ax = self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
+        size = marker_size or float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34))
+        self.lower_patches_ = self._draw_lower_hulls() if lower else []
+        self.upper_patches_ = self._draw_upper_hulls() if resolve_auto(upper, not is_many) else []
         self.certain_artists_ = self._draw_certain(size)
-        if len(self.ambiguous):
-            self.ambiguous_artists_ = self._draw_ambiguous(size)
-        else:
-            self.ambiguous_artists_ = []
-        self.outlier_artist_ = self.center_artist_ = None
+        self.ambiguous_artists_ = self._draw_ambiguous(size)
+        self.outlier_artist_ = self.center_artist_ = self.legend_ = None
         if len(self.outliers):
-            if self._is_crowded:
-                width = 0.3
-                zorder = 1.2
-            else:
-                width = 1.2
-                zorder = 4
-            cross = {
-                "marker": "x",
-                "color": "black",
-                "linewidths": width,
-                "rasterized": self._is_crowded,
-            }
-            points = self.points[self.outliers]
-            self.outlier_artist_ = self.ax_.scatter(
-                *points.T, s=max(1.3 * size, 4), zorder=zorder, **cross
+            self.outlier_artist_ = ax.scatter(
+                *self.points[self.outliers].T,
+                s=max(1.3 * size, 4),
+                marker="x",
+                color="black",
+                linewidths=0.3 if self._is_crowded else 1.2,
+                zorder=1.2 if self._is_crowded else 4,
+                rasterized=self._is_crowded,
             )
         if centers and self.centers is not None:
-            style = {"marker": "D", "edgecolors": "white", "linewidths": 1.4, "zorder": 5}
-            self.center_artist_ = self.ax_.scatter(*self.centers.T, s=50, c=self.colors_, **style)
-        if canvas.resolve_auto(labels, many):
+            self.center_artist_ = ax.scatter(
+                *self.centers.T,
+                s=50,
+                c=self.colors_,
+                marker="D",
+                edgecolors="white",
+                linewidths=1.4,
+                zorder=5,
+            )
+        if resolve_auto(labels, is_many):
             self._write_names()
-        canvas.finish_axes(self.ax_, title=title)
-        self.ax_.autoscale_view()
-        self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
-        self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
+        finish_axes(ax, title=title)
+        ax.autoscale_view()
+        name_axes(ax, self.axis_names)
         if self.is_strip:
-            self.ax_.set_yticks([])
-            self.ax_.spines["left"].set_visible(False)
-        if with_legend:
-            self.legend_ = self._draw_legend(outside)
-        else:
-            self.legend_ = None
+            ax.set_yticks([])
+            ax.spines["left"].set_visible(False)
+        handles = self._legend_handles(explained=is_outside) if with_legend else []
+        if handles and is_outside:
+            self.legend_ = draw_legend(
+                ax, handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0
+            )
+        elif handles:
+            # Matplotlib computes the location "best" from all points, which is slow for many.
+            place = "upper right" if self._is_crowded else "best"
+            style = {"fontsize": "x-small", "frameon": True, "framealpha": 0.7}
+            self.legend_ = draw_legend(ax, handles, loc=place, labelspacing=0.3, **style)
         return self
 
-    def _draw_hulls(self, hulls: list[np.ndarray], is_upper: bool) -> list[Any]:
-        """Draw the hulls of the lower approximations (filled) or of the upper approximations (dashed)."""
+    def _draw_lower_hulls(self) -> list[Any]:
+        """Draw filled hulls of the lower approximations."""
+        return [
+            self._draw_hull(
+                self.lower_hulls[k],
+                0.55,
+                1,
+                facecolor=(*color, 0.18),
+                edgecolor=(*color, 0.55),
+                linewidth=0.8,
+                zorder=1,
+            )
+            for k, color in enumerate(self.colors_)
+            if len(self.lower[k])
+        ]
+
+    def _draw_upper_hulls(self) -> list[Any]:
+        """Draw dashed hulls of the upper approximations."""
+        style: dict[str, Any] = {"zorder": 1.5}
+        if self._is_crowded:
+            # A white rim separates the line from points of the same color.
+            style = {"zorder": 3.5, "path_effects": halo(2.6)}
+        return [
+            self._draw_hull(
+                self.upper_hulls[k],
+                0.55 + 0.06 * (k + 1),
+                1.5 + 0.25 * (k % 4),
+                fill=False,
+                edgecolor=color,
+                linewidth=1.2,
+                linestyle=(0, (4, 2.5)),
+                **style,
+            )
+            for k, color in enumerate(self.colors_)
+            if len(self.upper[k])
+        ]
+
+    def _draw_hull(self, hull: np.ndarray, height: float, distance: float, **style: Any) -> Any:
+        """Draw a rounded polygon; ``height`` is half its height in a strip."""
         from matplotlib.patches import Polygon
 
-        patches = []
-        for k, (hull, color) in enumerate(zip(hulls, self.colors_, strict=True)):
-            if len(hull) == 0:
-                continue
-            corners = self.points[hull]
-            if self.is_strip:
-                height = 0.55 + (0.06 * (k + 1) if is_upper else 0)
-                corners = np.concatenate(
-                    [corners * [1, 0] + [0, sign * height] for sign in (-1, 1)]
-                )
-            padding = (1.5 + 0.25 * (k % 4) if is_upper else 1) * _PADDING * self._extent
-            style: dict[str, Any] = {
-                "facecolor": (*color, 0.18),
-                "edgecolor": (*color, 0.55),
-                "linewidth": 0.8,
-            }
-            if is_upper:
-                style = {
-                    "fill": False,
-                    "edgecolor": color,
-                    "linewidth": 1.2,
-                    "linestyle": (0, (4, 2.5)),
-                }
-            patch = Polygon(
-                rounded_outline(corners, padding), zorder=1.5 if is_upper else 1, **style
-            )
-            # A white rim separates the line from points of the same color.
-            if is_upper and self._is_crowded:
-                patch.set(zorder=3.5, path_effects=canvas.halo(2.6))
-            patches.append(self.ax_.add_patch(patch))
-        return patches
+        corners = self.points[hull]
+        if self.is_strip:
+            corners = np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
+        outline = rounded_outline(corners, distance * _PADDING * self._extent)
+        return self.ax_.add_patch(Polygon(outline, **style))
 
     def _draw_certain(self, size: float) -> list[Any]:
         style: dict[str, Any] = {"linewidths": 0.5, "edgecolors": "white"}
         if self._is_crowded:  # Transparent points show the density.
-            style = {
-                "linewidths": 0,
-                "alpha": float(np.clip(60 / np.sqrt(len(self.points)), 0.1, 0.8)),
-            }
-        style |= {"zorder": 2, "rasterized": self._is_crowded}
+            alpha = float(np.clip(60 / np.sqrt(len(self.points)), 0.1, 0.8))
+            style = {"linewidths": 0, "alpha": alpha, "rasterized": True}
         return [
-            self.ax_.scatter(*self.points[members].T, s=size, color=[color], **style)
+            self.ax_.scatter(*self.points[members].T, s=size, color=[color], zorder=2, **style)
             for members, color in zip(self.lower, self.colors_, strict=True)
             if len(members)
         ]
 
     def _draw_ambiguous(self, size: float) -> list[Any]:
-        """Draw the ambiguous objects with split markers or, if there are many, with markers in mixed colors."""
-        packed, which = np.unique(
-            np.packbits(self.assignment[self.ambiguous], axis=1), axis=0, return_inverse=True
-        )
+        """Draw split markers or, if there are many ambiguous objects, markers in mixed colors."""
+        if len(self.ambiguous) == 0:
+            return []
+        packed = np.packbits(self.assignment[self.ambiguous], axis=1)
+        packed, which = np.unique(packed, axis=0, return_inverse=True)
         sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
         which = which.reshape(-1)
         points = self.points[self.ambiguous]
-        mixed = canvas.mix_colors(sets, self.colors_)
+        mixed = mix_colors(sets, self.colors_)
         mixed[sets.sum(axis=1) > MAX_SECTORS] = 0.5
         style: dict[str, Any] = {"zorder": 3, "rasterized": self._is_crowded}
-        if len(self.ambiguous) > MAX_SPLIT_MARKERS:
+        if len(points) > MAX_SPLIT_MARKERS:
             return [
                 self.ax_.scatter(*points.T, s=1.3 * size, c=mixed[which], linewidths=0, **style)
             ]
@@ -610,48 +548,25 @@ class CredalPartitionDisplay(canvas.Display):
         return artists
 
     def _write_names(self) -> None:
-        """Write the names of the clusters at their positions, or above the markers of their centers."""
-        raised = self.center_artist_ is not None
-        style: dict[str, Any] = {
-            "ha": "center",
-            "va": "bottom" if raised else "center",
-            "textcoords": "offset points",
-        }
-        style |= {
-            "fontweight": "bold",
-            "fontsize": "small",
-            "path_effects": canvas.halo(2.5),
-            "zorder": 6,
-        }
-        if self.centers is None:
-            positions = self._means
-        else:
-            positions = self.centers
+        """Write the names of the clusters at their positions, or above the markers of centers."""
+        is_raised = self.center_artist_ is not None
+        positions = self._means if self.centers is None else self.centers
         for name, position, color in zip(self.cluster_names, positions, self.colors_, strict=True):
             if np.isfinite(position[0]):
-                offset = (0, 7 if raised else 0)
                 self.ax_.annotate(
-                    name, position, xytext=offset, color=0.6 * color, parse_math=False, **style
+                    name,
+                    position,
+                    xytext=(0, 7 if is_raised else 0),
+                    textcoords="offset points",
+                    ha="center",
+                    va="bottom" if is_raised else "center",
+                    color=0.6 * color,
+                    fontweight="bold",
+                    fontsize="small",
+                    path_effects=halo(2.5),
+                    zorder=6,
+                    parse_math=False,
                 )
-
-    def _draw_legend(self, outside: bool) -> Any:
-        handles = self._legend_handles(explained=outside)
-        if not handles:
-            return None
-        if outside:
-            place: dict[str, Any] = {
-                "loc": "upper left",
-                "bbox_to_anchor": (1.01, 1.0),
-                "borderaxespad": 0.0,
-            }
-            return canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **place)
-        # Matplotlib computes the location "best" from all points, which is slow for many points.
-        place = {
-            "loc": "upper right" if self._is_crowded else "best",
-            "framealpha": 0.7,
-            "labelspacing": 0.3,
-        }
-        return canvas.draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
 
     def _legend_handles(self, explained: bool) -> list[Any]:
         """Return the legend handles; if ``explained`` is True, the labels include definitions."""
@@ -659,7 +574,7 @@ class CredalPartitionDisplay(canvas.Display):
         from matplotlib.patches import Patch
 
         def add(label: str, definition: str = "", count: int = 0, **style: Any) -> None:
-            label += definition * explained + (f" ({count:,})" if count else "")
+            label += definition * explained + f" ({count:,})" * (count > 0)
             handles.append(Line2D([], [], linestyle="none", label=label, **style))
 
         handles: list[Any] = []
@@ -671,9 +586,8 @@ class CredalPartitionDisplay(canvas.Display):
             handles.append(Patch(facecolor="#DDDDDD", edgecolor="#AAAAAA", label=label))
         if self.upper_patches_:
             label = f"possible{': upper approximation' * explained}"
-            handles.append(
-                Patch(fill=False, edgecolor="#666666", linestyle=(0, (3, 2)), label=label)
-            )
+            dashes = (0, (3, 2))
+            handles.append(Patch(fill=False, edgecolor="#666666", linestyle=dashes, label=label))
         cardinality = self.cardinality[self.ambiguous]
         n_few = int((cardinality <= MAX_SECTORS).sum())
         n_many = int((cardinality > MAX_SECTORS).sum())
@@ -688,21 +602,17 @@ class CredalPartitionDisplay(canvas.Display):
         if n_many:
             add("ambiguous", ", in one of many", n_many, **rim, markerfacecolor="0.5")
         if len(self.outliers):
-            add(
-                "outliers",
-                ", in no cluster",
-                len(self.outliers),
-                marker="x",
-                color="black",
-                markersize=6,
-            )
+            style = {"marker": "x", "color": "black", "markersize": 6}
+            add("outliers", ", in no cluster", len(self.outliers), **style)
         if self.center_artist_ is not None:
             add("centers", marker="D", markersize=7, color=GREY, markeredgecolor="white")
         return handles
 
 
-class PartitionMapDisplay(canvas.Display):
-    """Display of partitions as points whose distances approximate one minus the credal Rand index.
+class PartitionMapDisplay(Display):
+    """Display of partitions as points whose distances approximate their dissimilarity.
+
+    The dissimilarity of two partitions is one minus their credal Rand index.
 
     Parameters
     ----------
@@ -748,8 +658,8 @@ class PartitionMapDisplay(canvas.Display):
         stress: float | None = None,
         dissimilarity: Any = None,
     ):
-        self.coordinates = canvas.validate_points(coordinates, "coordinates", ("N", 2))
-        self.names = canvas.validate_names(names, "names", len(self.coordinates))
+        self.coordinates = validate_points(coordinates, "coordinates", ("N", 2))
+        self.names = validate_names(names, "names", len(self.coordinates))
         check(stress, "stress", choice(None) | real(0))
         self.stress = stress
         self.dissimilarity = dissimilarity
@@ -785,8 +695,8 @@ class PartitionMapDisplay(canvas.Display):
         """
         if isinstance(partitions, Mapping):
             if names is not None:
-                raise InvalidInputError(
-                    "names must be None if partitions is a mapping of names to partitions"
+                raise InvalidParameterError(
+                    "names", must="be None if partitions is a mapping of names to partitions"
                 )
             names = [str(name) for name in partitions]
             partitions = list(partitions.values())
@@ -818,7 +728,7 @@ class PartitionMapDisplay(canvas.Display):
         names = ("coordinates", "names", "stress", "dissimilarity")
         return cls(**{name: getattr(partition_map, name) for name in names}).plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -846,13 +756,10 @@ class PartitionMapDisplay(canvas.Display):
         -------
         self
         """
-        if colors is None:
-            palette = canvas.cluster_colors(1)
-        else:
-            palette = canvas.cluster_colors(len(self.coordinates), colors)
+        palette = cluster_colors(1 if colors is None else len(self.coordinates), colors)
         new_figure = ax is None
-        self._open_axes(ax, (6, 5))
-        self.points_ = self.ax_.scatter(
+        ax = self._open_axes(ax, (6, 5))
+        self.points_ = ax.scatter(
             *self.coordinates.T,
             s=marker_size,
             c=palette,
@@ -860,27 +767,29 @@ class PartitionMapDisplay(canvas.Display):
             linewidths=0.8,
             zorder=3,
         )
-        self.ax_.margins(0.2)  # The margins leave space for the names.
-        canvas.set_equal_units(self.ax_, "datalim")
-        canvas.finish_axes(self.ax_, "distance = 1 − credal Rand index", title=title)
-        self.ax_.grid(color="#ECECEC", linewidth=0.7)
-        self.ax_.set_axisbelow(True)
+        ax.margins(0.2)  # The margins leave space for the names.
+        set_equal_units(ax, "datalim")
+        finish_axes(ax, "distance = 1 − credal Rand index", title=title)
+        ax.grid(color="#ECECEC", linewidth=0.7)
+        ax.set_axisbelow(True)
         if new_figure:
             # The placement of names needs the final size of the axes.
             self.figure_.draw_without_rendering()
-        self.ax_.apply_aspect()
-        if self.stress is None:
-            self.stress_text_ = None
-        else:
-            self.stress_text_ = canvas.write_note(self.ax_, f"stress {self.stress:.3f}")
+        ax.apply_aspect()
+        self.stress_text_ = None
+        avoid = []
+        if self.stress is not None:
+            self.stress_text_ = write_note(ax, f"stress {self.stress:.3f}")
+            avoid.append(self.stress_text_)
         self.labels_ = []
         if labels:
-            if self.stress_text_ is None:
-                avoid = []
-            else:
-                avoid = [self.stress_text_]
-            style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 4}
-            self.labels_ = canvas.place_labels(
-                self.ax_, self.coordinates, self.names, avoid=avoid, **style
+            self.labels_ = place_labels(
+                ax,
+                self.coordinates,
+                self.names,
+                avoid=avoid,
+                fontsize="small",
+                color=INK,
+                zorder=4,
             )
         return self

@@ -1,4 +1,4 @@
-"""Displays of masses: over the plane of two attributes, of all objects as lines, and outlier detectors in the plane."""
+"""Displays of masses over the plane of two attributes, and of all objects as lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     Rule,
@@ -17,14 +16,31 @@ from dempster._validation import (
     as_reals,
     check,
     check_choice,
-    format_value,
     kind,
     real,
 )
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, Plane, project_to_plane
+from dempster.plot._canvas import (
+    MARKERS,
+    Display,
+    cluster_colors,
+    draw_outside_legend,
+    finish_axes,
+    halo,
+    mix_colors,
+    name_axes,
+    place_labels,
+    resolve_auto,
+    validate_estimator,
+    validate_names,
+    validate_optional,
+    validate_options,
+    validate_points,
+)
+from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import INK
+from dempster.plot.plane import Plane, project_to_plane
 
 PANEL_LEVELS = np.linspace(0, 1, 11)
 # At most one set has a mass above 0.5, so the regions do not overlap.
@@ -45,46 +61,39 @@ def validate_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarra
     """Validate an array with the given shape and values in [0, 1]."""
     array = as_reals(values, name)
     if array.shape != shape:
-        raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
+        raise InvalidParameterError(name, must=f"have shape {shape}, got {array.shape}")
     if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
-        raise InvalidInputError(
-            f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}"
-        )
+        got = f"values from {array.min():g} to {array.max():g}"
+        raise InvalidParameterError(name, must=f"lie in [0, 1], got {got}")
     return np.clip(array, 0, 1)  # Sums of masses may exceed one by rounding errors.
 
 
 def validate_levels(levels: Any, together: bool) -> np.ndarray:
     """Validate contour levels; None selects the default levels."""
     if levels is None:
-        if together:
-            return JOINT_LEVELS
-        return PANEL_LEVELS
+        return JOINT_LEVELS if together else PANEL_LEVELS
     array = as_reals(levels, "levels")
-    if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
+    n_least = 1 if together else 2
+    if array.ndim != 1 or len(array) < n_least or not np.all(np.diff(array) > 0):
         raise InvalidParameterError(
             "levels", "an increasing sequence of at least two numbers", levels
         )
     if array[0] < 0 or array[-1] > 1:
-        raise InvalidInputError(f"levels must lie in [0, 1], got {format_value(levels)}")
+        raise InvalidParameterError("levels", must="lie in [0, 1]", value=levels)
     return array
 
 
 def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a grid over the range of the points and a margin around it, in the format of `numpy.meshgrid`."""
-    check(
-        resolution,
-        "grid_resolution",
-        Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)),
-    )
+    """Return a grid around the points, in the format of `numpy.meshgrid`."""
+    limits = Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION))
+    check(resolution, "grid_resolution", limits)
     check(margin, "margin", real(0))
     low = points.min(axis=0)
     high = points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     # A range of width zero needs a positive margin.
     padding = np.where(high > low, margin, max(margin, 0.5)) * width
-    x, y = (
-        np.linspace(a, b, resolution) for a, b in zip(low - padding, high + padding, strict=True)
-    )
+    x, y = np.linspace(low - padding, high + padding, resolution).T
     xx, yy = np.meshgrid(x, y)
     return xx, yy
 
@@ -92,38 +101,24 @@ def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.nd
 def make_grid_table(
     estimator: Any, X: Any, resolution: int, margin: float
 ) -> tuple[Plane, np.ndarray, np.ndarray, Any]:
-    """Return the objects X, the grid around them, and the grid points as rows for an estimator of two attributes."""
+    """Return the plane of the objects X, the grid around them, and the grid points as rows."""
     n_features = getattr(estimator, "n_features_in_", 2)
     if n_features != 2:
-        advice = "fit it to two columns or to two principal components"
-        raise InvalidInputError(
-            f"estimator must be fitted to two attributes, got {n_features}; {advice}"
+        raise InvalidParameterError(
+            "estimator",
+            must=f"be fitted to two attributes, got {n_features}; fit it to two columns or to two "
+            "principal components",
         )
     shape = np.shape(X)
     if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-        raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
+        raise InvalidParameterError("X", must=f"have shape (n, 2) with n > 0, got {shape}")
     plane = project_to_plane(X)
     xx, yy = make_grid(plane.points, resolution, margin)
     grid = np.column_stack([xx.ravel(), yy.ravel()])
     # An estimator that was fitted to a table expects its column names.
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        table = grid
-    else:
-        table = type(X)({name: grid[:, k] for k, name in enumerate(columns)})
-    return plane, xx, yy, table
-
-
-def validate_grid(xx: Any, yy: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Validate the coordinates of the grid points."""
-    xx, yy = (
-        canvas.validate_points(a, name, ("rows", "columns")) for a, name in ((xx, "xx"), (yy, "yy"))
-    )
-    if min(xx.shape) < 2 or yy.shape != xx.shape:
-        raise InvalidInputError(
-            f"xx and yy must have the same shape, got {xx.shape} and {yy.shape}"
-        )
-    return xx, yy
+    if hasattr(X, "columns"):
+        return plane, xx, yy, type(X)(dict(zip(X.columns, grid.T, strict=True)))
+    return plane, xx, yy, grid
 
 
 def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
@@ -134,16 +129,17 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise InvalidInputError(
-                f"sets must contain at least one set, each only once, got {format_value(sets)}"
+            raise InvalidParameterError(
+                "sets", must="contain at least one set, each only once", value=sets
             )
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":
         return singletons
     family = masses.focal_sets
-    selected: list[tuple[int, ...]] = [()] if family.empty_index is not None else []
-    selected += list(singletons)
+    selected = list(singletons)
+    if family.empty_index is not None:
+        selected.insert(0, ())
     largest = masses.masses.max(axis=0)
     candidates = np.flatnonzero((family.cardinality > 1) & (largest >= MIN_PANEL_MASS))
     n_more = max(MAX_PANELS - len(selected), 0)
@@ -156,8 +152,8 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
 
 
 def set_colors(sets: FocalSets, colors: np.ndarray) -> np.ndarray:
-    """Return the color of each set, which is the mean color of its clusters, and gray for the empty set."""
-    mixed = canvas.mix_colors(sets.membership, colors)
+    """Return the mean color of the clusters of each set, and gray for the empty set."""
+    mixed = mix_colors(sets.membership, colors)
     mixed[sets.cardinality == 0] = _EMPTY_COLOR
     return mixed
 
@@ -195,7 +191,7 @@ def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
             contour = ax.contour(
                 xx, yy, values, levels=[0.0], colors=[INK], linewidths=0.9, zorder=2
             )
-            contour.set_path_effects(canvas.halo(2))
+            contour.set_path_effects(halo(2))
             contours.append(contour)
     return contours
 
@@ -214,27 +210,19 @@ def draw_objects(
     n = len(points)
     if n == 0:
         return []
-    if size is None:
-        size = float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
-    if labels is None:
-        inside = np.ones(n, dtype=bool)
-    else:
-        inside = labels >= 0
+    size = size or float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
+    inside = np.ones(n, dtype=bool) if labels is None else labels >= 0
     style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
     look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
     if colors is not None:
-        look = {
-            "c": INK if labels is None else colors[labels[inside]],
-            "edgecolors": "white",
-            "linewidths": 0.4,
-        }
+        color = INK if labels is None else colors[labels[inside]]
+        look = {"c": color, "edgecolors": "white", "linewidths": 0.4}
+    artists = []
     if inside.any():
-        artists = [ax.scatter(*points[inside].T, s=size, **look, **style)]
-    else:
-        artists = []
+        artists.append(ax.scatter(*points[inside].T, s=size, **look, **style))
     if not inside.all():
-        cross = {"marker": "x", "color": "black", "linewidths": 0.7}
-        artists.append(ax.scatter(*points[~inside].T, s=max(1.3 * size, 8), **cross, **style))
+        style |= {"marker": "x", "color": "black", "linewidths": 0.7}
+        artists.append(ax.scatter(*points[~inside].T, s=max(1.3 * size, 8), **style))
     return artists
 
 
@@ -251,16 +239,12 @@ def name_regions(
     Names do not overlap.
     """
     texts: list[Any] = []
-    crowded: list[tuple[np.ndarray, str, dict[str, Any]]] = []
+    crowded = []
     for region, name, color in zip(regions, names, colors, strict=True):
         if not region.any():
             continue
-        style = {
-            "color": 0.55 * color,
-            "fontweight": "bold",
-            "zorder": 6,
-            "path_effects": canvas.halo(3),
-        }
+        style: dict[str, Any] = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6}
+        style["path_effects"] = halo(3)
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         point = np.array([xx[row, column], yy[row, column]])
@@ -271,12 +255,12 @@ def name_regions(
         else:
             texts.append(text)
     for point, name, style in crowded:
-        texts += canvas.place_labels(ax, point[None], [name], avoid=tuple(texts), **style)
+        texts += place_labels(ax, point[None], [name], avoid=tuple(texts), **style)
     return texts
 
 
-class MassContourDisplay(canvas.Display):
-    """Display of the masses that a fitted model predicts over the plane of two attributes, as contours.
+class MassContourDisplay(Display):
+    """Display of the masses that a fitted model predicts, as contours over two attributes.
 
     One panel for each set of clusters shows its mass (or belief, or plausibility) from white (0) to
     dark (1). Dark lines are the boundaries between the most plausible clusters. If all sets are in
@@ -364,24 +348,25 @@ class MassContourDisplay(canvas.Display):
         check_choice(quantity, "quantity", _SYMBOLS)
         self.quantity = str(quantity)
         self.sets = sets
-        self.xx, self.yy = validate_grid(xx, yy)
-        self.values = validate_values(values, "values", (len(sets), *self.xx.shape))
-        self.plausibility = validate_values(
-            plausibility, "plausibility", (sets.n_clusters, *self.xx.shape)
-        )
-        self.points = canvas.validate_points(
-            np.empty((0, 2)) if points is None else points, "points"
-        )
-        if point_labels is None:
-            self.point_labels = None
-        else:
-            self.point_labels = as_labels(point_labels, "point_labels")
+        self.xx = validate_points(xx, "xx", ("rows", "columns"))
+        self.yy = validate_points(yy, "yy", ("rows", "columns"))
+        shape = self.xx.shape
+        if min(shape) < 2 or self.yy.shape != shape:
+            raise InvalidInputError(
+                f"xx and yy must have the same shape, got {shape} and {self.yy.shape}"
+            )
+        c = sets.n_clusters
+        self.values = validate_values(values, "values", (len(sets), *shape))
+        self.plausibility = validate_values(plausibility, "plausibility", (c, *shape))
+        if points is None:
+            points = np.empty((0, 2))
+        self.points = validate_points(points, "points")
+        self.point_labels = validate_optional(as_labels, point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
             raise InvalidParameterError("point_labels", f"{len(self.points)} labels", point_labels)
-        names = range(sets.n_clusters) if cluster_names is None else cluster_names
-        self.cluster_names = canvas.validate_names(names, "cluster_names", sets.n_clusters)
+        self.cluster_names = validate_names(cluster_names, "cluster_names", c)
         self.set_names = sets.names(self.cluster_names)
-        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(
@@ -423,7 +408,7 @@ class MassContourDisplay(canvas.Display):
         -------
         MassContourDisplay
         """
-        canvas.validate_estimator(estimator, "predict_mass")
+        validate_estimator(estimator, "predict_mass")
         check_choice(quantity, "quantity", _SYMBOLS)
         plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution, margin)
         masses = estimator.predict_mass(table)
@@ -447,7 +432,7 @@ class MassContourDisplay(canvas.Display):
         """Most plausible cluster at each grid point, shape (rows, columns)."""
         return self.plausibility.argmax(axis=0)
 
-    @canvas.validate_options(layout=("auto", "panels", "together"))
+    @validate_options(layout=("auto", "panels", "together"))
     def plot(
         self,
         *,
@@ -505,47 +490,42 @@ class MassContourDisplay(canvas.Display):
         """
         together = self._is_together(ax, axes, layout)
         levels = validate_levels(levels, together)
-        self.colors_ = canvas.cluster_colors(self.sets.n_clusters, colors)
+        self.colors_ = cluster_colors(self.sets.n_clusters, colors)
         self._set_colors = set_colors(self.sets, self.colors_)
         new_figure = ax is None and axes is None
+        if ax is not None:
+            axes = [ax]
         if together:
-            self._open_panels(None if ax is None else [ax], 1, 1, (6.4, 5))
+            self._open_panels(axes, 1, 1, (6.4, 5))
         else:
-            self._open_set_panels(ax, axes, n_columns)
+            self._open_set_panels(axes, n_columns)
         self.axes_ = np.array(self.axes_)
         self.ax_ = self.axes_[0]
         self.fills_: list[Any] = []
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
         self.colorbar_ = None
-        with_bar = not together and canvas.resolve_auto(colorbar, new_figure)
+        with_bar = not together and resolve_auto(colorbar, new_figure)
         if together:
             self._draw_together(levels)
         else:
-            self._draw_panels(levels, cmap, canvas.resolve_auto(labels, not with_bar))
-        if boundary:
-            margins = rival_margins(self.plausibility)
-        else:
-            margins = self.plausibility[:0]
+            self._draw_panels(levels, cmap, resolve_auto(labels, not with_bar))
+        margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
         empty = self.sets.empty_index
         # Outliers are on no side of a boundary.
         if together and self.quantity == "mass" and empty is not None:
             margins = np.where(self.values[empty] > 0.5, np.nan, margins)
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
         # In panels the color represents the set.
-        if together:
-            palette = self.colors_
-        else:
-            palette = None
+        palette = self.colors_ if together else None
+        drawn = self.points if points else self.points[:0]
         self.point_artists_ = [
-            draw_objects(one, self.points, self.point_labels, palette, marker_size)
-            if points
-            else []
-            for one in self.axes_
+            draw_objects(one, drawn, self.point_labels, palette, marker_size) for one in self.axes_
         ]
         if with_bar:
             self.colorbar_ = self._draw_colorbar(levels, cmap)
-        self._finish(new_figure, title)
+        self._finish(new_figure)
+        self._write_title(title)
         if together and labels:
             if new_figure:
                 # The placement of names needs the final size of the axes.
@@ -562,27 +542,24 @@ class MassContourDisplay(canvas.Display):
                 "give either ax (all sets together) or axes (a panel for each set), not both"
             )
         if axes is not None and layout == "together":
-            raise InvalidInputError(
-                "layout='together' needs a single axes; give ax instead of axes"
-            )
+            raise InvalidInputError("layout='together' needs one axes; give ax instead of axes")
         if ax is not None and layout == "panels" and len(self.sets) > 1:
             raise InvalidInputError(
                 f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax"
             )
         return layout == "together" or (layout == "auto" and ax is not None and len(self.sets) > 1)
 
-    def _open_set_panels(self, ax: Any, axes: Any, n_columns: int | None) -> None:
+    def _open_set_panels(self, axes: Any, n_columns: int | None) -> None:
         s = len(self.sets)
         n_columns = min(n_columns or min(int(np.ceil(np.sqrt(s))), MAX_COLUMNS), s)
+        size = (6.0, 5.0)
         if s > 1:
             size = (2.7 + 0.9 / n_columns, 2.5 + 0.4 / -(-s // n_columns))
-        else:
-            size = (6, 5)
         if axes is not None:
             # A grid may have more axes than there are sets.
             axes = np.ravel(np.asarray(axes, dtype=object))[:s]
-        self._open_panels(axes if ax is None else [ax], s, n_columns, size, share=True)
-        if ax is None and axes is None:
+        self._open_panels(axes, s, n_columns, size, share=True)
+        if axes is None:
             for i, panel in enumerate(self.axes_):
                 panel.tick_params(labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0)
 
@@ -590,31 +567,25 @@ class MassContourDisplay(canvas.Display):
         for panel, value, color, name in zip(
             self.axes_, self.values, self._set_colors, self.set_names, strict=True
         ):
-            if cmap is None:
-                scale = shade_colormap(color)
-            else:
-                scale = cmap
+            scale = shade_colormap(color) if cmap is None else cmap
+            ink = 0.55 * color if cmap is None else INK
             fill = panel.contourf(
                 self.xx, self.yy, value, levels=levels, cmap=scale, vmin=0, vmax=1, zorder=1
             )
             self.fills_.append(fill)
-            lines = self._draw_lines(
-                panel, value, levels, 0.55 * color if cmap is None else INK, 0.5
-            )
+            lines = self._draw_lines(panel, value, levels, ink, 0.5)
             if with_labels and lines is not None:
                 for text in panel.clabel(lines, fontsize="x-small", fmt="%g", inline_spacing=2):
-                    text.set_path_effects(canvas.halo(1.5))
-            panel.set_title(
-                f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium", parse_math=False
-            )
+                    text.set_path_effects(halo(1.5))
+            title = f"{_SYMBOLS[self.quantity]}({name})"
+            panel.set_title(title, fontsize="medium", parse_math=False)
 
     def _draw_together(self, levels: np.ndarray) -> None:
         for value, color in zip(self.values, self._set_colors, strict=True):
             fills = [(*color, alpha) for alpha in np.linspace(0.22, 0.5, len(levels))]
             edges = np.append(levels, 1.001)  # The last region includes the value 1.
-            self.fills_.append(
-                self.ax_.contourf(self.xx, self.yy, value, levels=edges, colors=fills, zorder=1)
-            )
+            fill = self.ax_.contourf(self.xx, self.yy, value, levels=edges, colors=fills, zorder=1)
+            self.fills_.append(fill)
             self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
     def _draw_lines(
@@ -625,24 +596,26 @@ class MassContourDisplay(canvas.Display):
         Omit levels that no value crosses to avoid a warning.
         """
         crossed = levels[(levels > value.min()) & (levels < value.max())]
-        style: dict[str, Any] = {
-            "levels": crossed,
-            "colors": [color],
-            "linewidths": width,
-            "zorder": 1.5,
-        }
-        self.lines_.append(ax.contour(self.xx, self.yy, value, **style) if len(crossed) else None)
-        return self.lines_[-1]
+        lines = None
+        if len(crossed):
+            lines = ax.contour(
+                self.xx,
+                self.yy,
+                value,
+                levels=crossed,
+                colors=[color],
+                linewidths=width,
+                zorder=1.5,
+            )
+        self.lines_.append(lines)
+        return lines
 
     def _draw_colorbar(self, levels: np.ndarray, cmap: Any) -> Any:
         """Draw one color bar for all panels, in gray if the panels have different colors."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
-        if cmap is None:
-            colormap = shade_colormap(_EMPTY_COLOR)
-        else:
-            colormap = self.fills_[0].cmap
+        colormap = shade_colormap(_EMPTY_COLOR) if cmap is None else self.fills_[0].cmap
         steps = ListedColormap(colormap((levels[:-1] + levels[1:]) / 2))
         scale = ScalarMappable(BoundaryNorm(levels, steps.N), steps)
         bar = self.figure_.colorbar(
@@ -651,170 +624,23 @@ class MassContourDisplay(canvas.Display):
         bar.ax.tick_params(labelsize="small")
         return bar
 
-    def _finish(self, new_figure: bool, title: str | None) -> None:
-        several = len(self.axes_) > 1
+    def _finish(self, new_figure: bool) -> None:
+        has_common_names = new_figure and len(self.axes_) > 1
         for ax in self.axes_:
-            canvas.finish_axes(ax)
+            finish_axes(ax)
             ax.set_xlim(self.xx.min(), self.xx.max())
             ax.set_ylim(self.yy.min(), self.yy.max())
-            if not (new_figure and several):
-                ax.set_xlabel(self.axis_names[0], parse_math=False)
-                ax.set_ylabel(self.axis_names[1], parse_math=False)
-        if new_figure and several:
+            if not has_common_names:
+                name_axes(ax, self.axis_names)
+        if has_common_names:
             self.figure_.supxlabel(self.axis_names[0], fontsize="medium", parse_math=False)
             self.figure_.supylabel(self.axis_names[1], fontsize="medium", parse_math=False)
-        if title is not None:
-            (self.figure_.suptitle if several else self.ax_.set_title)(title)
-
-
-N_LEVELS = 12
-
-
-class OutlierContourDisplay(canvas.Display):
-    """Display of the decision values of an outlier detector as contours.
-
-    Decision values are positive inside the region of the data. The thick line, where they are zero,
-    is the border of this region.
-
-    Parameters
-    ----------
-    xx, yy : arrays of shape (rows, columns)
-        Coordinates of the grid points, in the format of `numpy.meshgrid`.
-    values : array of shape (rows, columns)
-        Decision value at each grid point.
-    points : array of shape (n, 2), optional
-        Objects to draw.
-    axis_names : pair of str
-        Names of the horizontal and the vertical axis.
-
-    Attributes
-    ----------
-    ax_, figure_ : Matplotlib axes and figure
-    fill_ : contour set
-        Filled contours.
-    border_ : contour set or None
-        The line where the decision values are zero; None if they all have the same sign.
-    colorbar_ : color bar
-
-    Examples
-    --------
-    >>> from sklearn.svm import OneClassSVM
-    >>> from dempster.datasets import make_fourclass
-    >>> from dempster.plot import OutlierContourDisplay
-    >>> X, _ = make_fourclass(200, random_state=0)
-    >>> detector = OneClassSVM(gamma=0.2, nu=0.2).fit(X)
-    >>> OutlierContourDisplay.from_estimator(detector, X, grid_resolution=50).values.shape
-    (50, 50)
-    """
-
-    def __init__(
-        self,
-        *,
-        xx: Any,
-        yy: Any,
-        values: Any,
-        points: Any = None,
-        axis_names: tuple[str, str] = ("attribute 1", "attribute 2"),
-    ):
-        self.xx, self.yy = validate_grid(xx, yy)
-        self.values = canvas.validate_points(values, "values", self.xx.shape)
-        self.points = canvas.validate_points(
-            np.empty((0, 2)) if points is None else points, "points"
-        )
-        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        *,
-        grid_resolution: int = 150,
-        margin: float = 0.15,
-        **options: Any,
-    ) -> Self:
-        """Draw the decision values of a fitted detector on a grid around the objects X.
-
-        Parameters
-        ----------
-        estimator : fitted detector
-            An estimator with the method ``decision_function`` that was fitted to two attributes,
-            such as `sklearn.svm.OneClassSVM`, or `dempster.cluster.NNEVCLUS` with an
-            ``outlier_detector``.
-        X : array-like or table of shape (n, 2)
-            Objects to draw; they determine the range of the axes.
-        grid_resolution : int, default=150
-            Number of grid points along each axis.
-        margin : float, default=0.15
-            Margin around the objects, as a share of their range.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        OutlierContourDisplay
-        """
-        canvas.validate_estimator(estimator, "decision_function")
-        plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution, margin)
-        values = np.reshape(estimator.decision_function(table), xx.shape)
-        return cls(
-            xx=xx, yy=yy, values=values, points=plane.points, axis_names=plane.axis_names
-        ).plot(**options)
-
-    @canvas.validate_options()
-    def plot(self, *, ax: Any = None, points: bool = True, title: str | None = None) -> Self:
-        """Draw the contours.
-
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            By default the axes of a new figure.
-        points : bool, default=True
-            Whether to draw the objects.
-        title : str, optional
-
-        Returns
-        -------
-        self
-        """
-        from matplotlib.colors import TwoSlopeNorm
-
-        self._open_axes(ax, (6.4, 5))
-        # The norm needs both signs.
-        low = min(self.values.min(), -1e-12)
-        high = max(self.values.max(), 1e-12)
-        style: dict[str, Any] = {
-            "levels": N_LEVELS,
-            "cmap": "RdBu",
-            "norm": TwoSlopeNorm(0, low, high),
-            "zorder": 1,
-        }
-        self.fill_ = self.ax_.contourf(self.xx, self.yy, self.values, **style)
-        self.border_ = None
-        if self.values.min() < 0 < self.values.max():
-            line: dict[str, Any] = {
-                "levels": [0.0],
-                "colors": [INK],
-                "linewidths": 1.8,
-                "zorder": 2,
-            }
-            self.border_ = self.ax_.contour(self.xx, self.yy, self.values, **line)
-        if points:
-            draw_objects(self.ax_, self.points, None, None, None)
-        self.colorbar_ = self.figure_.colorbar(
-            self.fill_, ax=self.ax_, label="decision value", shrink=0.8, aspect=30
-        )
-        canvas.finish_axes(self.ax_, title=title)
-        self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
-        self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
-        return self
 
 
 MAX_MARKED_OBJECTS = 60  # With more objects, markers would cover the lines.
-_MARKERS = "osD^v<>P"
 
 
-class MassesDisplay(canvas.Display):
+class MassesDisplay(Display):
     """Display of the masses of all objects, with a line for each set of clusters.
 
     The objects are on the horizontal axis, in the order of the partition. Lines of single clusters
@@ -858,9 +684,8 @@ class MassesDisplay(canvas.Display):
     ):
         check(sets, "sets", kind(FocalSets))
         self.sets = sets
-        self.masses = canvas.validate_points(masses, "masses", ("n", len(sets)))
-        names = range(sets.n_clusters) if cluster_names is None else cluster_names
-        self.cluster_names = canvas.validate_names(names, "cluster_names", sets.n_clusters)
+        self.masses = validate_points(masses, "masses", ("n", len(sets)))
+        self.cluster_names = validate_names(cluster_names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
 
     @classmethod
@@ -893,10 +718,12 @@ class MassesDisplay(canvas.Display):
         """
         partition = as_credal_partition(partition)
         family = select_sets(partition, sets, "mass")
-        names = partition.frame if cluster_names is None else cluster_names
-        return cls(masses=partition.mass(family), sets=family, cluster_names=names).plot(**options)
+        if cluster_names is None:
+            cluster_names = partition.frame
+        display = cls(masses=partition.mass(family), sets=family, cluster_names=cluster_names)
+        return display.plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -921,22 +748,22 @@ class MassesDisplay(canvas.Display):
         -------
         self
         """
-        palette = set_colors(self.sets, canvas.cluster_colors(self.sets.n_clusters, colors))
-        self._open_axes(ax, (7.2, 4))
+        palette = set_colors(self.sets, cluster_colors(self.sets.n_clusters, colors))
+        ax = self._open_axes(ax, (7.2, 4))
+        marked = len(self.masses) <= MAX_MARKED_OBJECTS
         self.lines_ = []
         for j, size in enumerate(self.sets.cardinality):
-            style: dict[str, Any] = {
-                "linestyle": (":", "-")[size] if size < 2 else "--",
-                "linewidth": 1.5,
-            }
-            if len(self.masses) <= MAX_MARKED_OBJECTS:
-                style |= {"marker": _MARKERS[j % len(_MARKERS)], "markersize": 4.5}
-            self.lines_ += self.ax_.plot(
-                self.masses[:, j], color=palette[j], label=self.set_names[j], **style
+            self.lines_ += ax.plot(
+                self.masses[:, j],
+                color=palette[j],
+                label=self.set_names[j],
+                linestyle=(":", "-", "--")[min(size, 2)],
+                linewidth=1.5,
+                marker=MARKERS[j % len(MARKERS)] if marked else None,
+                markersize=4.5,
             )
-        canvas.finish_axes(self.ax_, "object", "mass", title, grid=True, integer_ticks=True)
-        self.ax_.set_ylim(-0.03, 1.03)
-        if canvas.resolve_auto(legend, True):
-            outside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-            canvas.draw_legend(self.ax_, self.lines_, fontsize="small", frameon=False, **outside)
+        finish_axes(ax, "object", "mass", title, grid=True, integer_ticks=True)
+        ax.set_ylim(-0.03, 1.03)
+        if resolve_auto(legend, True):
+            draw_outside_legend(ax, self.lines_)
         return self

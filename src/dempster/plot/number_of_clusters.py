@@ -1,96 +1,43 @@
-"""Displays for the choice of the number of clusters, of the candidates of a selection, and of cluster centers."""
+"""Displays for the choice of the number of clusters, of candidates, and of cluster centers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-import dempster.plot._canvas as canvas
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._validation import as_boolean, as_reals, check, choice, flag, real
+from dempster.plot._canvas import (
+    MARKERS,
+    Display,
+    cluster_colors,
+    draw_outside_legend,
+    finish_axes,
+    halo,
+    name_axes,
+    place_labels,
+    resolve_auto,
+    validate_estimator,
+    validate_names,
+    validate_options,
+    validate_points,
+    validate_sequence,
+    write_note,
+)
 from dempster.plot.masses import draw_objects
 from dempster.plot.palette import GREY, INK, PALETTE
 
-_MARKERS = "osD^v<>P"
 
+class NumberOfClustersDisplay(Display):
+    """Display of a `NumberOfClusters`, which its method `plot` creates and describes."""
 
-class NumberOfClustersDisplay(canvas.Display):
-    """Display of the support for each number of clusters as bars, and of each criterion as a thin line.
+    def __init__(self, numbers: Any):
+        self.numbers = numbers
 
-    The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice.
-    If two bars are equally high, or the criteria favor different numbers, the data do not determine
-    the number of clusters.
-
-    Parameters
-    ----------
-    n_clusters : sequence of k int
-        Candidates in increasing order.
-    support : sequence of k floats
-        Support of each candidate, in [0, 1].
-    criteria : mapping of str to sequence of k floats, optional
-        Values in [0, 1] of each criterion for the candidates, by the name of the criterion.
-
-    Attributes
-    ----------
-    best : int
-        Number of clusters with the largest support; on ties, the smallest number.
-    ax_, figure_ : Matplotlib axes and figure
-    bars_ : container of bars
-        One bar for each candidate.
-    criterion_lines_ : list of lines
-        One line for each criterion; empty with ``criteria=False``.
-    best_text_ : text or None
-        Best number of clusters, written above its bar.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.model_selection import number_of_clusters
-    >>> from dempster.plot import NumberOfClustersDisplay
-    >>> X = np.repeat([[0, 0], [9, 0], [0, 9]], 30, axis=0) + np.random.default_rng(0).normal(size=(90, 2))
-    >>> numbers = number_of_clusters(X, candidates=range(2, 8), random_state=0)
-    >>> display = NumberOfClustersDisplay.from_numbers(numbers)
-    >>> display.best
-    3
-    """
-
-    def __init__(self, *, n_clusters: Any, support: Any, criteria: Mapping[str, Any] | None = None):
-        self.n_clusters = canvas.validate_cluster_counts(n_clusters)
-        k = len(self.n_clusters)
-        self.support = canvas.validate_sequence(support, "support", k)
-        self.criteria = {
-            str(name): canvas.validate_sequence(values, f"criteria[{name!r}]", k)
-            for name, values in canvas.mapping_items(criteria, "criteria")
-        }
-        self.best = int(self.n_clusters[self.support.argmax()])
-
-    @classmethod
-    def from_numbers(cls, numbers: Any, **options: Any) -> Self:
-        """Draw the result of `dempster.model_selection.number_of_clusters`.
-
-        Parameters
-        ----------
-        numbers : NumberOfClusters
-            Result to draw. A clusterer with ``n_clusters="auto"`` has this result in its attribute
-            ``number_``.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        NumberOfClustersDisplay
-        """
-        names = ("n_clusters", "support", "criteria")
-        if not all(hasattr(numbers, name) for name in names):
-            raise InvalidInputError(
-                f"numbers must come from number_of_clusters, got {type(numbers).__name__}"
-            )
-        return cls(**{name: getattr(numbers, name) for name in names}).plot(**options)
-
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -101,149 +48,57 @@ class NumberOfClustersDisplay(canvas.Display):
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
-        """Draw the bars and lines.
-
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            By default the axes of a new figure.
-        color : color
-            Color of the bars.
-        criteria : bool, default=True
-            Whether to draw the values of the criteria.
-        mark_best : bool, default=True
-            Whether to write the best number above its bar.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it if the criteria are drawn.
-        title : str, optional
-
-        Returns
-        -------
-        self
-        """
-        self._open_axes(ax, (7.2, 4))
-        if criteria:
-            curves = self.criteria
-        else:
-            curves = {}
-        self.bars_ = self.ax_.bar(
-            self.n_clusters, self.support, width=0.8, color=color, label="support"
+        """Draw the support as bars, and the criteria as lines."""
+        found = self.numbers
+        best = int(found.n_clusters[found.support.argmax()])
+        curves = found.criteria if criteria else {}
+        ax = self._open_axes(ax, (7.2, 4))
+        self.bars_ = ax.bar(
+            found.n_clusters, found.support, width=0.8, color=color, label="support"
         )
-        for bar, number in zip(self.bars_, self.n_clusters, strict=True):
-            bar.set_alpha(0.85 if number == self.best else 0.3)
+        for bar, number in zip(self.bars_, found.n_clusters, strict=True):
+            bar.set_alpha(0.85 if number == best else 0.3)
         self.criterion_lines_ = []
         for i, (name, values) in enumerate(curves.items()):
-            # Different markers distinguish lines that overlap.
-            style = {
-                "marker": _MARKERS[i % len(_MARKERS)],
-                "markersize": 4,
-                "markerfacecolor": "white",
-            }
-            style |= {"color": PALETTE[1 + i % (len(PALETTE) - 1)], "linewidth": 0.9, "alpha": 0.9}
-            self.criterion_lines_ += self.ax_.plot(self.n_clusters, values, label=name, **style)
+            self.criterion_lines_ += ax.plot(
+                found.n_clusters,
+                values,
+                label=name,
+                color=PALETTE[1 + i % (len(PALETTE) - 1)],
+                linewidth=0.9,
+                alpha=0.9,
+                # Different markers distinguish lines that overlap.
+                marker=MARKERS[i % len(MARKERS)],
+                markersize=4,
+                markerfacecolor="white",
+            )
         self.best_text_ = None
         if mark_best:
-            place = {
-                "xytext": (0, 6),
-                "textcoords": "offset points",
-                "ha": "center",
-                "va": "bottom",
-            }
-            top = (self.best, 1.0 if curves else float(self.support.max()))
-            self.best_text_ = self.ax_.annotate(
-                f"{self.best} clusters", top, fontsize="small", color=INK, **place
+            self.best_text_ = ax.annotate(
+                f"{best} clusters",
+                (best, 1.0 if curves else float(found.support.max())),
+                xytext=(0, 6),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize="small",
+                color=INK,
             )
-        canvas.finish_axes(
-            self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True
-        )
-        self.ax_.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
-        self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        if canvas.resolve_auto(legend, bool(curves)):
-            outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-            handles = [self.bars_, *self.criterion_lines_]
-            self.ax_.legend(handles=handles, fontsize="small", frameon=False, **outside)
+        finish_axes(ax, "number of clusters", "support", title, grid=True, integer_ticks=True)
+        ax.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        if resolve_auto(legend, bool(curves)):
+            draw_outside_legend(ax, [self.bars_, *self.criterion_lines_])
         return self
 
 
-class NonspecificityDisplay(canvas.Display):
-    """Display of the average nonspecificity N* for each number of clusters, with a ring around the minimum.
+class NonspecificityDisplay(Display):
+    """Display of a `NClustersCurve`, which its method `plot` creates and describes."""
 
-    A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the
-    number at which it stops falling.
+    def __init__(self, curve: Any):
+        self.curve = curve
 
-    Parameters
-    ----------
-    n_clusters : sequence of k int
-        Numbers of clusters in increasing order.
-    nonspecificity : sequence of k floats
-        Average nonspecificity N* of the partitions, in [0, 1].
-    converged : sequence of k bool, optional
-        Whether each fit converged; fits that did not converge are open circles.
-
-    Attributes
-    ----------
-    best : int
-        Number of clusters with the smallest N*; on ties, the smallest number.
-    ax_, figure_ : Matplotlib axes and figure
-    line_ : line
-        The curve.
-    best_artist_ : line
-        The ring around the minimum.
-    best_text_ : annotation or None
-        Best number of clusters, written beside the minimum.
-    open_artist_ : line or None
-        Markers of the fits that did not converge.
-
-    References
-    ----------
-    M.-H. Masson and T. Denoeux (2008). ECM: an evidential version of the fuzzy c-means algorithm.
-    Pattern Recognition 41.
-
-    Examples
-    --------
-    >>> from dempster.plot import NonspecificityDisplay
-    >>> display = NonspecificityDisplay(n_clusters=[2, 3, 4], nonspecificity=[0.2, 0.05, 0.1]).plot()
-    >>> display.best
-    3
-    """
-
-    def __init__(self, *, n_clusters: Any, nonspecificity: Any, converged: Any = None):
-        self.n_clusters = canvas.validate_cluster_counts(n_clusters)
-        k = len(self.n_clusters)
-        self.nonspecificity = canvas.validate_sequence(nonspecificity, "nonspecificity", k)
-        if converged is None:
-            self.converged = np.ones(k, dtype=bool)
-        else:
-            self.converged = as_boolean(converged, "converged")
-        if self.converged.shape != (k,):
-            raise InvalidInputError(
-                f"converged must contain {k} values, got shape {self.converged.shape}"
-            )
-        self.best = int(self.n_clusters[self.nonspecificity.argmin()])
-
-    @classmethod
-    def from_curve(cls, curve: Any, **options: Any) -> Self:
-        """Draw the result of `dempster.model_selection.n_clusters_curve`.
-
-        Parameters
-        ----------
-        curve : NClustersCurve
-            Result to draw.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        NonspecificityDisplay
-        """
-        names = ("n_clusters", "nonspecificity", "converged")
-        if not all(hasattr(curve, name) for name in names):
-            raise InvalidInputError(
-                f"curve must come from n_clusters_curve, got {type(curve).__name__}"
-            )
-        return cls(**{name: getattr(curve, name) for name in names}).plot(**options)
-
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -253,70 +108,59 @@ class NonspecificityDisplay(canvas.Display):
         label: str | None = None,
         title: str | None = None,
     ) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            By default the axes of a new figure.
-        color : color
-            Color of the curve.
-        mark_best : bool, default=True
-            Whether to write the best number beside the minimum.
-        label : str, optional
-            Name of the curve in a legend of several curves.
-        title : str, optional
-
-        Returns
-        -------
-        self
-        """
-        self._open_axes(ax, (6.4, 4))
-        style = {"color": color, "linewidth": 1.6, "marker": "o", "markersize": 5}
-        (self.line_,) = self.ax_.plot(self.n_clusters, self.nonspecificity, label=label, **style)
+        """Draw the curve, with a ring around its minimum."""
+        numbers = self.curve.n_clusters
+        values = self.curve.nonspecificity
+        converged = np.asarray(self.curve.converged, dtype=bool)
+        best = int(numbers[values.argmin()])
+        lowest = values.min()
+        ax = self._open_axes(ax, (6.4, 4))
+        (self.line_,) = ax.plot(
+            numbers, values, label=label, color=color, linewidth=1.6, marker="o", markersize=5
+        )
         self.open_artist_ = None
-        if not self.converged.all():
-            circle = {
-                "marker": "o",
-                "markersize": 5,
-                "markeredgecolor": color,
-                "markerfacecolor": "white",
-            }
-            points = self.n_clusters[~self.converged], self.nonspecificity[~self.converged]
-            (self.open_artist_,) = self.ax_.plot(
-                *points, linestyle="none", label="_not converged", **circle
+        if not converged.all():
+            (self.open_artist_,) = ax.plot(
+                numbers[~converged],
+                values[~converged],
+                linestyle="none",
+                label="_not converged",
+                marker="o",
+                markersize=5,
+                markeredgecolor=color,
+                markerfacecolor="white",
             )
-            canvas.write_note(self.ax_, "open: did not converge", va="top")
-        lowest = self.nonspecificity.min()
-        ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
-        ring |= {"markeredgewidth": 1.4, "linestyle": "none"}
-        (self.best_artist_,) = self.ax_.plot(self.best, lowest, label="_best", **ring)
+            write_note(ax, "open: did not converge", va="top")
+        (self.best_artist_,) = ax.plot(
+            best,
+            lowest,
+            linestyle="none",
+            label="_best",
+            marker="o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=INK,
+            markeredgewidth=1.4,
+        )
         self.best_text_ = None
         if mark_best:
             # Otherwise there is no space below the ring.
-            is_below = lowest > 0.15 * self.nonspecificity.max()
-            place = {
-                "xytext": (0, -9 if is_below else 9),
-                "textcoords": "offset points",
-                "ha": "center",
-            }
-            style = {
-                "va": "top" if is_below else "bottom",
-                "color": INK,
-                "path_effects": canvas.halo(3),
-            }
-            text = f"{self.best} clusters"
-            point = (self.best, lowest)
-            self.best_text_ = self.ax_.annotate(text, point, fontsize="small", **place, **style)
-        canvas.finish_axes(
-            self.ax_,
-            "number of clusters",
-            "nonspecificity N*",
-            title,
-            grid=True,
-            integer_ticks=True,
+            is_below = lowest > 0.15 * values.max()
+            self.best_text_ = ax.annotate(
+                f"{best} clusters",
+                (best, lowest),
+                xytext=(0, -9 if is_below else 9),
+                textcoords="offset points",
+                ha="center",
+                va="top" if is_below else "bottom",
+                fontsize="small",
+                color=INK,
+                path_effects=halo(3),
+            )
+        finish_axes(
+            ax, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True
         )
-        self.ax_.set_ylim(bottom=0)  # Zero is the value of a precise partition.
+        ax.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self
 
 
@@ -324,13 +168,13 @@ MAX_COLUMNS = 4
 
 
 def match_labels(labels: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Renumber clusters so that as many objects as possible have the same label as in a reference partition."""
+    """Renumber clusters so that as many objects as possible have their label in a reference."""
     c = 1 + max(int(labels.max()), int(reference.max()))
     counts = np.bincount(labels * c + reference, minlength=c * c).reshape(c, c)
     return linear_sum_assignment(-counts)[1][labels]
 
 
-class CandidatesDisplay(canvas.Display):
+class CandidatesDisplay(Display):
     """Display of the candidates of `dempster.cluster.CredalClustering` side by side.
 
     Each panel shows the sampled rows in the colors of the clusters of one candidate. Clusters of
@@ -375,20 +219,20 @@ class CandidatesDisplay(canvas.Display):
         selected: Any,
         axis_names: tuple[str, str] = ("", ""),
     ):
-        self.points = canvas.validate_points(points, "points")
-        found = canvas.validate_points(labels, "labels", ("m", len(self.points)))
+        self.points = validate_points(points, "points")
+        found = validate_points(labels, "labels", ("m", len(self.points)))
         if found.size == 0 or (found < 0).any() or (found % 1 != 0).any():
-            raise InvalidInputError(
-                "labels must contain nonnegative integers for at least one candidate"
+            raise InvalidParameterError(
+                "labels", must="contain nonnegative integers for at least one candidate"
             )
         self.labels = found.astype(np.intp)
-        self.names = canvas.validate_names(names, "names", len(found))
+        self.names = validate_names(names, "names", len(found))
         self.selected = as_boolean(selected, "selected")
         if self.selected.shape != (len(found),):
-            raise InvalidInputError(
-                f"selected must contain {len(found)} values, got shape {self.selected.shape}"
+            raise InvalidParameterError(
+                "selected", must=f"contain {len(found)} values, got shape {self.selected.shape}"
             )
-        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, all_numbers: bool = False, **options: Any) -> Self:
@@ -409,7 +253,7 @@ class CandidatesDisplay(canvas.Display):
         CandidatesDisplay
         """
         check(all_numbers, "all_numbers", flag)
-        canvas.validate_estimator(estimator, "candidate_labels_", "candidate_points_")
+        validate_estimator(estimator, "candidate_labels_", "candidate_points_")
         table = estimator.candidates_
         selected = int(table["selected"].argmax())
         shown = np.flatnonzero(all_numbers | (table["n_clusters"] == table["n_clusters"][selected]))
@@ -426,7 +270,7 @@ class CandidatesDisplay(canvas.Display):
         )
         return display.plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
     ) -> Self:
@@ -445,38 +289,31 @@ class CandidatesDisplay(canvas.Display):
         -------
         self
         """
-        m = len(self.labels)
-        palette = canvas.cluster_colors(int(self.labels.max()) + 1, colors)
-        self._open_panels(axes, m, min(m, MAX_COLUMNS), (3.6, 3.5))
+        palette = cluster_colors(int(self.labels.max()) + 1, colors)
+        self._open_panels(axes, len(self.labels), MAX_COLUMNS, (3.6, 3.5))
         for ax, labels, name, selected in zip(
             self.axes_, self.labels, self.names, self.selected, strict=True
         ):
             draw_objects(ax, self.points, labels, palette, None)
-            canvas.finish_axes(ax)
-            ax.set_xlabel(self.axis_names[0], parse_math=False)
-            ax.set_ylabel(self.axis_names[1], parse_math=False)
-            if selected:
-                weight = "bold"
-            else:
-                weight = "normal"
-            ax.set_title(
-                name.replace(" (", "\n(", 1), fontsize="small", fontweight=weight, parse_math=False
-            )
+            finish_axes(ax)
+            name_axes(ax, self.axis_names)
+            heading = name.replace(" (", "\n(", 1)
+            weight = "bold" if selected else "normal"
+            ax.set_title(heading, fontsize="small", fontweight=weight, parse_math=False)
             if selected:
                 for spine in ax.spines.values():
                     spine.set(visible=True, color=INK, linewidth=2)
-        if title is not None:
-            (self.figure_.suptitle if m > 1 else self.axes_[0].set_title)(title)
+        self._write_title(title)
         return self
 
 
 def _describe(candidate: Any, with_number: bool) -> str:
     """Return the method, agreement and weight of a row of the table of candidates."""
+    parts = []
     if with_number:
-        parts = [f"{candidate['n_clusters']} clusters"]
-    else:
-        parts = []
-    parts += [] if np.isnan(candidate["agreement"]) else [f"agreement {candidate['agreement']:.2f}"]
+        parts.append(f"{candidate['n_clusters']} clusters")
+    if not np.isnan(candidate["agreement"]):
+        parts.append(f"agreement {candidate['agreement']:.2f}")
     parts.append(f"weight {candidate['weight']:.2f}")
     return f"{candidate['method']} ({', '.join(parts)})"
 
@@ -486,7 +323,7 @@ _MAX_NUMBERS = 40  # With more peaks, their numbers would cover the plot.
 _N_CURVE_POINTS = 200
 
 
-class DeltaBelDisplay(canvas.Display):
+class DeltaBelDisplay(Display):
     """Plot of the distance delta of every object against its belief of being a cluster center.
 
     The delta of an object is its distance to the nearest object with a higher belief. Cluster
@@ -542,19 +379,16 @@ class DeltaBelDisplay(canvas.Display):
         min_delta: float | None = None,
         min_prominence: float | None = None,
     ):
-        self.belief = canvas.validate_sequence(belief, "belief")
+        self.belief = validate_sequence(belief, "belief")
         n = len(self.belief)
-        self.delta = canvas.validate_sequence(delta, "delta", n)
+        self.delta = validate_sequence(delta, "delta", n)
         indices = as_reals(peaks, "peaks").reshape(-1)
         if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
             raise InvalidParameterError("peaks", f"indices from 0 to {n - 1}", peaks)
         self.peaks = indices.astype(np.intp)
-        for name, value in (
-            ("min_belief", min_belief),
-            ("min_delta", min_delta),
-            ("min_prominence", min_prominence),
-        ):
-            check(value, name, choice(None) | real())
+        check(min_belief, "min_belief", choice(None) | real())
+        check(min_delta, "min_delta", choice(None) | real())
+        check(min_prominence, "min_prominence", choice(None) | real())
         self.min_belief = min_belief
         self.min_delta = min_delta
         self.min_prominence = min_prominence
@@ -575,7 +409,7 @@ class DeltaBelDisplay(canvas.Display):
         -------
         DeltaBelDisplay
         """
-        canvas.validate_estimator(estimator, "belief_", "delta_", "peak_indices_")
+        validate_estimator(estimator, "belief_", "delta_", "peak_indices_")
         display = cls(
             belief=estimator.belief_,
             delta=estimator.delta_,
@@ -587,7 +421,7 @@ class DeltaBelDisplay(canvas.Display):
         )
         return display.plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -619,52 +453,47 @@ class DeltaBelDisplay(canvas.Display):
         -------
         self
         """
-        palette = canvas.cluster_colors(len(self.peaks), colors)
+        palette = cluster_colors(len(self.peaks), colors)
         new_figure = ax is None
-        self._open_axes(ax, (6.4, 4.8))
+        ax = self._open_axes(ax, (6.4, 4.8))
         n = len(self.belief)
         others = np.ones(n, dtype=bool)
         others[self.peaks] = False
-        style: dict[str, Any] = {
-            "color": [GREY],
-            "linewidths": 0,
-            "zorder": 2,
-            "rasterized": n > _MAX_POINTS,
-        }
-        alpha = float(np.clip(20 / np.sqrt(n), 0.25, 0.8))
-        self.points_ = self.ax_.scatter(
-            self.belief[others], self.delta[others], s=marker_size, alpha=alpha, **style
+        self.points_ = ax.scatter(
+            self.belief[others],
+            self.delta[others],
+            s=marker_size,
+            color=[GREY],
+            alpha=float(np.clip(20 / np.sqrt(n), 0.25, 0.8)),
+            linewidths=0,
+            zorder=2,
+            rasterized=n > _MAX_POINTS,
         )
-        peaks = self.belief[self.peaks], self.delta[self.peaks]
-        style = {"c": palette, "edgecolors": "white", "linewidths": 0.8, "zorder": 4}
-        self.peak_points_ = self.ax_.scatter(*peaks, s=4 * marker_size, **style)
+        peaks = np.column_stack([self.belief, self.delta])[self.peaks]
+        self.peak_points_ = ax.scatter(
+            *peaks.T, s=4 * marker_size, c=palette, edgecolors="white", linewidths=0.8, zorder=4
+        )
         ylabel = "δ: distance to the nearest object of higher belief"
-        canvas.finish_axes(self.ax_, "belief to be a center", ylabel, title)
-        self.ax_.margins(0.08)
-        self.ax_.set_ylim(bottom=min(0, self.ax_.get_ylim()[1]))
+        finish_axes(ax, "belief to be a center", ylabel, title)
+        ax.margins(0.08)
+        ax.set_ylim(bottom=min(0, ax.get_ylim()[1]))
         self.belief_line_ = self.delta_line_ = self.prominence_line_ = None
         if thresholds:
             self._draw_thresholds()
         self.labels_ = []
-        if canvas.resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
+        if resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
             if new_figure:
                 # The placement of labels needs the final size of the axes.
                 self.figure_.draw_without_rendering()
             names = [str(k) for k in range(len(self.peaks))]
-            label_style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 5}
-            self.labels_ = canvas.place_labels(
-                self.ax_, np.column_stack(peaks), names, **label_style
-            )
+            self.labels_ = place_labels(ax, peaks, names, fontsize="small", color=INK, zorder=5)
         return self
 
     def _draw_thresholds(self) -> None:
-        (left, right), (bottom, top) = self.ax_.get_xlim(), self.ax_.get_ylim()
-        dashed: dict[str, Any] = {
-            "color": GREY,
-            "linewidth": 0.9,
-            "linestyle": (0, (4, 3)),
-            "zorder": 1,
-        }
+        left, right = self.ax_.get_xlim()
+        bottom, top = self.ax_.get_ylim()
+        dashed: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "zorder": 1}
+        dashed["linestyle"] = (0, (4, 3))
         if self.min_belief is not None:
             self.belief_line_ = self.ax_.axvline(self.min_belief, **dashed)
         if self.min_delta is not None:

@@ -1,4 +1,4 @@
-"""Displays of pairs of objects: Shepard diagrams, calibration plots, histograms, matrices and constraints.
+"""Displays of pairs of objects: Shepard diagrams, calibration, histograms, matrices, constraints.
 
 Pairs are drawn as points. If there are many pairs, hexagons show the numbers of pairs.
 """
@@ -10,17 +10,35 @@ from typing import Any, Self
 
 import numpy as np
 
-import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import shorten
 from dempster._types import Seed
-from dempster._validation import as_reals, check, choice, format_value, integer, kind
+from dempster._validation import as_reals, check, choice, integer, kind
 from dempster.constraints import Constraints
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import RELATIONS
-from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, project_to_plane
+from dempster.plot._canvas import (
+    Display,
+    cluster_colors,
+    draw_legend,
+    encode_labels,
+    finish_axes,
+    halo,
+    name_axes,
+    resolve_auto,
+    set_equal_units,
+    validate_mapping,
+    validate_names,
+    validate_optional,
+    validate_options,
+    validate_points,
+    validate_sequence,
+    write_note,
+)
+from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import INK, PALETTE
+from dempster.plot.plane import project_to_plane
 
 N_PAIRS = 20_000  # Default number of sampled pairs.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
@@ -28,7 +46,6 @@ STYLES = ("auto", "points", "density")
 N_REFERENCE_POINTS = 400
 # The lightest shade is not white, so that a hexagon with a single pair is visible.
 _SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))
-_SYMBOLS = (("Bel", "P$^l$"), ("Pl", "P$^u$"))
 
 
 def use_hexagons(style: str, n_pairs: int) -> bool:
@@ -38,10 +55,15 @@ def use_hexagons(style: str, n_pairs: int) -> bool:
 
 def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
     """Draw a point for each pair; the transparency increases with the number of pairs."""
-    alpha = float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9))
-    raster = len(x) > MAX_POINTS
     return ax.scatter(
-        x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster
+        x,
+        y,
+        s=size,
+        color=[color],
+        alpha=float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9)),
+        linewidths=0,
+        zorder=2,
+        rasterized=len(x) > MAX_POINTS,
     )
 
 
@@ -57,19 +79,22 @@ def draw_density(
     """Draw hexagons whose shades show the numbers of pairs on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-    colors = LinearSegmentedColormap.from_list("pairs", shades)
-    style: dict[str, Any] = {
-        "norm": LogNorm(vmin=1),
-        "cmap": colors,
-        "linewidths": 0.1,
-        "zorder": 2,
-    }
-    return ax.hexbin(x, y, gridsize=n_hexagons, extent=extent, mincnt=1, **style)
+    return ax.hexbin(
+        x,
+        y,
+        gridsize=n_hexagons,
+        extent=extent,
+        mincnt=1,
+        norm=LogNorm(vmin=1),
+        cmap=LinearSegmentedColormap.from_list("pairs", shades),
+        linewidths=0.1,
+        zorder=2,
+    )
 
 
 def draw_reference(ax: Any, x: Any, y: Any) -> Any:
     """Draw the line on which the points of a perfect fit lie."""
-    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=canvas.halo(3))
+    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=halo(3))
     return line
 
 
@@ -77,8 +102,8 @@ def _rms(gaps: np.ndarray) -> float:
     return float(np.sqrt(np.mean(gaps**2)))
 
 
-class ShepardDisplay(canvas.Display):
-    """Shepard diagram of a partition that was computed from dissimilarities (EVCLUS and related methods).
+class ShepardDisplay(Display):
+    """Shepard diagram of a partition that was computed from dissimilarities.
 
     Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0,
     1]. The vertical axis is the degree of conflict of the two mass functions, which is one minus
@@ -125,13 +150,10 @@ class ShepardDisplay(canvas.Display):
     """
 
     def __init__(self, *, delta: Any, conflict: Any, dissimilarity: Any = None):
-        self.delta = canvas.validate_sequence(delta, "delta")
+        self.delta = validate_sequence(delta, "delta")
         p = len(self.delta)
-        self.conflict = canvas.validate_sequence(conflict, "conflict", p)
-        if dissimilarity is None:
-            self.dissimilarity = None
-        else:
-            self.dissimilarity = canvas.validate_sequence(dissimilarity, "dissimilarity", p)
+        self.conflict = validate_sequence(conflict, "conflict", p)
+        self.dissimilarity = validate_optional(validate_sequence, dissimilarity, "dissimilarity", p)
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
@@ -162,8 +184,8 @@ class ShepardDisplay(canvas.Display):
         ShepardDisplay
         """
         if not callable(getattr(estimator, "shepard", None)):
-            raise InvalidInputError(
-                f"estimator must have the method shepard, got {type(estimator).__name__}"
+            raise InvalidParameterError(
+                "estimator", must=f"have the method shepard, got {type(estimator).__name__}"
             )
         dissimilarity, delta, conflict = estimator.shepard(
             n_pairs=n_pairs, random_state=random_state
@@ -193,7 +215,7 @@ class ShepardDisplay(canvas.Display):
         """
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
-    @canvas.validate_options(x=("delta", "dissimilarity"), style=STYLES)
+    @validate_options(x=("delta", "dissimilarity"), style=STYLES)
     def plot(
         self,
         *,
@@ -230,8 +252,8 @@ class ShepardDisplay(canvas.Display):
         self
         """
         across = self.delta
-        limits = [0.0, 1.0]
-        reference: tuple[Any, Any] = (limits, limits)
+        reference: tuple[Any, Any] = ([0.0, 1.0], [0.0, 1.0])
+        xlabel = "transformed dissimilarity δ"
         if x == "dissimilarity":
             if self.dissimilarity is None:
                 raise InvalidInputError(
@@ -239,46 +261,38 @@ class ShepardDisplay(canvas.Display):
                 )
             across = self.dissimilarity
             order = np.argsort(across, kind="stable")
-            kept = order[
-                np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))
-            ]
+            places = np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int)
+            kept = order[np.unique(places)]
             reference = across[kept], self.delta[kept]
+            xlabel = "dissimilarity"
         is_dense = use_hexagons(style, len(self.delta))
         new_figure = ax is None
-        self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
+        ax = self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.colorbar_ = None
         if is_dense:
             right = max(float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny)
             extent = (min(float(across.min()), 0.0), right, 0.0, 1.0)
             self.points_ = draw_density(
-                self.ax_, across, self.conflict, shades=_SHADES[0], n_hexagons=45, extent=extent
+                ax, across, self.conflict, shades=_SHADES[0], n_hexagons=45, extent=extent
             )
+            if resolve_auto(colorbar, new_figure):
+                self.colorbar_ = self.figure_.colorbar(
+                    self.points_, ax=ax, label="pairs", shrink=0.8
+                )
         else:
-            self.points_ = draw_points(
-                self.ax_, across, self.conflict, size=marker_size, color=color
-            )
-        self.reference_ = draw_reference(self.ax_, *reference)
-        if is_dense and canvas.resolve_auto(colorbar, new_figure):
-            self.colorbar_ = self.figure_.colorbar(
-                self.points_, ax=self.ax_, label="pairs", shrink=0.8
-            )
+            self.points_ = draw_points(ax, across, self.conflict, size=marker_size, color=color)
+        self.reference_ = draw_reference(ax, *reference)
+        finish_axes(ax, xlabel, "degree of conflict", title)
+        ax.set_ylim(-0.03, 1.03)
         if x == "delta":
-            xlabel = "transformed dissimilarity δ"
-        else:
-            xlabel = "dissimilarity"
-        canvas.finish_axes(self.ax_, xlabel, "degree of conflict", title)
-        self.ax_.set_ylim(-0.03, 1.03)
-        if x == "delta":
-            self.ax_.set_xlim(-0.03, 1.03)
-            canvas.set_equal_units(self.ax_, "box")
-        self.text_ = canvas.write_note(
-            self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}"
-        )
+            ax.set_xlim(-0.03, 1.03)
+            set_equal_units(ax, "box")
+        self.text_ = write_note(ax, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
         return self
 
 
-class CalibrationDisplay(canvas.Display):
-    """Display of the belief and plausibility that two objects belong to the same cluster, against target values.
+class CalibrationDisplay(Display):
+    """Display of the belief and plausibility of "same cluster" against target values.
 
     Each pair of objects is a point in two panels, one for belief and one for plausibility. With
     ``x="interval"`` the targets are the bounds of the confidence intervals. If the fit is good, the
@@ -322,7 +336,9 @@ class CalibrationDisplay(canvas.Display):
     >>> import numpy as np
     >>> from dempster.plot import CalibrationDisplay
     >>> lower = np.linspace(0, 0.8, 30)
-    >>> display = CalibrationDisplay.from_arrays(lower, lower + 0.1, lower, lower + 0.2, probability=lower + 0.15)
+    >>> display = CalibrationDisplay.from_arrays(
+    ...     lower, lower + 0.1, lower, lower + 0.2, probability=lower + 0.15
+    ... )
     >>> display.coverage, round(display.root_mean_square[1], 3)
     (1.0, 0.1)
     """
@@ -337,17 +353,14 @@ class CalibrationDisplay(canvas.Display):
         probability: Any = None,
         confidence: float | None = None,
     ):
-        self.lower = canvas.validate_sequence(lower, "lower")
+        self.lower = validate_sequence(lower, "lower")
         p = len(self.lower)
-        self.upper = canvas.validate_sequence(upper, "upper", p)
+        self.upper = validate_sequence(upper, "upper", p)
         if (self.lower > self.upper).any():
             raise InvalidParameterError("lower", must="not exceed upper")
-        self.belief = canvas.validate_sequence(belief, "belief", p)
-        self.plausibility = canvas.validate_sequence(plausibility, "plausibility", p)
-        if probability is None:
-            self.probability = None
-        else:
-            self.probability = canvas.validate_sequence(probability, "probability", p)
+        self.belief = validate_sequence(belief, "belief", p)
+        self.plausibility = validate_sequence(plausibility, "plausibility", p)
+        self.probability = validate_optional(validate_sequence, probability, "probability", p)
         self.confidence = confidence
         self.root_mean_square = (
             _rms(self.belief - self.lower),
@@ -390,12 +403,12 @@ class CalibrationDisplay(canvas.Display):
         """
         intervals = getattr(estimator, "intervals_", None)
         if intervals is None:
-            raise InvalidInputError(
-                f"estimator must be fitted and have intervals_, got {type(estimator).__name__}"
+            raise InvalidParameterError(
+                "estimator",
+                must=f"be fitted and have intervals_, got {type(estimator).__name__}",
             )
-        values = {
-            name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")
-        }
+        names = ("lower", "upper", "belief", "plausibility")
+        values = {name: getattr(intervals, name) for name in names}
         if posterior is not None:
             values["probability"] = intervals.probabilities(posterior)
             options.setdefault("x", "probability")
@@ -436,10 +449,17 @@ class CalibrationDisplay(canvas.Display):
         -------
         CalibrationDisplay
         """
-        bounds = {"lower": lower, "upper": upper, "belief": belief, "plausibility": plausibility}
-        return cls(**bounds, probability=probability, confidence=confidence).plot(**options)
+        display = cls(
+            lower=lower,
+            upper=upper,
+            belief=belief,
+            plausibility=plausibility,
+            probability=probability,
+            confidence=confidence,
+        )
+        return display.plot(**options)
 
-    @canvas.validate_options(x=("interval", "probability"), style=STYLES)
+    @validate_options(x=("interval", "probability"), style=STYLES)
     def plot(
         self,
         *,
@@ -478,54 +498,46 @@ class CalibrationDisplay(canvas.Display):
         self.points_ = []
         self.reference_ = []
         self.texts_ = []
-        for which, ax in enumerate(self.axes_):
-            across: Any = (
-                self.probability if x == "probability" else (self.lower, self.upper)[which]
-            )
-            up = (self.belief, self.plausibility)[which]
-            if is_dense:
-                shades = _SHADES[which]
-                extent = (0.0, 1.0, 0.0, 1.0)
-                inside = np.clip(across, 0, 1), np.clip(up, 0, 1)
-                self.points_.append(
-                    draw_density(ax, *inside, shades=shades, n_hexagons=40, extent=extent)
-                )
-            else:
-                self.points_.append(
-                    draw_points(ax, across, up, size=marker_size, color=PALETTE[which])
-                )
-            self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
-            symbol, bound = _SYMBOLS[which]
+        panels = (
+            (self.lower, "lower bound P$^l$", self.belief, "belief Bel"),
+            (self.upper, "upper bound P$^u$", self.plausibility, "plausibility Pl"),
+        )
+        for which, (across, xlabel, values, ylabel) in enumerate(panels):
+            ax = self.axes_[which]
             if x == "probability":
+                across = self.probability
                 xlabel = "true probability"
+            if is_dense:
+                inside = np.clip(across, 0, 1), np.clip(values, 0, 1)
+                extent = (0.0, 1.0, 0.0, 1.0)
+                drawn = draw_density(
+                    ax, *inside, shades=_SHADES[which], n_hexagons=40, extent=extent
+                )
             else:
-                xlabel = f"{('lower', 'upper')[which]} bound {bound}"
-            canvas.finish_axes(
-                ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”"
-            )
+                drawn = draw_points(ax, across, values, size=marker_size, color=PALETTE[which])
+            self.points_.append(drawn)
+            self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
+            finish_axes(ax, xlabel, f"{ylabel} of “same cluster”")
             ax.set_xlim(-0.03, 1.03)
             ax.set_ylim(-0.03, 1.03)
-            canvas.set_equal_units(ax, "box")
-            self.texts_.append(canvas.write_note(ax, self._note(which, x)))
-        if title is not None:
-            self.figure_.suptitle(title)
+            set_equal_units(ax, "box")
+            self.texts_.append(write_note(ax, self._note(which, x)))
+        self._write_title(title)
         return self
 
     def _note(self, which: int, x: str) -> str:
         if x == "interval":
-            return f"RMS of {_SYMBOLS[which][0]} − bound: {self.root_mean_square[which]:.3f}"
+            symbol = ("Bel", "Pl")[which]
+            return f"RMS of {symbol} − bound: {self.root_mean_square[which]:.3f}"
         if which == 0:
             return f"belief too high: {np.mean(self.belief > self.probability):.1%} of pairs"
-        if self.confidence is None:
-            level = ""
-        else:
-            level = f" (confidence {self.confidence:.0%})"
+        level = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
         low = np.mean(self.plausibility < self.probability)
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
 
-class PairProbabilityDisplay(canvas.Display):
-    """Histograms of the probability, over bootstrap fits, that two objects belong to the same cluster.
+class PairProbabilityDisplay(Display):
+    """Histograms of the probability of "same cluster" over bootstrap fits.
 
     Each pair has a histogram. Vertical lines show the bounds of the confidence interval (dashed),
     the belief and the plausibility (dash-dotted), and the true probability if it is known (solid).
@@ -576,25 +588,20 @@ class PairProbabilityDisplay(canvas.Display):
         beliefs: Any = None,
         probability: Any = None,
     ):
-        indices = canvas.validate_points(pairs, "pairs", ("p", 2))
+        indices = validate_points(pairs, "pairs", ("p", 2))
         if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
-            raise InvalidInputError("pairs must contain indices of objects, nonnegative integers")
+            raise InvalidParameterError("pairs", must="contain indices, nonnegative integers")
         self.pairs = indices.astype(np.intp)
         p = len(self.pairs)
         self.values = as_reals(values, "values")
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
-            raise InvalidInputError(
-                f"values must have a row for each of the {p} pairs, got shape {self.values.shape}"
+            raise InvalidParameterError(
+                "values",
+                must=f"have a row for each of the {p} pairs, got shape {self.values.shape}",
             )
-        self.intervals = canvas.validate_points(intervals, "intervals", (p, 2))
-        if beliefs is None:
-            self.beliefs = None
-        else:
-            self.beliefs = canvas.validate_points(beliefs, "beliefs", (p, 2))
-        if probability is None:
-            self.probability = None
-        else:
-            self.probability = canvas.validate_sequence(probability, "probability", p)
+        self.intervals = validate_points(intervals, "intervals", (p, 2))
+        self.beliefs = validate_optional(validate_points, beliefs, "beliefs", (p, 2))
+        self.probability = validate_optional(validate_sequence, probability, "probability", p)
 
     @classmethod
     def from_estimator(
@@ -620,25 +627,23 @@ class PairProbabilityDisplay(canvas.Display):
         PairProbabilityDisplay
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
-            raise InvalidInputError(
-                f"estimator must have pair_probabilities, got {type(estimator).__name__}"
+            raise InvalidParameterError(
+                "estimator", must=f"have pair_probabilities, got {type(estimator).__name__}"
             )
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
-            raise InvalidInputError(
-                "X must be an array in memory, got blocks; select the rows of the pairs"
+            raise InvalidParameterError(
+                "X", must="be an array in memory, got blocks; select the rows of the pairs"
             )
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
-            raise InvalidInputError(
-                f"pairs must contain at least one pair of objects, got {format_value(pairs)}"
+            raise InvalidParameterError(
+                "pairs", must="contain at least one pair of objects", value=pairs
             )
         probability = None
         if posterior is not None:
-            true = as_reals(posterior, "posterior")
             shape = len(predicted), predicted.n_clusters
-            if true.shape != shape:
-                raise InvalidInputError(f"posterior must have shape {shape}, got {true.shape}")
+            true = validate_points(posterior, "posterior", shape)
             first, second = np.asarray(pairs).T
             probability = np.einsum("pc,pc->p", true[first], true[second])
         display = cls(
@@ -650,7 +655,7 @@ class PairProbabilityDisplay(canvas.Display):
         )
         return display.plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -676,8 +681,7 @@ class PairProbabilityDisplay(canvas.Display):
         self
         """
         p = len(self.pairs)
-        columns = min(p, n_columns or (2 if p in (2, 4) else 3))
-        self._open_panels(axes, p, columns, (4.2, 2.8))
+        self._open_panels(axes, p, n_columns or (2 if p in (2, 4) else 3), (4.2, 2.8))
         self.lines_ = [self._draw_panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
         if title is not None:
@@ -693,11 +697,12 @@ class PairProbabilityDisplay(canvas.Display):
             edgecolor="white",
             linewidth=0.5,
         )
-        lines = {}
         lower, upper = self.intervals[e]
         style: dict[str, Any] = {"color": INK, "linestyle": "--", "linewidth": 1.2}
-        lines["lower"] = ax.axvline(lower, label="confidence interval", **style)
-        lines["upper"] = ax.axvline(upper, **style)
+        lines = {
+            "lower": ax.axvline(lower, label="confidence interval", **style),
+            "upper": ax.axvline(upper, **style),
+        }
         if self.beliefs is not None:
             belief, plausibility = self.beliefs[e]
             style = {"color": PALETTE[0], "linestyle": "-.", "linewidth": 1.2}
@@ -707,7 +712,7 @@ class PairProbabilityDisplay(canvas.Display):
             lines["probability"] = ax.axvline(
                 self.probability[e], color=PALETTE[1], linewidth=1.6, label="truth"
             )
-        canvas.finish_axes(ax, "probability of “same cluster”", "fits")
+        finish_axes(ax, "probability of “same cluster”", "fits")
         ax.set_xlim(-0.02, 1.02)
         ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
         return lines
@@ -718,13 +723,13 @@ MAX_NAME_CHARACTERS = 22
 
 
 def order_by_cluster(partition: CredalPartition) -> np.ndarray:
-    """Return (every k-th of) the objects, sorted by cluster and by decreasing belief in it, with outliers last."""
+    """Return every k-th object, sorted by cluster and decreasing belief, with outliers last."""
     labels = partition.labels_with_outliers
     order = np.lexsort((-partition.singleton_belief.max(axis=1), labels, labels < 0))
     return order[:: -(-len(order) // MAX_OBJECTS) or 1]
 
 
-class PairMatrixDisplay(canvas.Display):
+class PairMatrixDisplay(Display):
     """Display of matrices of pairs of objects as heat maps, with the objects sorted by cluster.
 
     The matrices are the relational representation of a partition, which consists of the masses on
@@ -771,19 +776,19 @@ class PairMatrixDisplay(canvas.Display):
         labels: Sequence[Hashable] | None = None,
         objects: Any = None,
     ):
-        self.matrices = {
-            str(name): canvas.validate_points(values, f"matrices[{name!r}]", ("m", "m"))
-            for name, values in canvas.mapping_items(matrices, "matrices")
-        }
+        self.matrices = validate_mapping(matrices, "matrices", validate_points, ("m", "m"))
         shapes = {matrix.shape for matrix in self.matrices.values()}
         m = min((len(matrix) for matrix in self.matrices.values()), default=0)
         if shapes != {(m, m)} or m == 0:
-            raise InvalidInputError(
-                f"matrices must contain square matrices of the same size, got {sorted(shapes)}"
+            raise InvalidParameterError(
+                "matrices", must=f"be square matrices of the same size, got {sorted(shapes)}"
             )
-        self.labels = canvas.validate_names([""] * m if labels is None else labels, "labels", m)
-        found = canvas.validate_sequence(np.arange(m) if objects is None else objects, "objects", m)
-        self.objects = found.astype(np.intp)
+        if labels is None:
+            labels = [""] * m
+        if objects is None:
+            objects = np.arange(m)
+        self.labels = validate_names(labels, "labels", m)
+        self.objects = validate_sequence(objects, "objects", m).astype(np.intp)
 
     @classmethod
     def from_partition(cls, partition: Any, **options: Any) -> Self:
@@ -830,7 +835,7 @@ class PairMatrixDisplay(canvas.Display):
         """
         partition = as_credal_partition(partition)
         n = len(partition)
-        matrix = canvas.validate_points(dissimilarities, "dissimilarities", (n, n))
+        matrix = validate_points(dissimilarities, "dissimilarities", (n, n))
         order = order_by_cluster(partition)
         return cls._from_order(
             {"dissimilarity": matrix[np.ix_(order, order)]}, partition, order, options
@@ -848,7 +853,7 @@ class PairMatrixDisplay(canvas.Display):
         labels = [names[k] for k in partition.labels_with_outliers[order]]
         return cls(matrices=matrices, labels=labels, objects=order).plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(self, *, axes: Any = None, cmap: Any = "viridis", title: str | None = None) -> Self:
         """Draw the heat maps.
 
@@ -866,13 +871,12 @@ class PairMatrixDisplay(canvas.Display):
         self
         """
         k = len(self.matrices)
-        self._open_panels(axes, k, min(k, 2), (4.2, 3.9) if k > 1 else (5.4, 4.6))
+        self._open_panels(axes, k, 2, (4.2, 3.9) if k > 1 else (5.4, 4.6))
         highest = max(float(matrix.max()) for matrix in self.matrices.values())
-        starts = np.array(
-            [i for i, name in enumerate(self.labels) if i == 0 or name != self.labels[i - 1]]
-        )
-        middles = (starts + np.append(starts[1:], len(self.labels)) - 1) / 2
-        names = [shorten(self.labels[i], MAX_NAME_CHARACTERS) for i in starts]
+        names = np.array(self.labels, dtype=object)
+        starts = np.append(0, np.flatnonzero(names[1:] != names[:-1]) + 1)
+        middles = (starts + np.append(starts[1:], len(names)) - 1) / 2
+        ticks = [shorten(name, MAX_NAME_CHARACTERS) for name in names[starts]]
         self.images_ = []
         for ax, (name, matrix) in zip(self.axes_, self.matrices.items(), strict=True):
             self.images_.append(
@@ -881,12 +885,12 @@ class PairMatrixDisplay(canvas.Display):
             for border in starts[1:] - 0.5:
                 ax.axhline(border, color="white", linewidth=0.8)
                 ax.axvline(border, color="white", linewidth=0.8)
-            ax.set_xticks(middles, names, parse_math=False)
-            ax.set_yticks(middles, names, parse_math=False)
+            ax.set_xticks(middles, ticks, parse_math=False)
+            ax.set_yticks(middles, ticks, parse_math=False)
             ax.tick_params(length=0, labelsize="small")
             ax.set_title(name if k > 1 or title is None else title, fontsize="medium")
-        if k > 1 and title is not None:
-            self.figure_.suptitle(title)
+        if k > 1:
+            self._write_title(title)
         self.colorbar_ = self.figure_.colorbar(
             self.images_[0], ax=self.axes_, shrink=0.8, aspect=30
         )
@@ -896,7 +900,7 @@ class PairMatrixDisplay(canvas.Display):
 _UNLABELED_COLOR = "#B8B8B8"
 
 
-class ConstraintsDisplay(canvas.Display):
+class ConstraintsDisplay(Display):
     """Display of constraints as segments between the objects.
 
     Must-links are solid lines, and cannot-links are dashed lines. Labeled objects have the color of
@@ -929,7 +933,8 @@ class ConstraintsDisplay(canvas.Display):
     >>> X, y = make_circles(100, random_state=0)
     >>> constraints = Constraints.from_labels(y, 20, random_state=0)
     >>> display = ConstraintsDisplay.from_constraints(constraints, X, labels=y)
-    >>> len(display.must_link_artist_.get_segments()) + len(display.cannot_link_artist_.get_segments())
+    >>> links = display.must_link_artist_, display.cannot_link_artist_
+    >>> sum(len(artist.get_segments()) for artist in links)
     20
     """
 
@@ -941,16 +946,16 @@ class ConstraintsDisplay(canvas.Display):
         labels: Any = None,
         axis_names: tuple[str, str] = ("", ""),
     ):
-        self.points = canvas.validate_points(points, "points")
+        self.points = validate_points(points, "points")
         check(constraints, "constraints", kind(Constraints))
         constraints.check(len(self.points))
         self.constraints = constraints
         n = len(self.points)
-        self._names, self._codes = canvas.encode_labels(
-            np.full(n, -1) if labels is None else labels, "labels", n
-        )
+        if labels is None:
+            labels = np.full(n, -1)
+        self._names, self._codes = encode_labels(labels, "labels", n)
         self.labels = self._names[self._codes]
-        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
+        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_constraints(
@@ -975,10 +980,15 @@ class ConstraintsDisplay(canvas.Display):
         ConstraintsDisplay
         """
         plane = project_to_plane(X)
-        settings = {"constraints": constraints, "labels": labels, "axis_names": plane.axis_names}
-        return cls(points=plane.points, **settings).plot(**options)
+        display = cls(
+            points=plane.points,
+            constraints=constraints,
+            labels=labels,
+            axis_names=plane.axis_names,
+        )
+        return display.plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -1005,53 +1015,43 @@ class ConstraintsDisplay(canvas.Display):
         """
         n = len(self.points)
         is_label = np.array([str(name) != "-1" for name in self._names], dtype=bool)
-        palette = canvas.cluster_colors(int(is_label.sum()), colors)
-        self._open_axes(ax, (6.4, 5))
-        style: dict[str, Any] = {
-            "s": float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)),
-            "linewidths": 0,
-        }
-        style |= {"rasterized": n > MIN_RASTER_OBJECTS, "zorder": 2}
-        self.point_artists_ = []
-        inks = iter(palette)
-        for code, labeled in enumerate(is_label):
-            if labeled:
-                ink = next(inks)
-            else:
-                ink = _UNLABELED_COLOR
-            self.point_artists_.append(
-                self.ax_.scatter(*self.points[self._codes == code].T, color=[ink], **style)
+        inks: list[Any] = [_UNLABELED_COLOR] * len(self._names)
+        palette = cluster_colors(int(is_label.sum()), colors)
+        for code, ink in zip(np.flatnonzero(is_label), palette, strict=True):
+            inks[code] = ink
+        ax = self._open_axes(ax, (6.4, 5))
+        self.point_artists_ = [
+            ax.scatter(
+                *self.points[self._codes == code].T,
+                s=float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)),
+                color=[ink],
+                linewidths=0,
+                zorder=2,
+                rasterized=n > MIN_RASTER_OBJECTS,
             )
-        self.must_link_artist_ = self._draw_links("must-link", self.constraints.must_link, INK, "-")
-        self.cannot_link_artist_ = self._draw_links(
-            "cannot-link", self.constraints.cannot_link, PALETTE[1], "--"
-        )
-        canvas.finish_axes(self.ax_, title=title)
-        self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
-        self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
-        handles = [
-            one
-            for one in (self.must_link_artist_, self.cannot_link_artist_)
-            if len(one.get_paths())
+            for code, ink in enumerate(inks)
         ]
-        if handles and canvas.resolve_auto(legend, True):
-            outside: dict[str, Any] = {
-                "loc": "lower right",
-                "bbox_to_anchor": (1.0, 1.0),
-                "ncols": 2,
-            }
-            canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **outside)
+        must_link = self.constraints.must_link
+        cannot_link = self.constraints.cannot_link
+        self.must_link_artist_ = self._draw_links("must-link", must_link, INK, "-")
+        self.cannot_link_artist_ = self._draw_links("cannot-link", cannot_link, PALETTE[1], "--")
+        finish_axes(ax, title=title)
+        name_axes(ax, self.axis_names)
+        artists = self.must_link_artist_, self.cannot_link_artist_
+        handles = [artist for artist in artists if len(artist.get_paths())]
+        if handles and resolve_auto(legend, True):
+            draw_legend(ax, handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
         return self
 
     def _draw_links(self, name: str, pairs: np.ndarray, color: str, style: str) -> Any:
         from matplotlib.collections import LineCollection
 
-        look: dict[str, Any] = {
-            "colors": color,
-            "linestyles": style,
-            "linewidths": 0.9,
-            "zorder": 3,
-        }
-        return self.ax_.add_collection(
-            LineCollection(self.points[pairs], label=f"{name} ({len(pairs):,})", **look)
+        lines = LineCollection(
+            self.points[pairs],
+            label=f"{name} ({len(pairs):,})",
+            colors=color,
+            linestyles=style,
+            linewidths=0.9,
+            zorder=3,
         )
+        return self.ax_.add_collection(lines)

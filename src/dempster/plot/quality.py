@@ -1,4 +1,4 @@
-"""Displays of the quality of partitions and predictions: silhouettes, stability, retention, coverage, rejection."""
+"""Displays of the quality of partitions and predictions, with confidence and rejection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 import dempster.explain as explain
-import dempster.plot._canvas as canvas
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable, shorten
 from dempster._validation import (
@@ -25,7 +24,19 @@ from dempster._validation import (
 )
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
-from dempster.plot._canvas import CurvesDisplay, finish_axes, name_estimators, validate_estimator
+from dempster.plot._canvas import (
+    CurvesDisplay,
+    Display,
+    cluster_colors,
+    draw_line_legend,
+    finish_axes,
+    name_estimators,
+    resolve_auto,
+    validate_estimator,
+    validate_mapping,
+    validate_options,
+    validate_sequence,
+)
 from dempster.plot.palette import GREY, INK
 
 _GAP_SHARE = 0.015  # Gap between clusters, as a share of the objects.
@@ -39,70 +50,13 @@ _MEASURE_NAMES = {
 }
 
 
-class SilhouetteDisplay(canvas.Display):
-    """Display of the silhouettes of the objects as bars, in decreasing order within each cluster.
+class SilhouetteDisplay(Display):
+    """Display of a `CredalSilhouette`, which its method `plot` creates and describes."""
 
-    Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter
-    color and appear in the cluster of their label. Outliers are not drawn. Short or negative bars
-    belong to objects that are about as near to another cluster as to their own.
-
-    Parameters
-    ----------
-    silhouette : CredalSilhouette
-        Silhouettes to draw.
-
-    Attributes
-    ----------
-    ax_, figure_ : Matplotlib axes and figure
-    bars_ : list of filled areas
-        Bars of the objects.
-    lines_ : list of lines
-        Lines at the mean over all objects except outliers, and at the mean over the certain
-        objects.
-
-    Examples
-    --------
-    >>> from dempster.cluster import ECM
-    >>> from dempster.datasets import load_iris
-    >>> from dempster.plot import SilhouetteDisplay
-    >>> X = load_iris().data
-    >>> display = SilhouetteDisplay.from_partition(ECM(3, random_state=0).fit(X).credal_partition_, X)
-    >>> display.ax_.get_xlabel()
-    'credal silhouette'
-    """
-
-    def __init__(self, *, silhouette: explain.CredalSilhouette):
-        check(silhouette, "silhouette", kind(explain.CredalSilhouette))
+    def __init__(self, silhouette: explain.CredalSilhouette):
         self.silhouette = silhouette
 
-    @classmethod
-    def from_partition(
-        cls,
-        partition: Any,
-        X: Any,
-        *,
-        metric: Any = "euclidean",
-        sample_size: Any = "auto",
-        random_state: Any = None,
-        **options: Any,
-    ) -> Self:
-        """Compute the silhouettes of a partition and draw them.
-
-        Parameters
-        ----------
-        partition, X, metric, sample_size, random_state
-            Arguments of `dempster.explain.credal_silhouette`.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        SilhouetteDisplay
-        """
-        settings = {"metric": metric, "sample_size": sample_size, "random_state": random_state}
-        return cls(silhouette=explain.credal_silhouette(partition, X, **settings)).plot(**options)
-
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -111,26 +65,11 @@ class SilhouetteDisplay(canvas.Display):
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
-        """Draw the silhouettes.
-
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            By default the axes of a new figure, whose height depends on the number of clusters.
-        colors : sequence of colors, optional
-            Colors of the clusters.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it.
-        title : str, optional
-
-        Returns
-        -------
-        self
-        """
+        """Draw the silhouettes."""
         s = self.silhouette
         c = s.partition.n_clusters
-        palette = canvas.cluster_colors(c, colors)
-        self._open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
+        palette = cluster_colors(c, colors)
+        ax = self._open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         labels = s.partition.labels[s.objects]
         gap = max(1.0, _GAP_SHARE * len(s))
         self.bars_ = []
@@ -138,46 +77,41 @@ class SilhouetteDisplay(canvas.Display):
         y = 0.0
         for k in range(c):
             start = y
-            for members, strength in (
-                ((labels == k) & (s.sizes == 1), 1.0),
-                ((labels == k) & (s.sizes > 1), _LIGHT),
-            ):
-                values = np.sort(s.values[members])[::-1]
+            for has_size, strength in ((s.sizes == 1, 1.0), (s.sizes > 1, _LIGHT)):
+                values = np.sort(s.values[(labels == k) & has_size])[::-1]
                 if len(values):
                     edges = y + np.arange(len(values) + 1)
-                    widths = np.append(values, values[-1])
-                    style = {
-                        "facecolor": 1 - strength * (1 - palette[k]),
-                        "edgecolor": "none",
-                        "linewidth": 0,
-                    }
-                    self.bars_.append(
-                        self.ax_.fill_betweenx(edges, 0, widths, step="post", **style)
+                    bars = ax.fill_betweenx(
+                        edges,
+                        0,
+                        np.append(values, values[-1]),
+                        step="post",
+                        facecolor=1 - strength * (1 - palette[k]),
+                        edgecolor="none",
+                        linewidth=0,
                     )
+                    self.bars_.append(bars)
                     y = float(edges[-1])
             ticks.append((start + y) / 2)
             y += gap
+        xlabel = "credal silhouette"
         if s.is_sampled:
-            sampling = f" ({len(s):,} of {len(s.partition):,} objects)"
-        else:
-            sampling = ""
-        canvas.finish_axes(self.ax_, f"credal silhouette{sampling}", "cluster", title)
-        self.ax_.spines["left"].set_visible(False)
-        self.ax_.axvline(0, color=GREY, linewidth=0.8)
+            xlabel += f" ({len(s):,} of {len(s.partition):,} objects)"
+        finish_axes(ax, xlabel, "cluster", title)
+        ax.spines["left"].set_visible(False)
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        means = {"mean": (s.mean, "--"), "mean of certain objects": (s.certain_mean, ":")}
         self.lines_ = [
-            self.ax_.axvline(
+            ax.axvline(
                 value, color=INK, linewidth=1.1, linestyle=style, label=f"{name}: {value:.2f}"
             )
-            for name, value, style in (
-                ("mean", s.mean, "--"),
-                ("mean of certain objects", s.certain_mean, ":"),
-            )
+            for name, (value, style) in means.items()
             if np.isfinite(value)
         ]
-        self.ax_.set_ylim(max(y - gap, 1.0), 0)
-        self.ax_.set_yticks(ticks, _shorten_frame(s.partition), parse_math=False)
-        self.ax_.tick_params(axis="y", length=0)
-        if canvas.resolve_auto(legend, True):
+        ax.set_ylim(max(y - gap, 1.0), 0)
+        ax.set_yticks(ticks, _shorten_frame(s.partition), parse_math=False)
+        ax.tick_params(axis="y", length=0)
+        if resolve_auto(legend, True):
             self._draw_legend()
         return self
 
@@ -187,113 +121,35 @@ class SilhouetteDisplay(canvas.Display):
         sizes = self.silhouette.sizes
         handles: list[Any] = list(self.lines_)
         if (sizes > 1).any():
-            handles += [
-                Patch(facecolor="0.35", label="certain"),
-                Patch(facecolor="0.8", label="ambiguous"),
-            ]
+            handles.append(Patch(facecolor="0.35", label="certain"))
+            handles.append(Patch(facecolor="0.8", label="ambiguous"))
         if n_outliers := int((sizes == 0).sum()):
-            handles.append(
-                Patch(facecolor="none", label=f"({format_count(n_outliers, 'outlier')} not shown)")
-            )
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.5}
-        self.ax_.legend(handles=handles, fontsize="small", frameon=False, ncols=2, **below)
-
-
-class StabilityDisplay(canvas.Display):
-    """Display of the stability of clusters and objects under resampling.
-
-    The left panel shows the Jaccard index of every cluster with the most similar cluster of each
-    resample, and the mean over the resamples. A cluster with a mean below 0.5 is dissolved. A
-    cluster with a mean of at least 0.75 is stable (Hennig, 2007). The right panel shows how often
-    the cluster of each object changes, against the doubt of the object in the partition of all
-    objects. If the doubt is informative, objects that change are on the right.
-
-    Parameters
-    ----------
-    stability : Stability
-        Stability to draw.
-
-    Attributes
-    ----------
-    axes_ : list of two Matplotlib axes
-    figure_ : Matplotlib figure
-    cluster_points_, object_points_ : collections
-        Points of the left and the right panel.
-    mean_line_ : line
-        Mean share of changes of objects with similar doubt.
-
-    Examples
-    --------
-    >>> from dempster.cluster import ECM
-    >>> from dempster.datasets import load_iris
-    >>> from dempster.plot import StabilityDisplay
-    >>> display = StabilityDisplay.from_estimator(ECM(3, random_state=0), load_iris().data, 5, random_state=0)
-    >>> [ax.get_xlabel() for ax in display.axes_]
-    ['Jaccard index with the most similar cluster', 'doubt']
-    """
-
-    def __init__(self, *, stability: explain.Stability):
-        check(stability, "stability", kind(explain.Stability))
-        self.stability = stability
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        n_resamples: int = 20,
-        *,
-        fraction: float | None = None,
-        bootstrap: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-        **options: Any,
-    ) -> Self:
-        """Compute the stability of an estimator and draw it.
-
-        Parameters
-        ----------
-        estimator, X, n_resamples, fraction, bootstrap, random_state, n_jobs
-            Arguments of `dempster.explain.stability`. To set further arguments, call this function
-            and then `Stability.plot`.
-        **options
-            Options of `plot`, such as ``axes``.
-
-        Returns
-        -------
-        StabilityDisplay
-        """
-        settings = {
-            "fraction": fraction,
-            "bootstrap": bootstrap,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-        }
-        return cls(stability=explain.stability(estimator, X, n_resamples, **settings)).plot(
-            **options
+            label = f"({format_count(n_outliers, 'outlier')} not shown)"
+            handles.append(Patch(facecolor="none", label=label))
+        self.ax_.legend(
+            handles=handles,
+            fontsize="small",
+            frameon=False,
+            ncols=2,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0),
+            borderaxespad=4.5,
         )
 
-    @canvas.validate_options()
+
+class StabilityDisplay(Display):
+    """Display of a `Stability`, which its method `plot` creates and describes."""
+
+    def __init__(self, stability: explain.Stability):
+        self.stability = stability
+
+    @validate_options()
     def plot(
         self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
     ) -> Self:
-        """Draw the two panels.
-
-        Parameters
-        ----------
-        axes : two Matplotlib axes, optional
-            By default the panels of a new figure.
-        colors : sequence of colors, optional
-            Colors of the clusters.
-        title : str, optional
-            Title of the left panel.
-
-        Returns
-        -------
-        self
-        """
+        """Draw the stability of the clusters and of the objects."""
         c = self.stability.partition.n_clusters
-        palette = canvas.cluster_colors(c, colors)
+        palette = cluster_colors(c, colors)
         self._open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
@@ -316,7 +172,7 @@ class StabilityDisplay(canvas.Display):
         ax.scatter(
             s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3
         )
-        canvas.finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
+        finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
         ax.set_yticks(range(c), _shorten_frame(s.partition), parse_math=False)
         ax.set_ylim(c - 0.4, -0.6)
         ax.set_xlim(min(0.4, *s.jaccard[b, k], 1) - 0.03, 1.03)
@@ -329,17 +185,15 @@ class StabilityDisplay(canvas.Display):
         change = 1 - s.objects
         seen = np.flatnonzero(s.drawn > 0)
         rng = np.random.default_rng(0)
-        if len(seen) <= _MAX_POINTS:
-            points = seen
-        else:
+        points = seen
+        if len(seen) > _MAX_POINTS:
             points = rng.choice(seen, _MAX_POINTS, replace=False)
         labels = s.partition.labels_with_outliers[points]
         inks = np.where((labels >= 0)[:, None], palette[labels], 0.1)
         # Reproducible jitter separates points at the same position.
         jittered = np.clip(change[points] + rng.uniform(-0.012, 0.012, len(points)), -0.02, 1.02)
-        size = float(np.clip(4000 / max(len(points), 1), 8, 22)) * np.where(
-            change[points] > 0, 1.0, 0.5
-        )
+        size = np.clip(4000 / max(len(points), 1), 8, 22)
+        size = size * np.where(change[points] > 0, 1.0, 0.5)
         self.object_points_ = ax.scatter(
             doubt[points], jittered, s=size, c=inks, alpha=0.45, linewidths=0
         )
@@ -347,14 +201,14 @@ class StabilityDisplay(canvas.Display):
         bins = np.minimum((doubt[inside] * _N_BINS).astype(int), _N_BINS - 1)
         count = np.bincount(bins, minlength=_N_BINS)
         filled = count > 0
-        x, y = (
+        means = [
             np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled]
             for values in (doubt, change)
-        )
+        ]
         (self.mean_line_,) = ax.plot(
-            x, y, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean"
+            *means, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean"
         )
-        canvas.finish_axes(ax, "doubt", "share of resamples with another assignment")
+        finish_axes(ax, "doubt", "share of resamples with another assignment")
         if doubt[seen].max(initial=0) > 1:
             ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
             _write_above(ax, 1, "▸ outliers", "left")
@@ -368,111 +222,24 @@ def _shorten_frame(partition: Any) -> list[str]:
 
 def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
     """Write a small gray text above the axes at the horizontal position x."""
-    style: dict[str, Any] = {
-        "xycoords": ("data", "axes fraction"),
-        "textcoords": "offset points",
-        "va": "bottom",
-    }
-    offset = (-3 if ha == "right" else 3, 2)
-    ax.annotate(text, (x, 1), xytext=offset, ha=ha, fontsize="x-small", color=GREY, **style)
+    ax.annotate(
+        text,
+        (x, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3 if ha == "right" else 3, 2),
+        textcoords="offset points",
+        ha=ha,
+        va="bottom",
+        fontsize="x-small",
+        color=GREY,
+    )
 
 
-class RetentionCurveDisplay(canvas.CurvesDisplay):
-    """Display of the quality of one or several partitions after removing the most doubtful objects.
-
-    If the doubt is informative, the quality is higher on the left, where only the objects with the
-    least doubt are retained.
-
-    Parameters
-    ----------
-    curves : mapping of str to RetentionCurve
-        Curves by the names of the partitions, all with the same measure of quality.
-
-    Attributes
-    ----------
-    areas : dict of str to float
-        Mean quality over the shares of each curve.
-    ax_, figure_ : Matplotlib axes and figure
-    lines_ : list of lines
-        One line for each curve.
-
-    Examples
-    --------
-    >>> from dempster.cluster import ECM, EVCLUS
-    >>> from dempster.datasets import load_iris
-    >>> from dempster.plot import RetentionCurveDisplay
-    >>> iris = load_iris()
-    >>> models = {"EVCLUS": EVCLUS(3, random_state=0), "ECM": ECM(3, random_state=0)}
-    >>> partitions = {name: model.fit(iris.data).credal_partition_ for name, model in models.items()}
-    >>> display = RetentionCurveDisplay.from_partition(partitions, iris.target)
-    >>> list(display.areas)
-    ['EVCLUS', 'ECM']
-    """
+class RetentionCurveDisplay(CurvesDisplay):
+    """Display of one or several `RetentionCurve`, which their method `plot` creates."""
 
     _curve_class = explain.RetentionCurve
     _style = {"marker": "o", "markersize": 3}
-
-    def __init__(self, *, curves: Mapping[str, explain.RetentionCurve]):
-        super().__init__(curves=curves)
-        measures = {curve.measure for curve in self.curves.values()}
-        if len(measures) > 1:
-            raise InvalidInputError(
-                f"curves must have the same measure of quality, got {', '.join(sorted(measures))}"
-            )
-
-    @classmethod
-    def from_partition(
-        cls,
-        partition: Any,
-        y: Any,
-        *,
-        shares: Any = None,
-        doubt: Any = None,
-        quality: str = "ari",
-        **options: Any,
-    ) -> Self:
-        """Draw the curves of one or several partitions of objects with known classes.
-
-        Parameters
-        ----------
-        partition : CredalPartition, labels, or mapping of names to partitions
-            Partition, or several partitions of the same objects.
-        y : array-like of shape (n,)
-            True classes.
-        shares : array-like, optional
-            Shares of the objects to keep; see `dempster.explain.retention_curve`.
-        doubt : array-like of shape (n,), or mapping of names to arrays, optional
-            Doubt scores that replace the scores of the partition. For several partitions, pass a
-            mapping; it need not contain all names.
-        quality : {"ari", "accuracy"}, default="ari"
-            Measure of quality; see `dempster.explain.retention_curve`.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        RetentionCurveDisplay
-        """
-        if not isinstance(partition, Mapping):
-            partition = {"partition": partition}
-            doubt = {"partition": doubt}
-        elif doubt is not None and not isinstance(doubt, Mapping):
-            raise InvalidInputError(
-                "doubt must be a mapping of names to arrays if partition is a mapping"
-            )
-        scores = dict(doubt or {})
-        if unknown := [name for name in scores if name not in partition]:
-            names = ", ".join(map(str, partition))
-            raise InvalidInputError(
-                f"doubt must have only names of partitions ({names}) as keys, got {unknown}"
-            )
-        curves = {
-            name: explain.retention_curve(
-                one, y, shares=shares, doubt=scores.get(name), quality=quality
-            )
-            for name, one in partition.items()
-        }
-        return cls(curves=curves).plot(**options)
 
     def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
         return curve.share, curve.quality
@@ -481,21 +248,16 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         from matplotlib.ticker import PercentFormatter
 
         measure = next(iter(self.curves.values())).measure
-        canvas.finish_axes(
-            self.ax_,
-            "share of retained objects",
-            _MEASURE_NAMES.get(measure, measure),
-            title,
-            grid=True,
-        )
+        ylabel = _MEASURE_NAMES.get(measure, measure)
+        finish_axes(self.ax_, "share of retained objects", ylabel, title, grid=True)
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
 
 _LEVELS = np.linspace(0.01, 0.99, 99)
 
 
-class CoverageDisplay(canvas.Display):
-    """Display of the share of sets that contain the true class, and of their mean size, against the confidence.
+class CoverageDisplay(Display):
+    """Display of the coverage and the mean size of sets of classes against the confidence.
 
     The set of an object contains the classes whose plausibility is above 1 - confidence. The
     coverage of valid mass functions (see `dempster.classify.ConformalClassifier`) is on or above
@@ -530,15 +292,10 @@ class CoverageDisplay(canvas.Display):
     """
 
     def __init__(self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]):
-        self.confidence = canvas.validate_sequence(confidence, "confidence")
+        self.confidence = validate_sequence(confidence, "confidence")
         n = len(self.confidence)
-        self.coverage, self.size = (
-            {
-                str(key): canvas.validate_sequence(values, name, n)
-                for key, values in canvas.mapping_items(given, name)
-            }
-            for given, name in ((coverage, "coverage"), (size, "size"))
-        )
+        self.coverage = validate_mapping(coverage, "coverage", validate_sequence, n)
+        self.size = validate_mapping(size, "size", validate_sequence, n)
         if not self.coverage or self.coverage.keys() != self.size.keys():
             raise InvalidInputError("coverage and size must have the same names, and at least one")
 
@@ -565,14 +322,14 @@ class CoverageDisplay(canvas.Display):
         -------
         CoverageDisplay
         """
-        canvas.validate_estimator(estimator, "predict_mass")
+        validate_estimator(estimator, "predict_mass")
         return cls.from_masses(estimator.predict_mass(X), y, by_class=by_class, **options)
 
     @classmethod
     def from_masses(
         cls, masses: MassFunctions, y: Any, *, by_class: bool = False, **options: Any
     ) -> Self:
-        """Compute the curves of mass functions that were predicted for objects with known classes, and draw them.
+        """Compute the curves of predicted mass functions, and draw them.
 
         Parameters
         ----------
@@ -589,27 +346,22 @@ class CoverageDisplay(canvas.Display):
         """
         check(masses, "masses", kind(MassFunctions))
         check(by_class, "by_class", flag)
-        truth = as_labels(y, "y").tolist()
         places = {name: k for k, name in enumerate(masses.frame)}
-        unknown = [name for name in truth if name not in places]
-        if unknown or len(truth) != len(masses) or not truth:
-            raise InvalidParameterError(
-                "y", f"the classes of {len(masses)} objects, elements of {masses.frame}"
-            )
-        codes = np.array([places[name] for name in truth])
+        truth = _validate_classes(y, len(masses), places)
+        codes = np.array([places[name] for name in truth.tolist()], dtype=np.intp)
         contour = np.asarray(masses.contour, dtype=float)
         groups = {"all": np.ones(len(codes), dtype=bool)}
         if by_class:
             groups |= {str(name): codes == k for name, k in places.items() if (codes == k).any()}
         own = contour[np.arange(len(codes)), codes]
-        coverage = {name: _share_above(own[rows]) for name, rows in groups.items()}
-        size = {
-            name: _share_above(contour[rows].ravel()) * contour.shape[1]
-            for name, rows in groups.items()
-        }
+        coverage = {}
+        size = {}
+        for name, rows in groups.items():
+            coverage[name] = _share_above(own[rows])
+            size[name] = _share_above(contour[rows].ravel()) * contour.shape[1]
         return cls(confidence=_LEVELS, coverage=coverage, size=size).plot(**options)
 
-    @canvas.validate_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -635,7 +387,7 @@ class CoverageDisplay(canvas.Display):
         -------
         self
         """
-        palette = canvas.cluster_colors(len(self.coverage), colors)
+        palette = cluster_colors(len(self.coverage), colors)
         self._open_panels(axes, 2, 2, (4.6, 3.8))
         self.lines_ = []
         for ax, curves in zip(self.axes_, (self.coverage, self.size), strict=True):
@@ -645,12 +397,10 @@ class CoverageDisplay(canvas.Display):
                 )
         left, right = self.axes_
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-        canvas.finish_axes(
-            left, "confidence", "share of sets with the true class", title, grid=True
-        )
-        canvas.finish_axes(right, "confidence", "mean number of classes in a set", None, grid=True)
-        if canvas.resolve_auto(legend, len(self.coverage) > 1):
-            canvas.draw_line_legend(left, self.lines_[: len(self.coverage)])
+        finish_axes(left, "confidence", "share of sets with the true class", title, grid=True)
+        finish_axes(right, "confidence", "mean number of classes in a set", None, grid=True)
+        if resolve_auto(legend, len(self.coverage) > 1):
+            draw_line_legend(left, self.lines_[: len(self.coverage)])
         return self
 
 
@@ -707,12 +457,13 @@ class RejectionCurve:
                 f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}"
             )
         if not np.isfinite(loss).all():
-            raise InvalidInputError("expected_loss must be finite")
+            raise InvalidParameterError("expected_loss", must="be finite")
         order = np.argsort(loss, kind="stable")
-        last_of_group = np.append(np.flatnonzero(np.diff(loss[order]) > 1e-12), len(loss) - 1)[::-1]
-        n_decided = last_of_group + 1
-        error = np.cumsum(wrong[order])[last_of_group] / n_decided
-        return cls(1 - n_decided / len(loss), error, loss[order][last_of_group])
+        loss = loss[order]
+        is_last_of_group = np.append(np.diff(loss) > 1e-12, True)
+        n_decided = np.flatnonzero(is_last_of_group)[::-1] + 1
+        error = np.cumsum(wrong[order])[n_decided - 1] / n_decided
+        return cls(1 - n_decided / len(loss), error, loss[n_decided - 1])
 
     @property
     def area(self) -> float:
@@ -741,7 +492,7 @@ class RejectionCurve:
 
 
 class RejectionCurveDisplay(CurvesDisplay):
-    """Display of the error rate of the objects that are not rejected against the share of rejected objects.
+    """Display of the error rate of the decided objects against the share of rejected objects.
 
     The curve of a classifier falls quickly if its wrong decisions have large expected losses.
 
@@ -833,7 +584,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         optimism: float = 0.5,
         **options: Any,
     ) -> Self:
-        """Draw the curves of mass functions that classifiers predict for objects with known classes.
+        """Draw the curves of predicted mass functions of objects with known classes.
 
         Parameters
         ----------
@@ -848,10 +599,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         -------
         RejectionCurveDisplay
         """
-        if isinstance(masses, Mapping):
-            by_name = masses
-        else:
-            by_name = {"masses": masses}
+        by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
         curves = {
             str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()
         }
@@ -873,8 +621,8 @@ def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -
     if callable(getattr(estimator, "predict_mass", None)):
         return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidInputError(
-            f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}"
+        raise InvalidParameterError(
+            "estimator", must=f"have predict_mass or predict_proba, got {type(estimator).__name__}"
         )
     probabilities = np.asarray(estimator.predict_proba(X))
     classes = _validate_classes(y, len(probabilities), estimator.classes_)
@@ -895,9 +643,9 @@ def _compute_mass_curve(
 
 def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:
     classes = as_labels(y, "y")
-    if classes.shape != (n,):
-        raise InvalidInputError(
-            f"y must contain the classes of {n} objects, got shape {classes.shape}"
+    if classes.shape != (n,) or n == 0:
+        raise InvalidParameterError(
+            "y", must=f"contain the classes of {n} objects, got shape {classes.shape}"
         )
     unknown = set(classes.tolist()).difference(known)
     if unknown:

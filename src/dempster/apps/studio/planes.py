@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.stats import spearmanr
-from sklearn.decomposition import PCA
 from sklearn.manifold import smacof
 
 from dempster.dissimilarity.partial import impute_missing
+from dempster.plot.plane import fit_components, place_on_strip
 
 Progress = Callable[[str, float | None], None]
 
@@ -29,7 +29,6 @@ N_LANDMARKS_OF_MANY = 120
 N_PLACING_STEPS = 30
 MANY_OBJECTS = 20_000
 _BLOCK_CELLS = 1 << 21
-_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 
 _DISTORTION_MESSAGES = {
     "faithful": "This plane is faithful",
@@ -114,11 +113,8 @@ def attribute_plane(
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:
-        rank = np.empty(len(values))
-        rank[np.argsort(values[:, x], kind="stable")] = np.arange(len(values))
-        height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
-        points = np.column_stack([values[:, x], height])
-        flat = np.column_stack([data[:, x], 0 * height])
+        points = place_on_strip(values[:, x])
+        flat = np.column_stack([data[:, x], np.zeros(len(data))])
         return Plane(points, (names[x], ""), compute_distortion(flat, data))
     columns = [x, y]
     directions = np.zeros((2, data.shape[1]))
@@ -139,10 +135,10 @@ def attribute_plane(
 
 def principal_plane(data: np.ndarray) -> Plane:
     """Return the plane of the first two principal components."""
-    if data.shape[1] == 1 or len(data) < 2 or not np.ptp(data, axis=0).any():
+    model = fit_components(data) if data.shape[1] > 1 else None
+    if model is None:
         points = np.column_stack([data[:, 0], np.zeros(len(data))])
         return Plane(points, ("only attribute", ""), None)
-    model = PCA(2, random_state=0).fit(data)
     points = model.transform(data)
     shares = model.explained_variance_ratio_
     first, second = (
