@@ -599,6 +599,15 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
             terms = _terms_of(str(metric), source.parameters)(x, Y)
         else:
             terms = _losses(source, x, Y)
+    return normalize_shares(terms)
+
+
+def normalize_shares(terms: np.ndarray) -> np.ndarray:
+    """Divide the terms by their sums over each row.
+
+    Missing terms become zero. If all terms of a row are zero, those that are not missing get equal
+    shares.
+    """
     known = np.isfinite(terms)
     terms = np.where(known, terms, 0)
     total = terms.sum(axis=1, keepdims=True)

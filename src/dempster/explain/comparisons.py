@@ -84,6 +84,12 @@ class Feature:
         return f"{name} = {printable(self.attribute.categories[self.category])}"
 
     @property
+    def category_name(self) -> str | None:
+        if self.attribute.is_number:
+            return None
+        return self.attribute.categories[self.category]
+
+    @property
     def values(self) -> np.ndarray:
         """Numbers, or indicators (0 or 1) of the category, one for each object.
 

@@ -55,52 +55,51 @@ class ExplainedInput:
     def align_table(
         self, table: TableLike, name: str = "table", *, of_fit: bool = True
     ) -> TableLike:
-        """Return a table (that of `fit` if ``of_fit``) with its rows in the order of the objects of the partition."""
+        """Return a table with its rows in the order of the objects of the partition.
+
+        ``of_fit`` states whether the estimator was fitted to this table.
+        """
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
         elif hasattr(table, "compute"):
             table = table.compute()  # Dask DataFrame
         is_pairwise = self.is_pairwise and of_fit
         views = Views.from_input(table)
-        if views is None and not hasattr(table, "shape"):
+        if views is not None:
+            self._check_rows(len(views), name)
+            order = rule.match_names(views.index, self.partition.index)
+            if order is None:
+                order = np.arange(len(views))
+            return views.square_parts(order) if is_pairwise else views.rows(order)
+        if not hasattr(table, "shape"):
             table = to_array(table, name)
         if of_fit and self.image_shape is not None:
             return table
-        if views is None and len(table.shape) != 2:
+        if len(table.shape) != 2:
             raise InvalidParameterError(
                 name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}"
             )
-        self._check_rows(int(table.shape[0]) if views is None else len(views), name)
-        order = rule.match_names(row_names(table), self.partition.index)
-        if views is not None:
-            if order is None:
-                rows = np.arange(len(self.partition))
-            else:
-                rows = order
-            if is_pairwise:
-                return views.square_parts(rows)
-            return views.rows(rows)
+        self._check_rows(int(table.shape[0]), name)
+        order = rule.match_names(rule.row_index(table), self.partition.index)
         if order is None:
             return table
-        if is_pairwise:
-            return table.iloc[order, order]
-        return table.iloc[order]
+        return table.iloc[order, order] if is_pairwise else table.iloc[order]
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
-            needed = f"have a row for each of the {len(self.partition):,} objects of the partition, got {n_rows:,}"
+            objects = f"{len(self.partition):,} objects of the partition"
             advice = f"for other objects use the partition estimator.predict_mass({name})"
-            raise InvalidParameterError(name, must=f"{needed}; {advice}")
+            raise InvalidParameterError(
+                name, must=f"have a row for each of the {objects}, got {n_rows:,}; {advice}"
+            )
 
     def reject_dissimilarities(self, X: TableLike) -> None:
-        """Raise an error if X contains dissimilarities, to which the model was fitted, instead of attributes."""
+        """Raise an error if X contains the dissimilarities to which the model was fitted."""
+        if self.estimator is None or not self.is_pairwise:
+            return
         n = len(self.partition)
-        tables = (split_views(X) or ([], [X]))[1]
-        if (
-            self.estimator is not None
-            and self.is_pairwise
-            and all(np.shape(table) == (n, n) for table in tables)
-        ):
+        _, tables = split_views(X) or ([], [X])
+        if all(np.shape(table) == (n, n) for table in tables):
             method = type(self.estimator).__name__
             raise InvalidParameterError(
                 "X", must=f"contain attributes, got the training dissimilarities of {method}"
@@ -137,10 +136,8 @@ def resolve_input(
     elif not hasattr(subject, "focal_sets"):
         result = _read_labels(subject, name)
     is_pairwise = metric == "precomputed"
-    if estimator is not None:
-        is_pairwise = hasattr(estimator, "__sklearn_tags__") and bool(
-            get_tags(estimator).input_tags.pairwise
-        )
+    if hasattr(estimator, "__sklearn_tags__"):
+        is_pairwise = bool(get_tags(estimator).input_tags.pairwise)
     is_blockwise = isinstance(result, LazyCredalPartition)
     if is_blockwise:
         result = result.compute()
@@ -170,21 +167,15 @@ def row_names(*tables: TableLike) -> Index:
     None if no table has names.
     """
     for table in tables:
-        if table is None:
-            views = None
-        else:
-            views = Views.from_input(table)
-        if views is None:
-            index = rule.row_index(table)
-        else:
-            index = views.index
+        views = None if table is None else Views.from_input(table)
+        index = rule.row_index(table) if views is None else views.index
         if index is not None:
             return index
     return None
 
 
 def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
-    """Return the rows at the given positions of a table of any type, or of each of several views."""
+    """Return the rows at the given positions of a table of any type, or of several views."""
     rows = np.asarray(positions, dtype=np.intp)
     views = Views.from_input(X)
     if views is not None:
@@ -204,14 +195,10 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
 
     -1 if ``i`` contains attributes.
     """
+    expected = "the position or name of an object, or a row of attributes"
     if isinstance(i, bool | np.bool_) or i is None:
-        raise InvalidParameterError(
-            "i", "the position or name of an object, or a row of attributes", i
-        )
-    if names is None:
-        labels = []
-    else:
-        labels = list(names)
+        raise InvalidParameterError("i", expected, i)
+    labels = [] if names is None else list(names)
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
             raise InvalidParameterError(
@@ -219,11 +206,11 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
             )
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
-        if len(i) != len(image_shape) or not all(
-            0 <= k < size for k, size in zip(i, image_shape, strict=True)
-        ):
-            raise InvalidParameterError("i", f"a pixel of an image of shape {image_shape}", i)
-        return int(np.ravel_multi_index(i, image_shape))
+        try:
+            return int(np.ravel_multi_index(i, image_shape))
+        except (ValueError, TypeError) as error:
+            expected = f"a pixel of an image of shape {image_shape}"
+            raise InvalidParameterError("i", expected, i) from error
     if rule.is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
             raise InvalidParameterError(
@@ -233,9 +220,7 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
             raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
-        raise InvalidParameterError(
-            "i", "the position or name of an object, or a row of attributes", i
-        )
+        raise InvalidParameterError("i", expected, i)
     return -1
 
 
@@ -292,7 +277,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
 # ---- cells ---------------------------------------------------------------------------------------
 
 Cells = list[np.ndarray]
-"""List with an array of values for each attribute; the values are numbers (NaN if missing) or Python objects."""
+"""List with an array for each attribute, which contains numbers (NaN if missing) or objects."""
 
 
 class ObjectTable:
@@ -314,9 +299,8 @@ class ObjectTable:
         argument: str = "X",
     ):
         with rule.validating_table(X, argument):
-            # polars LazyFrame
             if hasattr(X, "collect"):
-                X = X.collect()
+                X = X.collect()  # polars LazyFrame
         self._frame_type: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
         self.index: Index = rule.row_index(X)
@@ -360,17 +344,16 @@ class ObjectTable:
             present = self.present(d)
             if len(present):
                 deviation = float(present.std())
-            else:
-                deviation = 0.0
-            # The standard deviation of a constant column may differ from 0 by rounding.
-            if deviation > 1e-12 * float(np.abs(present).max(initial=0.0)):
-                out[d] = deviation
-            else:
-                out[d] = 0.0
+                # The standard deviation of a constant column may differ from 0 by rounding.
+                if deviation > 1e-12 * float(np.abs(present).max()):
+                    out[d] = deviation
         return out
 
     def present(self, d: int, rows: Any = slice(None)) -> Any:
-        """Return the values of attribute ``d`` that are not missing, as an array of numbers or a list of categories."""
+        """Return the values of attribute ``d`` that are not missing.
+
+        They are an array of numbers or a list of categories.
+        """
         cells = self.columns[d][rows]
         if self.is_number[d]:
             return cells[~np.isnan(cells)]
@@ -395,10 +378,8 @@ class ObjectTable:
                 row = list(row.values())
         if isinstance(row, Mapping) or (self._labels and rule.row_index(row) is not None):
             by_name = {str(name): cell for name, cell in row.items()}
-            labels = list(map(str, self._labels))
-            if set(by_name) == set(labels):
-                names = labels
-            else:
+            names = list(map(str, self._labels))
+            if set(by_name) != set(names):
                 names = self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
                 got = ", ".join(by_name)
@@ -415,19 +396,18 @@ class ObjectTable:
         return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:
-        out = np.empty(1, dtype=float if self.is_number[d] else object)
+        out = np.empty(1, dtype=object)
+        if not self.is_number[d]:
+            out[0] = cell
+            return out
         try:
-            if self.is_number[d] and rule.is_missing(cell):
-                out[0] = np.nan
-            else:
-                out[0] = cell
+            number = np.nan if rule.is_missing(cell) else float(cell)
         except (TypeError, ValueError) as error:
-            raise InvalidParameterError(
-                "i", f"a row with a number as {self.names[d]}", cell
-            ) from error
-        if self.is_number[d] and np.isinf(out[0]):
+            expected = f"a row with a number as {self.names[d]}"
+            raise InvalidParameterError("i", expected, cell) from error
+        if np.isinf(number):
             raise InvalidParameterError("i", f"a row with a finite number as {self.names[d]}", cell)
-        return out
+        return np.array([number])
 
     def find(self, cells: Cells) -> int:
         """Return the position of the first object with the attribute values ``cells``.
@@ -457,10 +437,7 @@ class ObjectTable:
                 return out.astype(self._dtype)
             return out
         numbers = np.column_stack(cells)
-        if self._dtype == np.float32:
-            dtype = self._dtype
-        else:
-            dtype = np.dtype(float)
+        dtype = np.float32 if self._dtype == np.float32 else float
         return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype=dtype)
 
 
@@ -471,8 +448,7 @@ def to_array(X: Any, name: str = "X") -> np.ndarray:
     """
     with rule.validating_table(X, name):
         array = np.asarray(to_host(X))
-        is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
-        if is_mixed:
+        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
             return np.asarray(X, dtype=object)
         return array
 

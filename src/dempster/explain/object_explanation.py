@@ -40,7 +40,7 @@ class Exemplar(NamedTuple):
 
 
 class ComparedObject(NamedTuple):
-    """An object that is compared with the explained object, and its weight in the evidence for each cluster."""
+    """An object that is compared with the explained object, and its weights in the evidence."""
 
     name: Hashable
     position: int
@@ -136,7 +136,7 @@ class ObjectExplanation:
 
     @cached_property
     def contributions(self) -> np.ndarray:
-        """Contributions of the attributes to the evidence for each candidate, minus the mean over the candidates.
+        """Contributions of the attributes to the evidence, minus the means over the candidates.
 
         The array has the same shape as `parts`, and its columns add up to `explained`. With a
         single candidate, it is equal to `parts`.
@@ -145,12 +145,12 @@ class ObjectExplanation:
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """Evidence from the attributes for each candidate cluster, minus the mean over the candidates."""
+        """Evidence from the attributes for each candidate, minus the mean over the candidates."""
         return self._center(self.evidence) - self.base
 
     @cached_property
     def base(self) -> np.ndarray:
-        """Evidence for each candidate that does not depend on the attributes, minus the mean over the candidates.
+        """Evidence that does not depend on the attributes, minus the mean over the candidates.
 
         Depending on the method, it comes from the weights of the mixture components, the numbers of
         neighbors, or the plausibilities at the midpoint of the clusters.
@@ -161,7 +161,9 @@ class ObjectExplanation:
         return self._center(rest)
 
     def _center(self, values: np.ndarray) -> np.ndarray:
-        return values - (values.mean(axis=-1, keepdims=True) if len(self.clusters) > 1 else 0.0)
+        if len(self.clusters) == 1:
+            return values
+        return values - values.mean(axis=-1, keepdims=True)
 
     @property
     def best_set(self) -> tuple[Hashable, ...]:
@@ -183,18 +185,18 @@ class ObjectExplanation:
             Negative values favor the cluster ``first`` and positive values favor the cluster
             ``second``.
         """
-        names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
-        a = self._candidate(names[0] if first is None else first, "first")
-        b = self._candidate(names[1] if second is None else second, "second")
+        a = self._candidate(first, "first", 0)
+        b = self._candidate(second, "second", min(1, len(self.clusters) - 1))
         return self.parts[:, b] - self.parts[:, a]
 
-    def _candidate(self, cluster: Hashable, argument: str) -> int:
+    def _candidate(self, cluster: Hashable | None, argument: str, default: int) -> int:
+        if cluster is None:
+            return default
         for k, name in enumerate(self.clusters):
             if hashable.test(cluster) and are_labels_equal(name, cluster):
                 return k
-        raise InvalidParameterError(
-            argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster
-        )
+        names = ", ".join(map(str, self.clusters))
+        raise InvalidParameterError(argument, f"one of the candidates ({names})", cluster)
 
     def to_text(self) -> str:
         """Return a few sentences that explain the masses of the object.
@@ -226,18 +228,11 @@ class ObjectExplanation:
         if self.values is not None:
             columns["value"] = list(self.values)
         if self.typical is not None:
-            columns |= {
-                f"usual in {k}": list(cells)
-                for k, cells in zip(self.clusters, self.typical, strict=True)
-            }
-        columns |= {
-            f"towards {k}": column
-            for k, column in zip(self.clusters, self.contributions.T, strict=True)
-        }
-        if self.by == "attributes":
-            heading = "attribute"
-        else:
-            heading = "object"
+            for k, cells in zip(self.clusters, self.typical, strict=True):
+                columns[f"usual in {k}"] = list(cells)
+        for k, column in zip(self.clusters, self.contributions.T, strict=True):
+            columns[f"towards {k}"] = column
+        heading = self.by.removesuffix("s")
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
     def to_html(self) -> str:
@@ -251,17 +246,15 @@ class ObjectExplanation:
         strength = np.abs(self.contributions).max(axis=1)
         strongest = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_ROWS])
         frame = self.to_frame().iloc[strongest]
-        rows = [
-            f"<th>{escape(printable(name))}</th>"
-            + "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
-            for name, row in zip(frame.index, frame.to_numpy(), strict=True)
-        ]
+        rows = []
+        for name, row in zip(frame.index, frame.to_numpy(), strict=True):
+            cells = "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
+            rows.append(f"<th>{escape(printable(name))}</th>{cells}")
         table = html_table([str(frame.index.name), *frame.columns], rows)
         more = len(strength) - len(strongest)
+        note = ""
         if more:
             note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>"
-        else:
-            note = ""
         return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'
 
     _repr_html_ = to_html
@@ -300,32 +293,22 @@ class ObjectExplanation:
 
 
 def _answer_sentence(e: ObjectExplanation) -> str:
-    if e.name is None:
-        subject = "The object"
-    else:
-        subject = f"Object {printable(e.name)}"
+    subject = "The object" if e.name is None else f"Object {printable(e.name)}"
     mass = float(e.masses.masses[0, e.masses.best_set[0]])
     size = len(e.best_set)
     if size == 0:
         return f"{subject} is an outlier (mass {mass:.2f} on the empty set)."
     if size == 1:
         return f"{subject} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
+    clusters = format_clusters(e.best_set)
     if size == e.masses.n_clusters > 3:
         clusters = f"all {size} clusters"
-    else:
-        clusters = format_clusters(e.best_set)
-    if size > 2:
-        together = "them together"
-    else:
-        together = "the two together"
+    together = "them together" if size > 2 else "the two together"
     return f"{subject} is ambiguous between {clusters} (mass {mass:.2f} on {together})."
 
 
 def _evidence_sentence(e: ObjectExplanation) -> str:
-    if len(e.best_set) == 0:
-        distance = _distance_sentence(e)
-    else:
-        distance = ""
+    distance = "" if e.best_set else _distance_sentence(e)
     if len(e.clusters) == 1:
         return distance
     first, second = e.clusters[:2]
@@ -339,45 +322,38 @@ def _evidence_sentence(e: ObjectExplanation) -> str:
     strong = [d for d in order if abs(difference[d]) >= MIN_SHARE * size] or [int(order[0])]
     parts = []
     # the strongest evidence first
-    for cluster in (first, second) if difference[order[0]] < 0 else (second, first):
-        if cluster == first:
-            sign = -1
-        else:
-            sign = 1
-        attributes = [d for d in strong if np.sign(difference[d]) == sign][:MAX_NAMED]
+    for sign in (np.sign(difference[order[0]]), -np.sign(difference[order[0]])):
+        attributes = [d for d in strong if np.sign(difference[d]) == sign]
         if attributes:
-            parts.append(
-                f"for {format_cluster(cluster)}: {join_words([_attribute_text(e, d) for d in attributes])}"
-            )
+            cluster = first if sign < 0 else second
+            parts.append(f"for {format_cluster(cluster)}: {_join_attributes(e, attributes)}")
     return f"{distance} Evidence {'; '.join(parts)}.".strip()
 
 
 def _neighbor_sentences(e: ObjectExplanation) -> str:
-    """Name the objects that are evidence for and against each of the two most plausible candidates."""
+    """Name the objects that are evidence for and against the two most plausible candidates."""
     sentences = []
     threshold = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
     for k, cluster in enumerate(e.clusters[:2]):
         for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
             strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])
-            strongest = [
-                j
-                for j in np.argsort(-strength, kind="stable")[:MAX_NAMED]
-                if strength[j] > threshold
-            ]
-            if strongest:
-                names = join_words([printable(e.attributes[j]) for j in strongest])
-                sentences.append(
-                    f"It is {where} {names}, which is evidence {verdict} {format_cluster(cluster)}."
-                )
+            order = np.argsort(-strength, kind="stable")[:MAX_NAMED]
+            names = [printable(e.attributes[j]) for j in order if strength[j] > threshold]
+            if names:
+                claim = f"evidence {verdict} {format_cluster(cluster)}"
+                sentences.append(f"It is {where} {join_words(names)}, which is {claim}.")
     return " ".join(sentences)
 
 
-def _attribute_text(e: ObjectExplanation, d: int) -> str:
-    if e.values is None:
-        value = ""
-    else:
-        value = f" ({format_cell(e.values[d])})"
-    return f"{printable(e.attributes[d])}{value}"
+def _join_attributes(e: ObjectExplanation, attributes: list[int]) -> str:
+    """Return the names and the values of the first attributes."""
+    names = []
+    for d in attributes[:MAX_NAMED]:
+        name = printable(e.attributes[d])
+        if e.values is not None:
+            name += f" ({format_cell(e.values[d])})"
+        names.append(name)
+    return join_words(names)
 
 
 def _distance_sentence(e: ObjectExplanation) -> str:
@@ -386,10 +362,9 @@ def _distance_sentence(e: ObjectExplanation) -> str:
     if e.by != "attributes" or not (nearest < 0).any():
         return ""
     order = np.argsort(nearest, kind="stable")
-    far = [d for d in order if nearest[d] <= 2 * MIN_SHARE * nearest[nearest < 0].sum()][
-        :MAX_NAMED
-    ] or [order[0]]
-    return f"It is far even from the nearest cluster, mainly in {join_words([_attribute_text(e, d) for d in far])}."
+    threshold = 2 * MIN_SHARE * nearest[nearest < 0].sum()
+    far = [d for d in order if nearest[d] <= threshold] or [order[0]]
+    return f"It is far even from the nearest cluster, mainly in {_join_attributes(e, far)}."
 
 
 def _base_sentence(e: ObjectExplanation) -> str:
@@ -398,7 +373,8 @@ def _base_sentence(e: ObjectExplanation) -> str:
     difference = float(e.base[1] - e.base[0])
     if abs(difference) <= 0.25 * np.abs(e.between()).sum():
         return ""
-    return f"Independently of the attributes, the model favors {format_cluster(e.clusters[int(difference > 0)])}."
+    favored = format_cluster(e.clusters[int(difference > 0)])
+    return f"Independently of the attributes, the model favors {favored}."
 
 
 def _exemplar_sentence(e: ObjectExplanation) -> str:
@@ -420,35 +396,27 @@ def _change_sentences(e: ObjectExplanation) -> list[str]:
     for cluster in e.clusters[:3]:
         if e.best_set == (cluster,):
             continue
-        single, joint = (
-            next(
-                (c for c in e.changes if c.cluster == cluster and (c.towards is None) == is_single),
-                None,
-            )
-            for is_single in (True, False)
-        )
+        goal = f"a certain object of {format_cluster(cluster)}"
+        changes = [change for change in e.changes if change.cluster == cluster]
+        if not changes:
+            sentences.append(f"No change was found that makes it {goal}.")
+            continue
         # Prefer a change of one attribute, which is easier to understand, unless a change of all is
         # much smaller.
-        if single is None or (joint is not None and joint.size < single.size / 2):
-            change = joint
-        else:
-            change = single
-        if change is None:
-            sentences.append(
-                f"No change was found that makes it a certain object of {format_cluster(cluster)}."
-            )
-        else:
-            sentences.append(
-                f"It would be a certain object of {format_cluster(cluster)} if {_condition_text(change)}."
-            )
+        change = min(changes, key=lambda one: one.size * (1 if one.towards is None else 2))
+        sentences.append(f"It would be {goal} if {_condition_text(change)}.")
     return sentences
 
 
 def _condition_text(change: Change) -> str:
-    if change.towards is not None and change.share is not None:
-        return f"it moved {max(change.share, 0.01):.0%} of the way to object {printable(change.towards)}"
+    if change.share is not None:
+        share = max(change.share, 0.01)
+        return f"it moved {share:.0%} of the way to object {printable(change.towards)}"
     parts = [
         f"{printable(name)} were {format_cell(after)} instead of {format_cell(before)}"
         for name, before, after in zip(change.attributes, change.before, change.after, strict=True)
     ]
-    return join_words(parts[:4]) + (f" and {len(parts) - 4} more changed" if len(parts) > 4 else "")
+    text = join_words(parts[:4])
+    if len(parts) > 4:
+        text += f" and {len(parts) - 4} more changed"
+    return text

@@ -1,10 +1,9 @@
-"""Explain one object by the evidence for each cluster and by the changes that would make the object certain."""
+"""Explain one object by the evidence for each cluster and the changes that would make it certain."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,23 +16,29 @@ from dempster._validation import (
     check,
     check_flags,
     integer,
-    is_missing,
     reorder_like,
 )
 from dempster.cluster.explanation import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
-from dempster.dissimilarity.sources import AttributeSource, check_values
+from dempster.dissimilarity.sources import AttributeSource, check_values, normalize_shares
 from dempster.dissimilarity.views import Views
 from dempster.explain import inputs
+from dempster.explain._changes import ChangeSearch, Target
+from dempster.explain._evidence import (
+    evidence_along_path,
+    evidence_from_dissimilarities,
+    evidence_from_members,
+    find_members,
+    squared_differences,
+    typical_cells,
+)
 from dempster.explain.inputs import Cells, ExplainedInput, ObjectTable
-from dempster.explain.object_explanation import Change, ComparedObject, Exemplar, ObjectExplanation
+from dempster.explain.object_explanation import ComparedObject, Exemplar, ObjectExplanation
 from dempster.partition import CredalPartition
 
 MAX_COMPARED_OBJECTS = 10
 N_PROBES = 8  # number of objects whose masses are compared to recognize the training data
 MASS_TOLERANCE = 1e-3  # tolerance for equal masses, which allows for single precision
-N_PATH_STEPS = 64
-MAX_PATH_CELLS = 4_000_000  # maximum number of attribute values in one prediction
 
 
 def explain_object(
@@ -141,25 +146,22 @@ def explain_object(
     decomposed, names, by = _decompose(obj, evidence, candidates)
     assert decomposed.parts is not None
     frame = obj.partition.frame
-    exemplars = tuple(
-        exemplar for k in candidates for exemplar in _find_exemplars(obj, k, n_exemplars)
-    )
+    exemplars = []
+    for k in candidates:
+        exemplars += _find_exemplars(obj, k, n_exemplars)
     searched = bool(changes and obj.can_predict)
-    smallest: list = []
+    smallest = []
     if searched:
         targets = _select_targets(obj, exemplars, candidates)
         strengths = np.ptp(decomposed.parts, axis=1)
-        smallest = find_smallest_changes(
-            obj.table, obj.cells, targets, strengths, obj.certain_clusters
-        )
+        search = ChangeSearch(obj.table, obj.cells, targets, strengths, obj.certain_clusters)
+        smallest = search.find()
     values = None
     typical = None
     if by == "attributes":
-        values = tuple(
-            cell[0].item() if isinstance(cell[0], np.generic) else cell[0] for cell in obj.cells
-        )
+        values = tuple(cell.tolist()[0] for cell in obj.cells)
         typical = tuple(
-            tuple(typical_cells(obj.partition, obj.table, k, obj.own_position)) for k in candidates
+            typical_cells(obj.partition, obj.table, k, obj.own_position) for k in candidates
         )
     return ObjectExplanation(
         name=None if obj.is_new else obj.object_name(obj.position),
@@ -172,7 +174,7 @@ def explain_object(
         quantity=decomposed.quantity,
         values=values,
         typical=typical,
-        exemplars=exemplars,
+        exemplars=tuple(exemplars),
         compared=_list_compared(obj, evidence, candidates),
         changes=tuple(smallest),
         movable=searched,
@@ -184,25 +186,19 @@ def _select_candidates(
 ) -> list[int]:
     """Return the positions of the candidate clusters, the most plausible first."""
     plausible = np.asarray(obj.masses.contour[0], dtype=float)
-    if evidence is None:
-        total = plausible
-    else:
-        total = evidence.total
+    total = plausible if evidence is None else evidence.total
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if clusters is not None:
         clusters = as_list(clusters, "clusters", "names of clusters")
         try:
-            selected = (
-                obj.partition.membership_rows([(name,) for name in clusters])[0]
-                .argmax(axis=1)
-                .tolist()
-            )
+            members = obj.partition.membership_rows([(name,) for name in clusters])[0]
         except ValueError as error:
             names = ", ".join(map(str, obj.partition.frame))
             raise InvalidParameterError(
                 "clusters", f"names of clusters ({names})", clusters
             ) from error
+        selected = members.argmax(axis=1).tolist()
         if len(selected) == 0 or len(set(selected)) < len(selected):
             raise InvalidParameterError(
                 "clusters", must=f"name at least one cluster, each once, got {list(clusters)}"
@@ -233,9 +229,8 @@ def _decompose(
     if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
         evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
     if evidence.parts is not None and obj.has_attributes:
-        decomposed = replace(
-            evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates]
-        )
+        parts = evidence.parts[:, candidates]
+        decomposed = replace(evidence, parts=parts, total=evidence.total[candidates])
         return decomposed, obj.table.names, "attributes"
     # Medoids of clusters that are not candidates do not contribute.
     counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))
@@ -265,15 +260,17 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
 def _select_targets(
     obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]
 ) -> list[Target]:
-    """Return, for each candidate that is not certain, the nearest certain object and the member of largest belief."""
+    """Return the nearest certain object and the most certain member of each candidate.
+
+    Omit the candidate to which the object certainly belongs.
+    """
     frame = obj.partition.frame
     targets = []
     for k in candidates:
         if len(obj.masses.lower(frame[k])):
             continue
-        positions = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]][
-            :1
-        ]
+        nearest = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]]
+        positions = nearest[:1]
         members = find_members(obj.partition, k, obj.own_position)
         if len(members):
             positions.append(int(members[np.argmax(obj.partition.singleton_belief[members, k])]))
@@ -347,13 +344,9 @@ class ExplainedObject:
     def compared_name(self, evidence: ClusterEvidence, which: int) -> Hashable:
         """Return the name of a compared object, and its view if the model has several views."""
         position = int(evidence.positions[which])
-        if self.among_fit:
-            name = self.object_name(position)
-        else:
-            if self.fitted is None:
-                index = None
-            else:
-                index = self.fitted.index
+        name = self.object_name(position)
+        if not self.among_fit:
+            index = getattr(self.fitted, "index", None)
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.model, "view_names_", [])
         if evidence.views is None or len(views) < 2:
@@ -375,26 +368,24 @@ class ExplainedObject:
         return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence from the change of plausibility between the midpoint of two candidates and the object."""
+        """Return the evidence from the path between the midpoint of two candidates and the object."""
         centers = []
         for k in candidates[:2]:
             members = find_members(self.partition, k, self.own_position)
             if len(members):
                 centers.append(_column_means(self.table.numbers[members]))
-        if centers:
-            middle = np.mean(centers, axis=0)
-        else:
-            middle = _column_means(self.table.numbers)
-        point = np.array([cell[0] for cell in self.cells])
-        return evidence_along_path(
-            lambda rows: np.asarray(self.predict(list(rows.T)).contour, dtype=float), middle, point
-        )
+        middle = np.mean(centers or [_column_means(self.table.numbers)], axis=0)
+
+        def plausibilities(rows: np.ndarray) -> np.ndarray:
+            return np.asarray(self.predict(list(rows.T)).contour, dtype=float)
+
+        return evidence_along_path(plausibilities, middle, self._point)
 
     # ---- masses with other attributes ------------------------------------------------------------
 
     @property
     def can_predict(self) -> bool:
-        """Whether the model can predict the masses of the object after a change of its attributes."""
+        """Whether the model can predict the masses of the object with other attributes."""
         return self.row is None and self.has_attributes and hasattr(self.model, "predict_mass")
 
     def predict(self, cells: Cells) -> CredalPartition:
@@ -415,13 +406,11 @@ class ExplainedObject:
         without the original among the training objects.
         """
         clusters = _certain_clusters(self.predict(cells))
-        if self.reader is None:
-            moved = None
-        else:
+        if self.reader is not None:
             moved = self.reader.predict_moved(self._build_table(cells), self.itself)
-        if moved is None:
-            return clusters
-        return np.where(clusters == _certain_clusters(moved), clusters, -1)
+            if moved is not None:
+                clusters[clusters != _certain_clusters(moved)] = -1
+        return clusters
 
     def _build_table(self, cells: Cells) -> Any:
         return self.table.to_table([np.ascontiguousarray(column) for column in cells])
@@ -429,17 +418,16 @@ class ExplainedObject:
     # ---- comparing -------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
-        """Return the distances (metric of the model, or standardized Euclidean) to the objects at ``positions``."""
+        """Return the distances to the objects at ``positions``.
+
+        They are standardized Euclidean distances if the metric of the model is not applicable.
+        """
         if self.row is not None:
             return self.row[positions]
-        if self.table.is_numeric:
-            point = np.array([cell[0] for cell in self.cells])
-        else:
-            point = None
         if (
-            point is None
-            or self.reader is None
-            or np.isnan(point).any()
+            self.reader is None
+            or not self.table.is_numeric
+            or np.isnan(self._point).any()
             or np.isnan(self.table.numbers).any()
         ):
             squares = squared_differences(self.table, self.cells, positions)
@@ -450,18 +438,16 @@ class ExplainedObject:
         if isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed"):
             metric = "euclidean"
         numbers = self.reader.coordinates(self.table.numbers[positions])
-        point = self.reader.coordinates(point[None])
+        point = self.reader.coordinates(self._point[None])
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
-        """Return the share of each attribute (column) in the squared distance to each of the given objects (row)."""
-        squares = squared_differences(self.table, self.cells, positions)
-        present = ~np.isnan(squares)
-        total = np.where(present, squares, 0).sum(axis=1, keepdims=True)
-        equal = present / np.maximum(present.sum(axis=1, keepdims=True), 1)
-        return np.where(
-            total > 0, np.where(present, squares, 0) / np.where(total > 0, total, 1), equal
-        )
+        """Return the share of each attribute in the squared distance to each of the objects."""
+        return normalize_shares(squared_differences(self.table, self.cells, positions))
+
+    @property
+    def _point(self) -> np.ndarray:
+        return np.array([cell[0] for cell in self.cells])
 
 
 def _column_means(numbers: np.ndarray) -> np.ndarray:
@@ -486,11 +472,10 @@ def _resolve_object(
     feature_names: Sequence[str] | None,
     metric: str | None,
 ) -> ExplainedObject:
-    """Return the object to explain, which is object ``i`` of X or a new object with the attributes ``i``."""
+    """Return object ``i`` of X, or a new object with the attributes ``i``."""
     if hasattr(estimator, "steps"):
-        advice = (
-            "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
-        )
+        call = "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        advice = f"explain its last step, {call}"
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
         raise InvalidInputError(
@@ -514,18 +499,22 @@ def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[Tabl
     object are joined to one row. For a partition, the tables are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
-        return (inputs.to_array(X) if isinstance(X, list | tuple) else X), i
+        if isinstance(X, list | tuple):
+            X = inputs.to_array(X)
+        return X, i
     views = Views.from_input(X)
     if views is None:
         return X, i
     if resolved.model is not None:
         views = views.in_order(resolved.model.view_names_)
-        return views.like_input(views.tables), i if resolved.is_pairwise else views.row(i)
+        if not resolved.is_pairwise:
+            i = views.row(i)
+        return views.like_input(views.tables), i
     if not resolved.is_pairwise:
         return views.table(), views.row(i)
-    if isinstance(i, Hashable) and not isinstance(i, tuple):  # a position or a name
-        return views.dissimilarities(), i
-    return views.dissimilarities(), np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
+    if not isinstance(i, Hashable) or isinstance(i, tuple):  # neither a position nor a name
+        i = np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
+    return views.dissimilarities(), i
 
 
 # ---- attributes ----------------------------------------------------------------------------------
@@ -543,25 +532,19 @@ def _resolve_among_attributes(
         names = getattr(model, "feature_names_in_", None)
     categorical = hasattr(model, "categories_")
     numeric = is_evidential and not categorical and getattr(model, "metric", None) != "gower"
-    if is_evidential:
-        attributes = row_attributes(model, X)
-    else:
-        attributes = X
+    attributes = row_attributes(model, X) if is_evidential else X
     table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
-    if table.index is not None or partition is None:
-        index = table.index
-    else:
+    index = table.index
+    if index is None and partition is not None:
         index = partition.index
     position = inputs.find_object(i, index, len(table), image)
-    obj = ExplainedObject(resolved, index, is_new=position < 0)
+    is_new = position < 0
+    obj = ExplainedObject(resolved, index, is_new=is_new)
     obj.table = table
     obj.position = position
-    if position < 0:
-        obj.cells = table.parse_row(i)
-    else:
-        obj.cells = table.row(position)
+    obj.cells = table.parse_row(i) if is_new else table.row(position)
     if is_evidential:
-        if position < 0:
+        if is_new:
             obj.reader = read_object(model, table.to_table(obj.cells), None)
         elif image is not None:
             obj.reader = read_object(model, X, position)
@@ -574,15 +557,9 @@ def _resolve_among_attributes(
     elif not is_evidential:
         partition = resolved.align_partition(attributes, len(table))
     obj.partition = partition
-    if position >= 0:
-        equal_object = position
-    else:
-        equal_object = table.find(obj.cells)
+    equal_object = table.find(obj.cells) if is_new else position
     obj.masses = _compute_masses(obj, equal_object)
-    if obj.among_fit:
-        obj.itself = equal_object
-    else:
-        obj.itself = _find_in_fit(obj, table.index)
+    obj.itself = equal_object if obj.among_fit else _find_in_fit(obj, table.index)
     return obj
 
 
@@ -595,12 +572,11 @@ def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
     if names is None or obj.position < 0 or fitted is None or fitted.index is None:
         return -1
     positions = [k for k, name in enumerate(fitted.index) if name == names[obj.position]]
-    if (
-        len(positions) != 1
-        or np.abs(obj.masses.masses - fitted.masses[positions]).max() > MASS_TOLERANCE
-    ):
-        return -1
-    return positions[0]
+    if len(positions) == 1:
+        difference = np.abs(obj.masses.masses - fitted.masses[positions])
+        if difference.max() <= MASS_TOLERANCE:
+            return positions[0]
+    return -1
 
 
 def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
@@ -642,7 +618,7 @@ def _is_data_of_fit(
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
-    probes = np.unique(probes if position < 0 else np.append(probes, position))
+    probes = np.unique([*probes, max(position, 0)])
     if hasattr(model, "image_shape_"):
         masses = model.predict_mass(X).masses[probes]
     else:
@@ -673,25 +649,21 @@ def _resolve_among_dissimilarities(
         if not hasattr(X, "iloc"):
             X = values
     n = len(partition)
-    if views is None:
-        n_rows = X.shape[0]
-    else:
-        n_rows = len(views)
+    n_rows = X.shape[0] if views is None else len(views)
     index = inputs.row_names(X)
-    if index is not None:
-        names = index
-    elif n_rows == n:
+    names = index
+    if index is None and n_rows == n:
         names = partition.index
-    else:
-        names = None
     position = inputs.find_object(i, names, n_rows)
     if views is None:
         rows = reorder_like(X, partition.index)
         if rows is not X and position >= 0 and partition.index is not None:
             position = list(partition.index).index(X.index[position])
         X = rows
-        if partition.index is not None or n_rows == n:
-            X = with_columns(X, index if partition.index is None else partition.index)
+        if partition.index is not None:
+            X = with_columns(X, partition.index)
+        elif n_rows == n:
+            X = with_columns(X, index)
     if partition.index is not None:
         names = partition.index
     can_predict = hasattr(model, "predict_mass")
@@ -701,10 +673,7 @@ def _resolve_among_dissimilarities(
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.like_input(list(views.row_of_dissimilarities(i)[:, None]))
-    is_of_fit = n_rows == n and (
-        not can_predict or _is_data_of_fit(model, X, n, partition, position)
-    )
-    if not is_of_fit:
+    if n_rows != n or (can_predict and not _is_data_of_fit(model, X, n, partition, position)):
         position = -1
     obj = ExplainedObject(resolved, names, is_new=position < 0)
     obj.partition = partition
@@ -716,9 +685,8 @@ def _resolve_among_dissimilarities(
     else:
         obj.row = obj.reader.dissimilarities()
     if attributes is not None:
-        obj.table = ObjectTable(
-            reorder_like(attributes, names), names=feature_names, argument="attributes"
-        )
+        ordered = reorder_like(attributes, names)
+        obj.table = ObjectTable(ordered, names=feature_names, argument="attributes")
         if len(obj.table) != n:
             raise InvalidParameterError(
                 "attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}"
@@ -753,418 +721,3 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
         )
     out[positions] = values
     return out
-
-
-# ---- evidence from members -----------------------------------------------------------------------
-
-
-def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
-    """Return the certain objects of a cluster except ``itself`` or, without any, its most plausible objects."""
-    certain = partition.lower(partition.frame[cluster])
-    possible = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
-    for members in (certain, possible):
-        others = members[members != itself]
-        if len(others):
-            return others
-    return certain
-
-
-def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
-    """Return the squared difference of each attribute between the explained object and the objects at ``positions``.
-
-    The array has the shape (n_positions, n_attributes). Differences of numbers are in standard
-    deviations. Differences of categories are 0 or 1. For missing values and constant attributes the
-    difference is NaN.
-    """
-    out = np.full((len(positions), len(cells)), np.nan)
-    for d, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
-        if table.is_number[d]:
-            if table.deviations[d] > 0:
-                out[:, d] = ((column[positions] - cell[0]) / table.deviations[d]) ** 2
-        elif not is_missing(cell[0]):
-            present = [not is_missing(other) for other in column[positions]]
-            out[:, d] = np.where(
-                present, np.asarray(column[positions] != cell[0], dtype=float), np.nan
-            )
-    return out
-
-
-def evidence_from_members(
-    partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int
-) -> ClusterEvidence:
-    """Return as evidence for each cluster minus the squared standardized distance to the mean of its members.
-
-    A categorical attribute contributes minus the share of the members with a different category.
-    """
-    parts = np.zeros((len(cells), partition.n_clusters))
-    total = np.full(partition.n_clusters, -np.inf)
-    for k in range(partition.n_clusters):
-        members = find_members(partition, k, itself)
-        if len(members) == 0:
-            continue
-        for d, cell in enumerate(cells):
-            present = table.present(d, members)
-            if len(present) == 0 or is_missing(cell[0]):
-                continue
-            if not table.is_number[d]:
-                parts[d, k] = -float(np.mean([other != cell[0] for other in present]))
-            elif table.deviations[d] > 0:
-                parts[d, k] = -(((cell[0] - present.mean()) / table.deviations[d]) ** 2)
-        total[k] = parts[:, k].sum()
-    quantity = "minus the squared standardized distance to the mean of its members"
-    return replace(ClusterEvidence.from_attributes(quantity, parts), total=total)
-
-
-def evidence_from_dissimilarities(
-    partition: CredalPartition, row: np.ndarray, itself: int
-) -> ClusterEvidence:
-    """Return as evidence for each cluster minus the mean dissimilarity (entries of ``row``) to its members."""
-    n = len(row)
-    c = partition.n_clusters
-    weights = np.zeros((n, c))
-    total = np.full(c, -np.inf)
-    for k in range(c):
-        members = find_members(partition, k, itself)
-        members = members[~np.isnan(row[members])]
-        if len(members):
-            weights[members, k] = 1 / len(members)
-            total[k] = -float(row[members].mean())
-    used = np.flatnonzero(weights.any(axis=1))
-    return ClusterEvidence(
-        "minus the mean dissimilarity to its members", total, None, used, weights[used], row[used]
-    )
-
-
-def typical_cells(
-    partition: CredalPartition, table: ObjectTable, cluster: int, itself: int
-) -> list:
-    """Return the mean or the most frequent category of each attribute in a cluster.
-
-    None if all values are missing.
-    """
-    members = find_members(partition, cluster, itself)
-    out: list = []
-    for d, is_number in enumerate(table.is_number):
-        present = table.present(d, members)
-        if len(present) == 0:
-            out.append(None)
-        else:
-            out.append(
-                float(present.mean())
-                if is_number
-                else max(dict.fromkeys(present), key=present.count)
-            )
-    return out
-
-
-# ---- evidence along a path -----------------------------------------------------------------------
-
-
-def evidence_along_path(
-    plausibilities: Callable[[np.ndarray], np.ndarray], middle: np.ndarray, point: np.ndarray
-) -> ClusterEvidence:
-    """Divide the change of the plausibilities between ``middle`` and ``point`` among the attributes.
-
-    The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for
-    deep networks"). Finite differences replace the derivatives, so that the method is applicable to
-    any model and the contributions add up exactly. The function ``plausibilities`` returns the
-    plausibility of each cluster, shape (n_objects, n_clusters), for an array of attributes of shape
-    (n_objects, n_attributes).
-    """
-    p = len(point)
-    move = np.nan_to_num(point - middle, nan=0.0)
-    corners = middle + np.linspace(0, 1, N_PATH_STEPS + 1)[:, None] * move
-    values = plausibilities(corners)
-    total = np.zeros((p, values.shape[1]))
-    moving = np.flatnonzero(move)
-    size = max(1, MAX_PATH_CELLS // max(1, 2 * p * max(len(moving), 1)))
-    for start in range(0, N_PATH_STEPS, size):
-        stop = min(start + size, N_PATH_STEPS)
-        first = np.repeat(corners[start:stop, None], len(moving), axis=1)
-        last = np.repeat(corners[start + 1 : stop + 1, None], len(moving), axis=1)
-        # Attribute d moves before (first) or after (last) all others.
-        for j, d in enumerate(moving):
-            first[:, j, d] = corners[start + 1 : stop + 1, d]
-            last[:, j, d] = corners[start:stop, d]
-        shape = (stop - start, len(moving), -1)
-        gains = plausibilities(first.reshape(-1, p)).reshape(shape) - values[start:stop, None]
-        losses = values[start + 1 : stop + 1, None] - plausibilities(last.reshape(-1, p)).reshape(
-            shape
-        )
-        total[moving] += _make_additive(
-            (gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)
-        ).sum(axis=0)
-    return ClusterEvidence.from_attributes("plausibility", total, values[0].astype(float))
-
-
-def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Correct ``parts``, in proportion to their absolute values, so that their sums over axis 1 equal ``totals``."""
-    if parts.shape[1] == 0:
-        return parts
-    size = np.abs(parts)
-    sums = size.sum(axis=1, keepdims=True)
-    shares = np.where(sums > 0, size / np.where(sums > 0, sums, 1), 1 / parts.shape[1])
-    return parts + shares * (totals - parts.sum(axis=1))[:, None]
-
-
-# ---- smallest changes ----------------------------------------------------------------------------
-
-_N_LINE_POINTS = 32
-_N_REFINED_POINTS = 16
-_N_REFINEMENTS = 3
-_MAX_SINGLE_ATTRIBUTES = 40  # only the attributes with the largest contributions are changed alone
-_MAX_ROUNDING_FACTOR = 1.25  # maximum increase of a change by rounding it to fewer digits
-_MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
-
-CertainClusters = Callable[[Cells], np.ndarray]
-"""Function of attribute values that returns the cluster to which each object certainly belongs, or -1."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """An object that certainly belongs to a cluster, and towards which the explained object may move."""
-
-    cluster: int
-    cluster_name: Hashable
-    name: Hashable
-    cells: Cells
-
-
-def find_smallest_changes(
-    table: ObjectTable,
-    cells: Cells,
-    targets: Sequence[Target],
-    strengths: np.ndarray,
-    certain_of: CertainClusters,
-) -> list[Change]:
-    """Return the smallest changes that would make the object a certain member of each target, sorted by size."""
-    if table.is_numeric:
-        search = _search_lines
-    else:
-        search = _search_levels
-    best: dict[tuple[Hashable, bool], Change] = {}
-    for change in sorted(
-        search(table, cells, targets, strengths, certain_of), key=lambda change: change.size
-    ):
-        best.setdefault((change.cluster, change.towards is None), change)
-    return sorted(best.values(), key=lambda change: change.size)
-
-
-# ---- changes of numbers --------------------------------------------------------------------------
-
-
-def _search_lines(
-    table: ObjectTable,
-    cells: Cells,
-    targets: Sequence[Target],
-    strengths: np.ndarray,
-    certain_of: CertainClusters,
-) -> list[Change]:
-    start = np.array([cell[0] for cell in cells])
-    movable = np.flatnonzero((table.deviations > 0) & ~np.isnan(start))
-    if len(movable) == 0 or not targets:
-        return []
-    single = movable[np.argsort(-np.abs(strengths[movable]), kind="stable")][
-        :_MAX_SINGLE_ATTRIBUTES
-    ]
-    ends, labels = _line_ends(table, start, single, targets)
-
-    def certain_at(lines: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        points = start + shares[:, None] * np.nan_to_num(ends[lines] - start, nan=0.0)
-        return certain_of(list(np.ascontiguousarray(points.T)))
-
-    names = {target.cluster: target.cluster_name for target in targets}
-    crossings = _find_crossings(certain_at, labels, list(names))
-    units = np.where(table.deviations > 0, table.deviations, 1)
-    changes = []
-    for line, cluster, share in crossings:
-        end = start + share * np.nan_to_num(ends[line] - start, nan=0.0)
-        target = labels[line]
-        moved = np.flatnonzero(np.abs(end - start) > 0)  # Missing values do not change.
-        if len(moved) == 0:
-            continue
-        size = float(np.linalg.norm(((end - start) / units)[moved]))
-        before, after = (tuple(values[moved].tolist()) for values in (start, end))
-        attributes = tuple(table.names[d] for d in moved)
-        if target is not None:
-            changes.append(
-                Change(names[cluster], attributes, before, after, size, target.name, share)
-            )
-            continue
-        change = Change(names[cluster], attributes, before, after, size)
-        changes.append(_round_change(change, cluster, int(moved[0]), table, start, certain_of))
-    return changes
-
-
-def _find_crossings(
-    certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    labels: list[Target | None],
-    clusters: list[int],
-) -> list[tuple[int, int, float]]:
-    """Find the first point of each line that certainly belongs to a cluster.
-
-    Return the line, the cluster and the position of each point; the position is a share of the
-    length of the line. On a line towards a certain object, consider only the cluster of this
-    object.
-    """
-    shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
-    certain = certain_at(
-        np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels))
-    )
-    certain = certain.reshape(len(labels), _N_LINE_POINTS)
-    crossings = []
-    for line, label in enumerate(labels):
-        for cluster in clusters if label is None else [label.cluster]:
-            is_certain = certain[line] == cluster
-            if is_certain.any():
-                crossings.append((line, cluster, shares[is_certain.argmax()]))
-    if not crossings:
-        return []
-    lines, goals = (np.array([crossing[k] for crossing in crossings]) for k in (0, 1))
-    upper = np.array([crossing[2] for crossing in crossings])
-    step = 1 / _N_LINE_POINTS
-    for _ in range(_N_REFINEMENTS):
-        step /= _N_REFINED_POINTS
-        grid = upper[:, None] - step * np.arange(_N_REFINED_POINTS)[::-1]
-        is_certain = (
-            certain_at(np.repeat(lines, _N_REFINED_POINTS), grid.ravel()).reshape(grid.shape)
-            == goals[:, None]
-        )
-        upper = grid[np.arange(len(lines)), is_certain.argmax(axis=1)]
-    return list(zip(lines.tolist(), goals.tolist(), upper.tolist(), strict=True))
-
-
-def _line_ends(
-    table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
-) -> tuple[np.ndarray, list[Target | None]]:
-    """Return the end point and the target object of each line.
-
-    The target is None if only one attribute varies.
-    """
-    ends: list[np.ndarray] = []
-    labels: list[Target | None] = []
-    for d in single:
-        for bound in (np.nanmin(table.columns[d]), np.nanmax(table.columns[d])):
-            if bound != start[d]:
-                ends.append(np.where(np.arange(len(start)) == d, bound, start))
-                labels.append(None)
-    for target in targets:
-        ends.append(np.array([cell[0] for cell in target.cells]))
-        labels.append(target)
-    return np.array(ends), labels
-
-
-def _round_change(
-    change: Change,
-    cluster: int,
-    d: int,
-    table: ObjectTable,
-    start: np.ndarray,
-    certain_of: CertainClusters,
-) -> Change:
-    """Round the new value of attribute ``d`` to few digits, away from the old value, if the object remains certain."""
-    move = change.after[0] - start[d]
-    column = table.columns[d]
-    if move < 0:
-        low = np.nanmin(column)
-        high = np.inf
-    else:
-        low = -np.inf
-        high = np.nanmax(column)
-    sign = np.sign(move)
-    first = -int(np.floor(np.log10(abs(move))))
-    values = []
-    for digits in range(first, first + 3):
-        step = 10.0**-digits
-        values.append(
-            float(round(sign * np.ceil(sign * change.after[0] / step) * step, max(digits, 0)))
-        )
-    values = [
-        v
-        for v in values
-        if low <= v <= high and abs(v - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)
-    ]
-    if not values:
-        return change
-    points = np.tile(start, (len(values), 1))
-    points[:, d] = values
-    certain = certain_of(list(np.ascontiguousarray(points.T))) == cluster
-    if not certain.any():
-        return change
-    value = values[int(certain.argmax())]
-    return replace(change, after=(value,), size=float(abs(value - start[d]) / table.deviations[d]))
-
-
-# ---- changes of categories -----------------------------------------------------------------------
-
-
-def _search_levels(
-    table: ObjectTable,
-    cells: Cells,
-    targets: Sequence[Target],
-    strengths: np.ndarray,
-    certain_of: CertainClusters,
-) -> list[Change]:
-    order = np.argsort(-np.abs(strengths), kind="stable")
-    trials: list[tuple[dict[int, Any], Target | None]] = []
-    for d in order[:_MAX_SINGLE_ATTRIBUTES]:
-        trials += [
-            ({int(d): level}, None) for level in _levels(table, int(d)) if level != cells[d][0]
-        ]
-    for target in targets:
-        replaced: dict[int, Any] = {}
-        for d in order:
-            if target.cells[d][0] != cells[d][0]:
-                replaced = {**replaced, int(d): target.cells[d][0]}
-                trials.append((replaced, target))
-    if not trials:
-        return []
-    columns = [np.repeat(cell, len(trials)) for cell in cells]
-    for row, (changed, _) in enumerate(trials):
-        for d, value in changed.items():
-            columns[d][row] = value
-    certain = certain_of(columns)
-    changes = []
-    for (changed, towards), cluster in zip(trials, certain, strict=True):
-        for target in targets:
-            if cluster == target.cluster and (towards is None or towards is target):
-                changes.append(_build_change(table, cells, changed, target, towards))
-    return changes
-
-
-def _levels(table: ObjectTable, d: int) -> list[Any]:
-    """Return values to try for attribute ``d``, which are its most frequent categories or its quantiles."""
-    present = table.present(d)
-    if len(present) == 0:
-        return []
-    if table.is_number[d]:
-        return np.unique(
-            np.quantile(present, np.linspace(0, 1, _MAX_LEVELS), method="nearest")
-        ).tolist()
-    return [level for level, _ in Counter(present).most_common(_MAX_LEVELS)]
-
-
-def _build_change(
-    table: ObjectTable,
-    cells: Cells,
-    changed: dict[int, Any],
-    target: Target,
-    towards: Target | None,
-) -> Change:
-    size = 0.0
-    for d, value in changed.items():
-        is_distance = (
-            table.is_number[d] and table.deviations[d] > 0 and not np.isnan(value - cells[d][0])
-        )
-        size += abs(value - cells[d][0]) / table.deviations[d] if is_distance else 1.0
-    names = tuple(table.names[d] for d in changed)
-    before = tuple(cells[d][0] for d in changed)
-    after = tuple(changed.values())
-    return Change(
-        target.cluster_name,
-        names,
-        before,
-        after,
-        float(size),
-        None if towards is None else towards.name,
-    )

@@ -1,8 +1,9 @@
-"""Describe clusters by their sizes, typical objects, and the attributes that distinguish them from other objects."""
+"""Describe clusters by their sizes, typical objects and distinguishing attributes."""
 
 from __future__ import annotations
 
 import html
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,16 +23,6 @@ from dempster.explain.comparisons import Attribute, Feature, Ranked
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
-_DISCRIMINATING_COLUMNS = [
-    "kind",
-    "clustered",
-    "separation",
-    "delta",
-    "rule",
-    "threshold",
-    "p",
-    "p_adjusted",
-]
 _STATISTICS = (
     *("mean", "std", "q25", "median", "q75", "rest", "rest_std", "difference", "delta"),
     *("present", "missing", "p", "p_adjusted"),
@@ -76,42 +67,36 @@ class Group:
 
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return the groups: all clusters (even if empty), the ambiguous groups from large to small, and any outliers."""
+    """Return all clusters (even if empty), the ambiguous groups, the largest first, and any outliers."""
     answers = partition.assignment(rule, keep_outliers=False)
     sets, which = unique_sets(answers)
-    rows = np.split(
-        np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
-    )
+    ends = np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
+    rows = np.split(np.argsort(which, kind="stable"), ends)
     members = {
         tuple(np.flatnonzero(row).tolist()): positions
         for row, positions in zip(sets, rows, strict=True)
     }
-    single = [(k,) for k in range(partition.n_clusters)]
     ambiguous = sorted((s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s))
-    ordered = [*single, *ambiguous, *([()] if () in members else [])]
+    ordered = [(k,) for k in range(partition.n_clusters)] + ambiguous
+    if () in members:
+        ordered.append(())
     possible = answers.sum(axis=0)
     groups = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for clusters in ordered:
         name = format_group(clusters, partition.frame)
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] += 1
         if counts[name] > 1:  # The name of a large set is its size, which is not unique.
             name = f"{name} ({counts[name]})"
-        rows_of_group = members.get(clusters, np.empty(0, dtype=np.intp))
-        groups.append(
-            Group(
-                name,
-                clusters,
-                rows_of_group,
-                int(possible[clusters[0]]) if len(clusters) == 1 else None,
-            )
-        )
+        group = Group(name, clusters, members.get(clusters, np.empty(0, dtype=np.intp)))
+        if group.is_cluster:
+            group.n_possible = int(possible[clusters[0]])
+        groups.append(group)
     return groups
 
 
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
-    """Return the weights of the objects (see `profile`) as a sparse array of shape (n_groups, n_objects)."""
-    n = len(partition)
+    """Return the weights of the objects as a sparse array of shape (n_groups, n_objects)."""
     share: Any = None
     if weights == "possible":
         share = partition.assignment(rule, keep_outliers=False)
@@ -122,8 +107,8 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
         if group.is_cluster and share is not None:
             rows.append(csr_array(np.asarray(share[:, group.clusters[0]], dtype=float)[None]))
         else:
-            ends = np.array([0, len(group)])
-            rows.append(csr_array((np.ones(len(group)), group.rows, ends), shape=(1, n)))
+            entries = (np.ones(len(group)), group.rows, np.array([0, len(group)]))
+            rows.append(csr_array(entries, shape=(1, len(partition))))
     return vstack(rows, format="csr")
 
 
@@ -140,10 +125,9 @@ def add_typical(
         answer = np.zeros((1, partition.n_clusters), dtype=bool)
         answer[0, list(group.clusters)] = True
         column = int(partition.focal_sets.find(answer)[0])
+        mass = np.zeros(len(group))
         if column >= 0:
             mass = np.round(partition.masses[group.rows, column], 9)
-        else:
-            mass = np.zeros(len(group))
         best = group.rows[np.lexsort((group.rows, distance[group.rows], -mass))[:number]]
         group.typical = [int(i) if names is None else names[i] for i in best]
 
@@ -151,27 +135,35 @@ def add_typical(
 def rank_attributes(
     attributes: list[Attribute], first: Group, second: Group, correction: str
 ) -> pd.DataFrame:
-    """Return a table with a row for each attribute, sorted by how well the attribute separates two groups."""
-    rows = [_compare_pair(attribute, first, second) for attribute in attributes]
-    table = pd.DataFrame(
-        rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute")
+    """Return a table of the attributes, sorted by how well they separate two groups."""
+    table = _table_of_attributes(
+        attributes, [_compare_pair(attribute, first, second) for attribute in attributes]
     )
     table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
     strength = table["delta"].abs().fillna(0)
     order = np.lexsort((-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy()))
-    return table.iloc[order][_DISCRIMINATING_COLUMNS]
+    return table.iloc[order]
+
+
+def _table_of_attributes(attributes: list[Attribute], rows: list[dict[str, Any]]) -> pd.DataFrame:
+    names = [attribute.name for attribute in attributes]
+    return pd.DataFrame(rows, index=pd.Index(names, name="attribute"))
 
 
 def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
-    a, b = (attribute.values[group.rows] for group in (first, second))
+    a = attribute.values[first.rows]
+    b = attribute.values[second.rows]
     a = a[~np.isnan(a)]
     b = b[~np.isnan(b)]
     row: dict[str, Any] = {
         "kind": attribute.kind,
         "clustered": attribute.clustered,
+        "separation": np.nan,
+        "delta": np.nan,
+        "rule": "",
         "threshold": np.nan,
+        "p": np.nan,
     }
-    row |= {"separation": np.nan, "delta": np.nan, "rule": "", "p": np.nan}
     if not len(a) or not len(b):
         return row
     both = np.concatenate([a, b])
@@ -181,16 +173,10 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
         row["delta"] = _cliffs_delta(a, b)
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
-            if first_is_low:
-                low = first
-                high = second
-            else:
-                low = second
-                high = first
-            threshold = (exact_text if attribute.kind == "number" else attribute.format)(
-                row["threshold"]
-            )
-            row["rule"] = f"{low.name} if {attribute.name} <= {threshold}, otherwise {high.name}"
+            format_threshold = exact_text if attribute.kind == "number" else attribute.format
+            condition = f"{attribute.name} <= {format_threshold(row['threshold'])}"
+            low, high = (first, second) if first_is_low else (second, first)
+            row["rule"] = f"{low.name} if {condition}, otherwise {high.name}"
         return row
     k = len(attribute.categories)
     shares = [np.bincount(x.astype(int), minlength=k) / len(x) for x in (a, b)]
@@ -198,15 +184,10 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
     row["separation"] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     if attribute.kind == "boolean":
         row["delta"] = float(shares[0][1] - shares[1][1])
-    ours = [
-        name
-        for name, mine, other in zip(attribute.categories, *shares, strict=True)
-        if mine > other
-    ]
     if row["separation"] > 0:
-        row["rule"] = (
-            f"{first.name} if {attribute.name} is {' or '.join(ours)}, otherwise {second.name}"
-        )
+        more_frequent = np.flatnonzero(shares[0] > shares[1])
+        ours = " or ".join(attribute.categories[k] for k in more_frequent)
+        row["rule"] = f"{first.name} if {attribute.name} is {ours}, otherwise {second.name}"
     return row
 
 
@@ -219,7 +200,7 @@ def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
-    """Return Youden's J of two samples, the threshold at which it is reached, and whether ``a`` is mostly below it."""
+    """Return Youden's J of two samples, its threshold, and whether ``a`` is mostly below it."""
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
@@ -258,7 +239,8 @@ class Profile:
     Examples
     --------
     >>> from dempster.explain import profile
-    >>> people = profile(["city", "city", "land", "land"], [[30.0], [40.0], [50.0], [60.0]], clustered=False)
+    >>> ages = [[30.0], [40.0], [50.0], [60.0]]
+    >>> people = profile(["city", "city", "land", "land"], ages, clustered=False)
     >>> people
     4 objects, 2 clusters, 1 attribute
     <BLANKLINE>
@@ -282,22 +264,18 @@ class Profile:
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """All statistics in long format, with a row for each group and feature."""
-        categories = [
-            None if f.attribute.is_number else f.attribute.categories[f.category]
-            for f in self.features
+        names = [
+            (group.name, feature.attribute.name, feature.category_name)
+            for group in self.groups
+            for feature in self.features
         ]
-        features = [
-            (f.attribute.name, category)
-            for f, category in zip(self.features, categories, strict=True)
-        ]
-        names = [(group.name, *feature) for group in self.groups for feature in features]
         table = pd.DataFrame(names, columns=["group", "attribute", "category"])
         for name in _STATISTICS:
             table[name] = self.statistics[name].ravel()
         return table
 
     def to_frame(self, statistic: str = "mean") -> pd.DataFrame:
-        """Return a table with the number of objects and a statistic of every feature for each group.
+        """Return a table with the sizes and a statistic of every feature for each group.
 
         Parameters
         ----------
@@ -309,23 +287,20 @@ class Profile:
         pandas.DataFrame
         """
         rules.check_choice(statistic, "statistic", _STATISTICS)
-        table: dict[str, Any] = {
+        index = pd.Index([group.name for group in self.groups], name="group")
+        sizes: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
             "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
             "typical": [group.typical for group in self.groups],
         }
-        frame = pd.DataFrame(
-            table, index=pd.Index([group.name for group in self.groups], name="group")
-        )
         is_location = statistic in ("mean", "q25", "median", "q75", "rest")
-        values = {}
+        values: dict[str, Any] = {}
         for feature, column in zip(self.features, self.statistics[statistic].T, strict=True):
-            is_date = is_location and feature.attribute.kind == "date"
-            if is_date:
+            if is_location and feature.attribute.kind == "date":
                 values[feature.label] = [feature.attribute.to_date(value) for value in column]
             else:
                 values[feature.label] = column
-        return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
+        return pd.concat([pd.DataFrame(part, index=index) for part in (sizes, values)], axis=1)
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
         """Return the attributes that separate two groups, sorted by decreasing separation.
@@ -350,9 +325,8 @@ class Profile:
         for group in (one, other):
             if not len(group):
                 raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
-        return rank_attributes(
-            list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction
-        )
+        attributes = list(dict.fromkeys(feature.attribute for feature in self.features))
+        return rank_attributes(attributes, one, other, self.correction)
 
     def to_text(self, n_features: int = 5) -> str:
         """Return a text with the attributes in which each group differs most.
@@ -367,10 +341,12 @@ class Profile:
         str
         """
         rules.check(n_features, "n_features", rules.integer(0))
-        lines = [
-            f"{format_count(len(self.partition))}, {format_count(self.partition.n_clusters, 'cluster')}, "
-            f"{format_count(len(self.attributes), 'attribute')}"
+        counts = [
+            format_count(len(self.partition)),
+            format_count(self.partition.n_clusters, "cluster"),
+            format_count(len(self.attributes), "attribute"),
         ]
+        lines = [", ".join(counts)]
         for g, group in enumerate(self.groups[:MAX_SHOWN_GROUPS]):
             lines += ["", _format_heading(group)]
             if not self.statistics["present"][g].any():
@@ -398,25 +374,16 @@ class Profile:
         strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(axis=0, initial=0)
         shown = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]).tolist()
         features = [self.features[q] for q in shown]
-        names = [
-            "group",
-            "objects",
-            "possible",
-            "typical",
-            *(feature.label for feature in features),
-        ]
-        marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in features]
-        head = [f"{name}{mark}" for name, mark in zip(names, marks, strict=True)]
-        table = html_table(
-            head, [_html_row(self, g, shown) for g in range(min(len(self.groups), MAX_HTML_GROUPS))]
-        )
+        marks = ["*" if feature.attribute.clustered else "" for feature in features]
+        labels = [f"{feature.label}{mark}" for feature, mark in zip(features, marks, strict=True)]
+        rows = [_html_row(self, g, shown) for g in range(min(len(self), MAX_HTML_GROUPS))]
+        table = html_table(["group", "objects", "possible", "typical", *labels], rows)
         notes = []
-        if len(self.groups) > MAX_HTML_GROUPS:
-            notes.append(f"{len(self.groups) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
-        if len(self.features) > len(shown):
-            notes.append(
-                f"{len(self.features) - len(shown):,} features with smaller differences are not shown."
-            )
+        if len(self) > MAX_HTML_GROUPS:
+            notes.append(f"{len(self) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
+        more = len(self.features) - len(shown)
+        if more:
+            notes.append(f"{more:,} features with smaller differences are not shown.")
         notes.append(
             "Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares)."
         )
@@ -460,18 +427,13 @@ class Profile:
     _repr_html_ = to_html
 
     def _group(self, name: Any, argument: str) -> Group:
-        clusters = [
-            (self.partition.frame[group.clusters[0]], group)
-            for group in self.groups
-            if group.is_cluster
-        ]
-        for candidate, group in [*clusters, *((group.name, group) for group in self.groups)]:
-            if (
-                rules.hashable.test(name)
-                and not rules.is_missing(name)
-                and rules.are_labels_equal(candidate, name)
-            ):
-                return group
+        if rules.hashable.test(name) and not rules.is_missing(name):
+            clusters = [
+                (self.partition.frame[g.clusters[0]], g) for g in self.groups if g.is_cluster
+            ]
+            for candidate, group in [*clusters, *((g.name, g) for g in self.groups)]:
+                if rules.are_labels_equal(candidate, name):
+                    return group
         names = ", ".join(repr(group.name) for group in self.groups[:20])
         raise InvalidParameterError(argument, f"the name of a cluster or group ({names})", name)
 
@@ -487,7 +449,7 @@ def profile(
     max_categories: int = 12,
     correction: str = "bh",
 ) -> Profile:
-    """Describe each cluster, each group of ambiguous objects, and the outliers, by attributes of the objects.
+    """Describe the clusters, the groups of ambiguous objects and the outliers by attributes.
 
     Parameters
     ----------
@@ -529,10 +491,10 @@ def profile(
     it has a smaller value. For a category, delta is the difference of its shares. Effect sizes
     depend on ``weights``. Tests use each object once, in its assigned group.
 
-    **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these attributes, so a test on
-    the same objects is double dipping: p-values are small even if there are no clusters. Use them
-    only to rank attributes. p-values of columns that are independent of the clustered ones are
-    valid.
+    **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these
+    attributes, so a test on the same objects is double dipping: p-values are small even if there
+    are no clusters. Use them only to rank attributes. p-values of columns that are independent of
+    the clustered ones are valid.
 
     Examples
     --------
@@ -556,9 +518,8 @@ def profile(
     columns = read_attributes(X, dates=True)
     credal = resolved.align_partition(X, len(columns[0]))
     attributes = [comparisons.encode_column(column, max_categories) for column in columns]
-    for attribute, is_clustered in zip(
-        attributes, _are_clustered(partition, clustered, attributes), strict=True
-    ):
+    flags = _are_clustered(partition, clustered, attributes)
+    for attribute, is_clustered in zip(attributes, flags, strict=True):
         attribute.clustered = is_clustered
     groups = find_groups(credal, rule)
     codes = np.empty(len(credal), dtype=np.intp)
@@ -568,10 +529,7 @@ def profile(
     features = comparisons.list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
     statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"], correction)
-    if credal.index is not None:
-        names = credal.index
-    else:
-        names = rules.row_index(X)
+    names = rules.row_index(X) if credal.index is None else credal.index
     add_typical(credal, groups, distance, int(n_typical), names)
     table = _attribute_table(attributes, tests, correction)
     return Profile(credal, groups, features, statistics, table, weights, correction)
@@ -580,7 +538,7 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """Return the statistics, the distances of the objects to the mean of their group, and the tests.
+    """Return the statistics, the distances of the objects to the means of the groups, and the tests.
 
     The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The
     distances are squared and standardized, with shape (n_objects,). A test of each attribute
@@ -599,40 +557,36 @@ def _statistics(
         if attribute.is_number:
             statistics["p"] = comparisons.mann_whitney(ranked, codes, n_groups)
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
-            if len(ranked):
-                spread = size * float((ranked.values / size).std())
-            else:
-                spread = 0.0
+            spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
             if spread > 0:
                 distance += np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
         else:
             statistics["p"] = comparisons.compare_shares(values, codes, n_groups)
         columns.append(statistics)
     names = [name for name in _STATISTICS if name != "p_adjusted"]
-    return (
-        {name: np.column_stack([column[name] for column in columns]) for name in names},
-        distance,
-        tests,
-    )
+    table = {name: np.column_stack([column[name] for column in columns]) for name in names}
+    return table, distance, tests
 
 
 def _attribute_table(
     attributes: list[Attribute], tests: dict[Attribute, tuple[str, float, float]], correction: str
 ) -> pd.DataFrame:
-    results = [tests[attribute] for attribute in attributes]
-    p = np.array([p for _, p, _ in results], dtype=float)
-    table = {
-        "kind": [attribute.kind for attribute in attributes],
-        "clustered": [attribute.clustered for attribute in attributes],
-        "missing": [int((~attribute.present).sum()) for attribute in attributes],
-        "test": [name for name, _, _ in results],
-        "effect": [effect for _, _, effect in results],
-        "p": p,
-        "p_adjusted": comparisons.adjust_p_values(p, correction),
-    }
-    return pd.DataFrame(
-        table, index=pd.Index([attribute.name for attribute in attributes], name="attribute")
-    )
+    rows = []
+    for attribute in attributes:
+        test, p, effect = tests[attribute]
+        rows.append(
+            {
+                "kind": attribute.kind,
+                "clustered": attribute.clustered,
+                "missing": int((~attribute.present).sum()),
+                "test": test,
+                "effect": effect,
+                "p": p,
+            }
+        )
+    table = _table_of_attributes(attributes, rows)
+    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
+    return table
 
 
 def _are_clustered(
@@ -644,67 +598,64 @@ def _are_clustered(
         return [bool(clustered)] * len(names)
     if clustered is None:
         features = getattr(partition, "feature_names_in_", None)
-        if features is not None:
-            return [name in set(map(str, features)) for name in names]
-        same = getattr(partition, "n_features_in_", None) == len(names)
-        return [True if same else None] * len(names)
-    what = "names of columns of X, or be True or False"
+        if features is None:
+            is_same_table = getattr(partition, "n_features_in_", None) == len(names)
+            return [is_same_table or None] * len(names)
+        return [name in list(map(str, features)) for name in names]
     if isinstance(clustered, str):
-        values = [clustered]
-    else:
-        values = rules.as_list(clustered, "clustered", what)
-    selected = list(map(str, values))
+        clustered = [clustered]
+    what = "names of columns of X, or be True or False"
+    selected = list(map(str, rules.as_list(clustered, "clustered", what)))
     if unknown := [name for name in selected if name not in names]:
-        raise InvalidParameterError(
-            "clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0]
-        )
+        expected = f"names of columns of X ({', '.join(names[:20])})"
+        raise InvalidParameterError("clustered", expected, unknown[0])
     return [name in selected for name in names]
 
 
 def _format_heading(group: Group) -> str:
-    if group.n_possible is None:
-        more = 0
-    else:
-        more = group.n_possible - len(group)
-    heading = f"{printable(group.name)}: {format_count(len(group)) if len(group) else 'no certain object'}"
-    heading += f", {more:,} more possible" if more else ""
-    typical = ", ".join(printable(i) for i in group.typical)
-    if typical:
-        return f"{heading}; typical: {typical}"
+    size = format_count(len(group)) if len(group) else "no certain object"
+    heading = f"{printable(group.name)}: {size}"
+    more = (group.n_possible or len(group)) - len(group)
+    if more:
+        heading += f", {more:,} more possible"
+    if group.typical:
+        heading += f"; typical: {_list_typical(group)}"
     return heading
 
 
+def _list_typical(group: Group) -> str:
+    return ", ".join(printable(name) for name in group.typical)
+
+
 def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
-    """Return the positions of the features in which group ``g`` differs most from the rest in location or spread."""
-    at = {name: profile.statistics[name][g] for name in ("delta", "std", "rest_std")}
+    """Return the positions of the features in which a group differs most in location or spread."""
+    delta, std, rest_std = (profile.statistics[name][g] for name in ("delta", "std", "rest_std"))
     with np.errstate(invalid="ignore", divide="ignore"):
-        narrow = 1 - at["std"] / at["rest_std"]
+        narrow = 1 - std / rest_std
     is_number = np.array([feature.attribute.is_number for feature in profile.features])
     narrow = np.where(is_number & (narrow >= MIN_NARROWING), narrow, 0)
-    strength = np.maximum(np.abs(np.nan_to_num(at["delta"])), narrow)
-    return [
-        int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= MIN_DELTA
-    ]
+    strength = np.maximum(np.abs(np.nan_to_num(delta)), narrow)
+    order = np.argsort(-strength, kind="stable")[:limit]
+    return order[strength[order] >= MIN_DELTA].tolist()
 
 
 def _format_feature(profile: Profile, g: int, q: int) -> str:
-    """Format a feature of a group like ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82.
+    """Format a feature of a group.
 
-    Lower in 100 % of pairs``.
+    An example is ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100% of pairs``.
     """
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
-    at = {name: float(profile.statistics[name][g, q]) for name in names}
-    mean = _format_mean(feature, at["mean"], at["std"])
-    rest = _format_mean(feature, at["rest"], at["rest_std"])
-    text = f"{feature.label}: {mean}, rest {rest}"
-    p = f"({_format_p(at['p_adjusted'])})"
+    mean, std, rest, rest_std, delta, p = (float(profile.statistics[n][g, q]) for n in names)
+    text = f"{feature.label}: {_format_mean(feature, mean, std)}"
+    text += f", rest {_format_mean(feature, rest, rest_std)}"
     if not feature.attribute.is_number:
-        return f"{text} {p}"
-    if abs(at["delta"]) < MIN_NARROWING and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
+        return f"{text} ({_format_p(p)})"
+    if abs(delta) < MIN_NARROWING and std <= (1 - MIN_NARROWING) * rest_std:
         # The p-value is omitted, because the test compares only the location.
         return f"{text}; narrower range"
-    return f"{text}; {'higher' if at['delta'] > 0 else 'lower'} in {(1 + abs(at['delta'])) / 2:.0%} of pairs {p}"
+    direction = "higher" if delta > 0 else "lower"
+    return f"{text}; {direction} in {(1 + abs(delta)) / 2:.0%} of pairs ({_format_p(p)})"
 
 
 def _format_mean(feature: Feature, mean: float, std: float) -> str:
@@ -734,17 +685,13 @@ def _note(profile: Profile) -> str:
 
 def _html_row(profile: Profile, g: int, features: list[int]) -> str:
     group = profile.groups[g]
-    typical = ", ".join(printable(i) for i in group.typical)
-    if group.n_possible is None:
-        possible = ""
-    else:
-        possible = f"{group.n_possible:,}"
-    cells = [f"<td>{len(group):,}</td>", f"<td>{possible}</td>", f"<td>{html.escape(typical)}</td>"]
+    typical = html.escape(_list_typical(group))
+    possible = "" if group.n_possible is None else f"{group.n_possible:,}"
+    cells = [f"<td>{cell}</td>" for cell in (f"{len(group):,}", possible, typical)]
+    names = ("mean", "std", "delta", "p_adjusted")
     for q in features:
         feature = profile.features[q]
-        mean, std, delta, p = (
-            float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted")
-        )
+        mean, std, delta, p = (float(profile.statistics[name][g, q]) for name in names)
         text = feature.attribute.format(mean)
         if feature.attribute.kind == "number" and not np.isnan(std):
             text += f" ± {format_number(std, 2)}"
@@ -756,8 +703,5 @@ def _html_row(profile: Profile, g: int, features: list[int]) -> str:
 def _shade(delta: float) -> str:
     if np.isnan(delta) or abs(delta) < MIN_DELTA:
         return ""
-    if delta > 0:
-        color = "213, 94, 0"
-    else:
-        color = "0, 114, 178"
+    color = "213, 94, 0" if delta > 0 else "0, 114, 178"
     return f' style="background: rgba({color}, {0.5 * abs(delta):.2f})"'
