@@ -1,4 +1,4 @@
-"""Evidential classifiers, which predict mass functions on the classes, and contextual discounting."""
+"""Evidential classifiers, which predict mass functions on classes, and contextual discounting."""
 
 from dempster.classify.conformal import ConformalClassifier
 from dempster.classify.discounting import ContextualDiscounting

@@ -33,7 +33,7 @@ CAUTIOUS = "partial_assignment"
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels of n training objects for M classes, either hard (one class each) or soft (one mass function each)."""
+    """Labels of n training objects for M classes: hard (classes) or soft (mass functions)."""
 
     names: np.ndarray  # names of the classes, shape (M,)
     # position of the class of each object in names, shape (n,); None for soft labels
@@ -45,7 +45,7 @@ class Targets:
 
     @cached_property
     def indicators(self) -> np.ndarray:
-        """Indicators (0 or 1) of the classes for hard labels, pignistic probabilities for soft labels, shape (n, M)."""
+        """Indicators of the classes, or pignistic probabilities for soft labels, shape (n, M)."""
         if self.soft is None:
             return np.eye(len(self.names))[self.codes]
         return self.soft.pignistic()
@@ -82,7 +82,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         raise NotImplementedError
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
-        """Return the masses of n validated objects on the f sets in ``focal_sets_``, shape (n, f)."""
+        """Return the masses of n validated objects on the f focal sets, shape (n, f)."""
         raise NotImplementedError
 
     # ---- training --------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the metric is precomputed
-            Training objects, or the distances between them.
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or the distances between them if the metric is precomputed.
         y : array-like of shape (n_samples,), or MassFunctions
             Class of each object, or a mass function on the set of classes for each object.
 
@@ -117,7 +117,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     # ---- validation ------------------------------------------------------------------------------
 
     def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
-        """Validate the parameters, X and y, set ``classes_``, and return the validated X and the labels."""
+        """Validate the parameters, X and y, set ``classes_``, and return X and the labels."""
         validation.check_parameters(self, self._rules)
         if y is None:
             message = f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -129,9 +129,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         else:
             targets = hard_targets(validation.reorder_like(y, names))
         with validation.validating_labels(y, "y"):
-            check_consistent_length(
-                data, targets.codes if targets.soft is None else targets.soft.masses
-            )
+            check_consistent_length(data, targets.indicators)
         if len(targets.names) < 2:
             (name,) = targets.names.tolist()
             raise InvalidParameterError(
@@ -144,11 +142,13 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         X = validation.to_supported_type(self, X)
         if get_tags(self).input_tags.pairwise:
-            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, X)
+            order_columns = order_columns_as_rows if reset else order_columns_as_in_fit
+            X = order_columns(self, X)
         with validation.validating(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
-            (validation.check_scale if reset else validation.check_size)(values, "X")
+            check = validation.check_scale if reset else validation.check_size
+            check(values, "X")
         return values
 
     # ---- prediction ------------------------------------------------------------------------------
@@ -168,11 +168,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             DataFrame, its index is kept.
         """
         check_is_fitted(self, "classes_")
-        masses = validation.check_masses(
-            self._compute_masses(self._validate_objects(X, reset=False))
-        )
+        masses = self._compute_masses(self._validate_objects(X, reset=False))
+        index = validation.row_index(X)
         return MassFunctions.unchecked(
-            masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist()
+            validation.check_masses(masses), self.focal_sets_, index, self.classes_.tolist()
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -194,7 +193,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         return masses.plausibility_transform()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each object (in case of a tie, the first one in ``classes_``).
+        """Predict the most probable class of each object.
+
+        In case of a tie, predict the first of the classes.
 
         Parameters
         ----------
@@ -274,11 +275,12 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         validation.check(tolerance, "tolerance", validation.real(0.5, 1))
         validation.check(reject_label, "reject_label", validation.hashable)
         check_is_fitted(self, "classes_")
-        if utilities is None:
-            losses = None
-        else:
+        losses = None
+        n_acts = len(self.classes_)
+        if utilities is not None:
             losses = 1.0 - _validate_utilities(utilities, self.classes_, acts)
-        names = _act_names(acts, self.classes_, losses)
+            n_acts = losses.shape[1]
+        names = _act_names(acts, self.classes_, n_acts)
         if reject is not None and reject_label in set(names):
             raise InvalidParameterError(
                 "reject_label", "different from the names of the acts", reject_label
@@ -293,10 +295,14 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         selected = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
         if rule in SET_RULES:
             return selected
-        return _to_names(selected, names, reject is not None, reject_label)
+        if reject is not None:
+            names = [*names, reject_label]  # at position -1
+        return _to_array(names)[selected]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of `predict`, and raise if ``y`` contains a class that did not occur in training.
+        """Return the accuracy of `predict`.
+
+        A class that did not occur in training raises an error.
 
         Parameters
         ----------
@@ -313,7 +319,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         if is_soft(y):
-            raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
+            raise InvalidParameterError("y", must="contain classes, got MassFunctions")
         names = validation.row_index(X)
         y = validation.reorder_like(y, names)
         sample_weight = validation.reorder_like(sample_weight, names)
@@ -323,7 +329,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
             raise InvalidParameterError(
-                "y", message=f"y must contain classes seen in training, got {unknown}"
+                "y", must=f"contain classes seen in training, got {unknown}"
             )
         weights = validation.validate_weights(sample_weight, len(np.asarray(y)))
         predicted = self.predict(X)
@@ -332,12 +338,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
 
 def is_soft(y: Any) -> bool:
-    """Return whether y is a MassFunctions object or a sequence of MassFunctions, which scikit-learn may create."""
+    """Return whether y is MassFunctions, or a sequence of them, which scikit-learn may create."""
     if isinstance(y, list | tuple):
-        parts = list(y)
-    else:
-        parts = [y]
-    return len(parts) > 0 and all(isinstance(part, MassFunctions) for part in parts)
+        return len(y) > 0 and all(isinstance(part, MassFunctions) for part in y)
+    return isinstance(y, MassFunctions)
 
 
 def _soft_targets(y: MassFunctions | Sequence[MassFunctions], index: Any) -> Targets:
@@ -347,25 +351,19 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions], index: Any) -> Tar
 
     The labels become hard targets if each label is certain and each class occurs.
     """
-    if isinstance(y, MassFunctions):
-        labels = y
-    else:
-        labels = _join(y)
+    labels = y if isinstance(y, MassFunctions) else _join(y)
     order = validation.match_names(labels.index, index)
     if order is not None:
         labels = labels[order]
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise InvalidParameterError(
-            "y", message=f"y must not assign all mass to the empty set, but row {row} does"
-        )
+        must = f"not assign all mass to the empty set, but row {row} does"
+        raise InvalidParameterError("y", must=must)
     soft = labels.normalize("dempster")
-    codes = soft.singleton_belief.argmax(axis=1)
-    is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(
-        np.unique(codes)
-    ) == soft.n_clusters
     names = _to_array(labels.frame)
-    if is_hard:
+    codes = soft.singleton_belief.argmax(axis=1)
+    is_certain = (soft.singleton_belief.max(axis=1) >= 1).all()
+    if is_certain and len(np.unique(codes)) == soft.n_clusters:
         return Targets(names, codes, None)
     return Targets(names, None, soft)
 
@@ -377,9 +375,8 @@ def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
             "y", must=f"contain mass functions on one frame, got {len(frames)} frames"
         )
     family = reduce(FocalSets.union, [part.focal_sets for part in parts])
-    return MassFunctions(
-        np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame
-    )
+    masses = np.vstack([part.to_family(family).masses for part in parts])
+    return MassFunctions(masses, family, frame=parts[0].frame)
 
 
 def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
@@ -414,15 +411,13 @@ def hard_targets(y: Any) -> Targets:
 
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
-    """Validate the utilities and return them in the order of the classes if their rows or columns have names."""
+    """Validate the utilities and return them in the order of the classes."""
     n_classes = len(classes)
     ordered = validation.reorder_by_names(utilities, classes)
     if acts is None and hasattr(ordered, "iloc"):
         columns = validation.column_names(ordered)
-    else:
-        columns = None
-    if columns is not None and set(columns) == set(classes.tolist()):
-        ordered = validation.reorder_by_names(ordered.T, classes).T
+        if columns is not None and set(columns) == set(classes.tolist()):
+            ordered = validation.reorder_by_names(ordered.T, classes).T
     table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
         raise InvalidParameterError(
@@ -433,17 +428,9 @@ def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.nd
     return table
 
 
-def _act_names(
-    acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.ndarray | None
-) -> list[Hashable]:
-    if losses is None:
-        n_acts = len(classes)
-    else:
-        n_acts = losses.shape[1]
+def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, n_acts: int) -> list[Hashable]:
     if acts is None:
-        if n_acts == len(classes):
-            return classes.tolist()
-        return list(range(n_acts))
+        return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
     names = validation.as_list(acts, "acts", f"{n_acts} unique names")
     if (
         len(names) != n_acts
@@ -452,15 +439,3 @@ def _act_names(
     ):
         raise InvalidParameterError("acts", f"{n_acts} unique names", names)
     return names
-
-
-def _to_names(
-    selected: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable
-) -> np.ndarray:
-    """Return the name of the act at each position in ``selected``, and ``reject_label`` for position -1."""
-    if not may_reject:
-        return _to_array(names)[selected]
-    # NumPy would convert names of different types to a common type.
-    has_one_type = all(type(name) is type(reject_label) for name in names)
-    table = _to_array([*names, reject_label])
-    return (table if has_one_type else table.astype(object))[selected]

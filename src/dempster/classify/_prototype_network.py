@@ -1,4 +1,4 @@
-"""Base class of the prototype networks, with optimization by L-BFGS and cross-validated regularization."""
+"""Base class of the prototype networks: optimization and cross-validated regularization."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Problem:
 
 
 class PrototypeNetworkClassifier(EvidentialClassifier):
-    """Base class of the prototype networks, whose constructor parameters include those of `NETWORK_RULES`.
+    """Base class of the prototype networks, which have the parameters in `NETWORK_RULES`.
 
     All values to optimize are in one vector, which starts with the coordinates of the prototypes.
     """
@@ -78,7 +78,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         raise NotImplementedError
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
-        """Return a function that computes the cost and its gradient with respect to a vector of parameters."""
+        """Return a function that computes the cost and its gradient for a vector of parameters."""
         raise NotImplementedError
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
@@ -98,7 +98,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self._set_run(run)
 
     def _scale(self, data: np.ndarray, targets: Targets) -> Problem:
-        """Return the labels and the training objects, which are centered and divided by their overall scale."""
+        """Center the training objects and divide them by their overall scale."""
         values = data.astype(float)
         self._centre = row_mean(values)
         values -= self._centre
@@ -109,15 +109,13 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             raise InvalidParameterError(
                 "X", must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100"
             )
-        if targets.soft is None:
-            belief = targets.indicators
-        else:
-            belief = targets.soft.singleton_belief
-        contour = np.minimum(targets.contour, 1.0)
-        data, belief, contour = (
-            np.ascontiguousarray(a) for a in (values / self._unit, belief, contour)
+        belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
+        return Problem(
+            np.ascontiguousarray(values / self._unit),
+            targets.indicators,
+            np.ascontiguousarray(belief),
+            np.ascontiguousarray(np.minimum(targets.contour, 1.0)),
         )
-        return Problem(data, targets.indicators, belief, contour)
 
     def _apply_scale(self, X: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray((X.astype(float) - self._centre) / self._unit)
@@ -135,31 +133,29 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     def _select_run(
         self, problem: Problem, count: int, strength: float, rng: Any
     ) -> Run[np.ndarray]:
-        """Minimize the cost from ``n_init`` random starting points and return the result with the smallest cost."""
+        """Minimize the cost from ``n_init`` random starts, and return the best result."""
         seeds = rng.randint(2**31 - 1, size=self.n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
-            return self._minimize(
-                problem, strength, self._draw_start(problem, count, np.random.RandomState(seed))
-            )
+            start = self._draw_start(problem, count, np.random.RandomState(seed))
+            return self._minimize(problem, strength, start)
 
         with block_map(self.n_jobs) as apply:
             return min(apply(run, [(seed,) for seed in seeds]), key=lambda one: one.objective)
 
     def _draw_start(self, problem: Problem, count: int, rng: np.random.RandomState) -> np.ndarray:
-        """Draw several random vectors of initial parameters and return the one with the smallest cost."""
+        """Draw several random vectors of initial parameters, and return the best."""
         cost = self._cost(problem, 0.0)
         starts = [self._start(problem, count, rng) for _ in range(_N_DRAWS)]
         return min(starts, key=lambda start: cost(start)[0])
 
     def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
         cost = self._cost(problem, strength)
-        return minimize_free(
-            cost, start, self._is_fixed(start), max_iter=self.max_iter, tol=self.tol
-        )
+        is_fixed = self._is_fixed(start)
+        return minimize_free(cost, start, is_fixed, max_iter=self.max_iter, tol=self.tol)
 
     def _is_fixed(self, start: np.ndarray) -> np.ndarray:
-        """Return a mask of the parameters to keep fixed, the prototypes if ``optimize_prototypes`` is False."""
+        """Return a mask of the fixed parameters, the prototypes unless ``optimize_prototypes``."""
         n_prototypes = len(start) // (self.n_features_in_ + len(self.classes_) + self._n_scalars)
         is_coordinate = np.arange(len(start)) < n_prototypes * self.n_features_in_
         return is_coordinate & (not self.optimize_prototypes)
@@ -167,15 +163,15 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     # ---- strength of the regularization ----------------------------------------------------------
 
     def _select_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
-        """Return the given strength, or the candidate with the smallest cross-validated cost (the largest if tied)."""
+        """Return the given strength, or the candidate with the smallest cross-validated cost.
+
+        In case of ties, return the largest candidate.
+        """
         strength = self.regularization
         if isinstance(strength, str) or np.ndim(strength) > 0:
-            candidates = (
-                self._strengths
-                if isinstance(strength, str)
-                else as_reals(strength, "regularization")
-            )
-            grid = np.array(candidates, dtype=float)
+            grid = np.array(self._strengths)
+            if not isinstance(strength, str):
+                grid = as_reals(strength, "regularization").astype(float)
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
                 raise InvalidParameterError("regularization", "numbers of at least 0", strength)
             losses = self._cross_validate(problem, targets, count, grid, rng)
@@ -187,7 +183,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     def _cross_validate(
         self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any
     ) -> np.ndarray:
-        """Return the mean cost on the validation sets, without the regularization term, for each strength in grid."""
+        """Return the mean cost on the validation sets, without the penalty, for each strength."""
         tasks = []
         for train, test in _folds(targets, self.cv, rng):
             training = problem.subset(train)
@@ -207,7 +203,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows for training and validation of each fold, stratified by class if the labels are hard."""
+    """Return the rows for training and validation of each fold, stratified by class if hard."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     n = len(targets)
@@ -220,9 +216,8 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
         # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer
         # objects than folds.
         fold = np.empty(n, dtype=int)
-        order = np.concatenate(
-            [rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)]
-        )
+        members = [np.flatnonzero(codes == k) for k in np.unique(codes)]
+        order = np.concatenate([rng.permutation(rows) for rows in members])
         fold[order] = np.arange(n) % cv
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
     return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))

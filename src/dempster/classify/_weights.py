@@ -22,7 +22,7 @@ _LOG_ZERO = -1e300  # replaces log(0); it is finite, so that its product with ze
 
 
 def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert the coefficients and intercept of the log-odds of two classes to those of one score per class."""
+    """Convert the coefficients and intercept of log-odds to those of one score per class."""
     half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
     return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
 
@@ -30,7 +30,7 @@ def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.nda
 def least_informative(
     coefficients: np.ndarray, intercepts: np.ndarray, means: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes and the offsets of the least informative weights of evidence, both of shape (J, M).
+    """Return the slopes and offsets of the least informative weights of evidence, shape (J, M).
 
     The weight of evidence of feature j for class k is w_jk = slope_jk feature_j + offset_jk. Many
     weights give the same probabilities, because a constant can be added to all scores and the
@@ -44,7 +44,7 @@ def least_informative(
 
 
 def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
-    """Return all nonempty sets of classes for "full", and the single classes and the frame for "simple"."""
+    """Return all nonempty sets ("full"), or the single classes and the frame ("simple")."""
     if focal_sets == "full" and n_classes > MAX_CLASSES:
         raise InvalidParameterError(
             "focal_sets", f"'auto' or 'simple' for more than {MAX_CLASSES} classes", focal_sets
@@ -62,7 +62,7 @@ def _log_complement(logs: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class WeightsOfEvidence:
-    """Total weights of evidence for and against each of M classes, for n objects, to be combined by Dempster's rule."""
+    """Total weights of evidence for and against M classes, to be combined by Dempster's rule."""
 
     support: np.ndarray  # weights for the classes, shape (n, M), nonnegative
     opposition: np.ndarray  # weights against the classes, shape (n, M), nonnegative
@@ -71,7 +71,7 @@ class WeightsOfEvidence:
     def from_features(
         cls, features: np.ndarray, slopes: np.ndarray, offsets: np.ndarray
     ) -> WeightsOfEvidence:
-        """Return the total weights for features of shape (n, J) and slopes and offsets of shape (J, M)."""
+        """Sum the weights of J features; slopes and offsets have the shape (J, M)."""
         support = np.zeros((len(features), slopes.shape[1]))
         opposition = np.zeros_like(support)
         for j in range(features.shape[1]):
@@ -82,7 +82,7 @@ class WeightsOfEvidence:
 
     @cached_property
     def _log_single(self) -> np.ndarray:
-        """Logarithm of the unnormalized mass of {k} that is due to the evidence for class k, shape (n, M)."""
+        """Logarithm of the unnormalized mass of {k} from the evidence for class k, shape (n, M)."""
         others = self.support.sum(axis=1, keepdims=True) - self.support
         return _log_complement(-self.support) - others - self.opposition
 
@@ -109,7 +109,7 @@ class WeightsOfEvidence:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Softmax of the scores, which equals the normalized plausibilities of the classes, shape (n, M)."""
+        """Softmax of the scores, which equals the normalized plausibilities, shape (n, M)."""
         logs = self.support - self.opposition
         return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
@@ -122,11 +122,10 @@ class WeightsOfEvidence:
         """
         with np.errstate(under="ignore"):
             out = np.exp(self._log_masses(family))
-        if family.is_full or len(family) == 2**family.n_clusters - 1:
-            return out / out.sum(axis=1, keepdims=True)
-        omega = family.omega_index
-        out[:, omega] = 0
-        out[:, omega] = np.maximum(1 - out.sum(axis=1), 0)
+        if len(family) < 2**family.n_clusters - 1:
+            omega = family.omega_index
+            out[:, omega] = 0
+            out[:, omega] = np.maximum(1 - out.sum(axis=1), 0)
         return out / out.sum(axis=1, keepdims=True)
 
     def _log_masses(self, family: FocalSets) -> np.ndarray:
@@ -138,11 +137,8 @@ class WeightsOfEvidence:
         """
         inside = family.membership.astype(float)
         against = np.maximum(_log_complement(-self.opposition), _LOG_ZERO)
-        logs = (
-            -self.opposition @ inside.T
-            + against @ (1 - inside).T
-            - self.support.sum(axis=1, keepdims=True)
-        )
+        logs = -self.opposition @ inside.T + against @ (1 - inside).T
+        logs -= self.support.sum(axis=1, keepdims=True)
         for k, column in enumerate(family.singleton_index):
             if column >= 0:
                 logs[:, column] = np.logaddexp(logs[:, column], self._log_single[:, k])

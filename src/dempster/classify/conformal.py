@@ -1,4 +1,4 @@
-"""Conformal prediction: sets of classes and mass functions with a guaranteed coverage, around any classifier."""
+"""Conformal prediction: sets of classes and mass functions with a guaranteed coverage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
@@ -26,7 +26,7 @@ _ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 i
 
 
 class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
-    """Sets of classes that contain the true class with a guaranteed probability, and the matching mass functions.
+    """Sets of classes that contain the true class with a guaranteed probability.
 
     A part of the training objects, the calibration objects, is withheld from the classifier. A
     score measures how badly a class fits an object. The *conformal p-value* of a class for a new
@@ -131,7 +131,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from dempster.classify import ConformalClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = ConformalClassifier(LogisticRegression(), confidence=0.95, random_state=0).fit(X[:, :2], y)
+    >>> model = ConformalClassifier(LogisticRegression(), confidence=0.95, random_state=0)
+    >>> model.fit(X[:, :2], y)
+    ConformalClassifier(confidence=0.95, estimator=LogisticRegression(),
+                        random_state=0)
     >>> model.predict_set([[5.0, 3.5], [6.1, 2.8]])
     array([[ True, False, False],
            [False,  True,  True]])
@@ -196,10 +199,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
                     "X", must=f"have unique column names, got {list(X.columns)}"
                 )
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if (
-            rule.is_estimator(self.estimator)
-            and self.estimator.__sklearn_tags__().input_tags.allow_nan
-        ):
+        if rule.is_estimator(self.estimator) and get_tags(self.estimator).input_tags.allow_nan:
             options = {"ensure_all_finite": "allow-nan"} | options
         return super()._validate_objects(X, reset=reset, **options)
 
@@ -213,7 +213,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         else:
             data, targets = self._validate_training(X, y)
             if targets.codes is None:
-                raise InvalidParameterError("y", message="y must contain classes, got soft labels")
+                raise InvalidParameterError("y", must="contain classes, got soft labels")
             codes = targets.codes
             parts = self._divide(codes, rng)
         self.calibration_folds_ = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -234,15 +234,13 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.calibration_weights_ = np.concatenate(weights)
 
     def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Validate X and y for a fitted estimator, set ``classes_``, and return X and the positions of the classes."""
+        """Validate X and y for a fitted estimator, and return X and the codes of the classes."""
         if self.estimator is None:
             raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
         check_is_fitted(self.estimator)
         data = self._validate_objects(X, reset=True)
         if y is None or is_soft(y):
-            raise InvalidParameterError(
-                "y", message="y must contain the classes of the calibration objects"
-            )
+            raise InvalidParameterError("y", must="contain the classes of the calibration objects")
         targets = hard_targets(rule.reorder_like(y, rule.row_index(X)))
         if len(targets) != len(data):
             raise InvalidParameterError("y", f"the classes of {len(data)} objects", len(targets))
@@ -251,32 +249,19 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         unknown = [name for name in targets.names.tolist() if name not in positions]
         if unknown:
             raise InvalidParameterError("y", "classes of the fitted estimator", unknown[0])
-        assert targets.codes is not None
-        return data, np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)[
-            targets.codes
-        ]
+        codes = np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)
+        return data, codes[targets.codes]
 
     def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
         """Return the calibration objects of each classifier."""
-        from sklearn.model_selection import (
-            KFold,
-            ShuffleSplit,
-            StratifiedKFold,
-            StratifiedShuffleSplit,
-        )
+        from sklearn import model_selection as selection
 
         kind: Any
         if self.method == "cross":
-            if self.by_class:
-                kind = StratifiedKFold
-            else:
-                kind = KFold
+            kind = selection.StratifiedKFold if self.by_class else selection.KFold
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
         else:
-            if self.by_class:
-                kind = StratifiedShuffleSplit
-            else:
-                kind = ShuffleSplit
+            kind = selection.StratifiedShuffleSplit if self.by_class else selection.ShuffleSplit
             splitter = kind(1, test_size=self.calibration_size, random_state=rng)
         try:
             return [part for _, part in splitter.split(codes, codes)]
@@ -292,53 +277,49 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         """Return a classifier that is fitted to all objects except those in ``part``."""
         assert targets.codes is not None
         rows = np.setdiff1d(np.arange(len(targets)), part)
-        if self.estimator is None:
-            model = EKNNClassifier()
-        else:
-            model = clone(self.estimator)
+        model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
         return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
 
     def _check_numbers(self, codes: np.ndarray) -> None:
-        """Raise an error if there are too few calibration objects to exclude a class at this confidence."""
+        """Raise an error if there are too few calibration objects to exclude a class."""
         needed = count_needed_objects(self.confidence)
-        what = f"at least {needed} calibration objects"
+        must = f"contain at least {needed} calibration objects"
         purpose = f"for confidence={self.confidence:g}"
-        if self.by_class:
-            counts = np.bincount(codes, minlength=len(self.classes_))
-            for name, count in zip(self.classes_.tolist(), counts, strict=True):
-                if count < needed:
-                    must = (
-                        f"contain {what} of class {name!r} {purpose} and by_class=True, got {count}"
-                    )
-                    raise InvalidParameterError("y", must=must)
-        elif len(codes) < needed:
-            raise InvalidParameterError("X", must=f"contain {what} {purpose}, got {len(codes)}")
+        if not self.by_class:
+            if len(codes) < needed:
+                raise InvalidParameterError("X", must=f"{must} {purpose}, got {len(codes)}")
+            return
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        for name, count in zip(self.classes_.tolist(), counts, strict=True):
+            if count < needed:
+                must = f"{must} of class {name!r} {purpose} and by_class=True, got {count}"
+                raise InvalidParameterError("y", must=must)
 
     # ---- scores ----------------------------------------------------------------------------------
 
     def _compute_probabilities(self, model: Any, X: Any) -> np.ndarray:
-        """Return the probabilities of all classes, which are zero for a class without training objects."""
+        """Return the probabilities of all classes, 0 for a class without training objects."""
         if hasattr(model, "predict_proba"):
             found = np.asarray(model.predict_proba(X), dtype=float)
         elif hasattr(model, "decision_function"):
             values = np.asarray(model.decision_function(X), dtype=float)
-            found = softmax(
-                values if values.ndim == 2 else np.column_stack([-values, values]), axis=1
-            )
+            if values.ndim == 1:
+                values = np.column_stack([-values, values])
+            found = softmax(values, axis=1)
         else:
             expected = "a classifier with predict_proba or decision_function"
             raise InvalidParameterError("estimator", expected, type(model))
         return self._insert_classes(model, found)
 
     def _insert_classes(self, model: Any, values: np.ndarray) -> np.ndarray:
-        """Return values for all classes, shape (n, n_classes), from values for the classes that a classifier knows."""
+        """Insert zeros for the classes that a classifier does not know, shape (n, n_classes)."""
         columns = {name: k for k, name in enumerate(self.classes_.tolist())}
         out = np.zeros((len(values), len(columns)))
         out[:, [columns[name] for name in np.asarray(model.classes_).tolist()]] = values
         return out
 
     def _compute_scores(self, model: Any, X: Any) -> np.ndarray:
-        """Return a score of each class, shape (n, n_classes), that is large if the class does not fit."""
+        """Return scores, shape (n, n_classes), that are large if the class does not fit."""
         if self.score == "plausibility":
             masses = _predict_masses(model, X)
             if masses is not None:
@@ -361,9 +342,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         n = X.shape[0]
         if self.likelihood_ratio is None:
             return np.ones(n)
-        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio").astype(
-            float, copy=False
-        )
+        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio")
+        weights = weights.astype(float, copy=False)
         if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise InvalidParameterError(
                 "likelihood_ratio", must=f"return {n} finite numbers of at least 0"
@@ -424,7 +404,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return self.select_classes(self.p_values(X))
 
     def select_classes(self, p_values: np.ndarray) -> np.ndarray:
-        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding errors.
+        """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding.
 
         Parameters
         ----------
@@ -438,7 +418,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return p_values > (1 - self.confidence) * (1 + _ROUNDING)
 
     def predict_mass(self, X: Any) -> MassFunctions:
-        """Predict a consonant mass function for each object whose contour is the vector of conformal p-values.
+        """Predict consonant mass functions whose contours are the conformal p-values.
 
         Parameters
         ----------
@@ -485,7 +465,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
 
 def count_needed_objects(confidence: float) -> int:
-    """Return the smallest number of calibration objects with which a class can be excluded at a confidence."""
+    """Return the smallest number of calibration objects with which a class can be excluded."""
     return ceil((1 / (1 - confidence) - 1) * (1 - _ROUNDING))
 
 

@@ -35,7 +35,8 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 
     .. math::
 
-        \sum_i w_i \sum_k (pl'_i(k) - [y_i = k])^2, \qquad pl'_i(k) = 1 - (1 - pl_i(k)) (1 - \mathrm{rate}(A)),
+        \sum_i w_i \sum_k (pl'_i(k) - [y_i = k])^2, \qquad
+        pl'_i(k) = 1 - (1 - pl_i(k)) (1 - \mathrm{rate}(A)),
 
     where y_i is the class of object i, w_i its weight, pl_i(k) the plausibility of class k before
     discounting, and A the context that contains class k. The solution is
@@ -43,7 +44,8 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     .. math::
 
         1 - \mathrm{rate}(A) = \min\Bigl(1,
-        \frac{\sum_{k \in A, y_i \neq k} w_i q_{ik}}{\sum_{k \in A} w_i q_{ik}^2}\Bigr), \qquad q_{ik} = 1 - pl_i(k).
+        \frac{\sum_{k \in A, y_i \neq k} w_i q_{ik}}{\sum_{k \in A} w_i q_{ik}^2}\Bigr), \qquad
+        q_{ik} = 1 - pl_i(k).
 
     `transform` discounts mass functions by the learned rates with `MassFunctions.discount`.
 
@@ -81,7 +83,8 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     >>> from dempster.classify import ContextualDiscounting
     >>> reports = ["plane", "plane", "plane", "rocket"]
     >>> radar = MassFunctions.from_dict([{name: 1} for name in reports], frame=["plane", "rocket"])
-    >>> model = ContextualDiscounting().fit(radar, ["plane", "plane", "rocket", "rocket"])  # one error
+    >>> truth = ["plane", "plane", "rocket", "rocket"]  # one error
+    >>> model = ContextualDiscounting().fit(radar, truth)
     >>> model.rates_.round(2)  # after the report "plane", a rocket remains plausible
     array([0.  , 0.33])
     >>> model.transform(radar)[0]
@@ -162,7 +165,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
-        """Return a Boolean array of shape (n_contexts, n_classes) that marks the classes of each context."""
+        """Return the classes of each context as rows of a Boolean array."""
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):

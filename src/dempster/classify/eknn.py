@@ -55,7 +55,9 @@ class _Neighbors:
 
     def first(self, k: int) -> _Neighbors:
         return _Neighbors(
-            *(np.ascontiguousarray(a[:, :k]) for a in (self.positions, self.squared, self.classes))
+            np.ascontiguousarray(self.positions[:, :k]),
+            np.ascontiguousarray(self.squared[:, :k]),
+            np.ascontiguousarray(self.classes[:, :k]),
         )
 
 
@@ -238,12 +240,9 @@ class EKNNClassifier(EvidentialClassifier):
         self._reliability = float(self.reliability)
         if targets.soft is None:
             self._soft = None
+            self.focal_sets_ = FocalSets.simple(len(self.classes_), empty=False)
         else:
             self._soft = SoftLabels(targets.soft)
-        classes = FocalSets.simple(len(self.classes_), empty=False)
-        if self._soft is None:
-            self.focal_sets_ = classes
-        else:
             self.focal_sets_ = self._soft.family
         self._spreads = self._mean_distances(data, targets)
         start = self._initial_gamma()
@@ -258,9 +257,8 @@ class EKNNClassifier(EvidentialClassifier):
         run = runs[self.n_neighbors_]
         self.gamma_ = run.model
         masses = self._combine(others.first(self.n_neighbors_), self.gamma_)
-        names = self.classes_.tolist()
         self.leave_one_out_masses_ = MassFunctions.unchecked(
-            masses, self.focal_sets_, row_index(X), names
+            masses, self.focal_sets_, row_index(X), self.classes_.tolist()
         )
         self._set_run(run)
 
@@ -268,38 +266,31 @@ class EKNNClassifier(EvidentialClassifier):
         """Return the candidate numbers of neighbors."""
         if isinstance(self.n_neighbors, str):
             return [k for k in _GRID if k < n]
-        numbers = np.ravel(self.n_neighbors)
-        if numbers.dtype.kind in "iu":
-            grid = sorted({int(k) for k in numbers})
-        else:
-            grid = []
-        if not grid or grid[0] < 1:
+        numbers = np.unique(self.n_neighbors)
+        if numbers.dtype.kind not in "iu" or len(numbers) == 0 or numbers[0] < 1:
             raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
-        if max(grid) >= n:
-            raise InvalidParameterError("n_neighbors", f"smaller than n_samples = {n}", max(grid))
-        return grid
+        if numbers[-1] >= n:
+            expected = f"smaller than n_samples = {n}"
+            raise InvalidParameterError("n_neighbors", expected, int(numbers[-1]))
+        return numbers.tolist()
 
     def _initial_gamma(self) -> np.ndarray:
-        """Return the given scales of the M classes, or initial values computed from mean distances, shape (M,)."""
+        """Return the given scales of the M classes, or initial scales from mean distances."""
+        if self.gamma is None:
+            return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
         n_classes = len(self.classes_)
-        if self.gamma is not None:
-            gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma").astype(
-                float, copy=False
-            )
-            if (
-                gamma.shape not in ((), (n_classes,))
-                or not (np.isfinite(gamma) & (gamma >= 0)).all()
-            ):
-                raise InvalidParameterError(
-                    "gamma", f"{n_classes} numbers of at least 0 (or one)", self.gamma
-                )
-            if self._soft is not None and np.ptp(gamma) > 0:
-                raise InvalidParameterError("gamma", "one number for soft labels", self.gamma)
-            return np.broadcast_to(gamma, (n_classes,)).copy()
-        return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
+        gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma")
+        gamma = gamma.astype(float, copy=False)
+        is_valid = (np.isfinite(gamma) & (gamma >= 0)).all()
+        if gamma.shape not in ((), (n_classes,)) or not is_valid:
+            expected = f"{n_classes} numbers of at least 0 (or one)"
+            raise InvalidParameterError("gamma", expected, self.gamma)
+        if self._soft is not None and np.ptp(gamma) > 0:
+            raise InvalidParameterError("gamma", "one number for soft labels", self.gamma)
+        return np.broadcast_to(gamma, (n_classes,)).copy()
 
     def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
-        """Return the mean distance within each class, or between all objects for soft labels and single objects."""
+        """Return the mean distance within each class, or between all objects for soft labels."""
         overall = self._mean_distance(data, np.arange(len(data))) or 1.0
         if targets.codes is None:
             return np.full(len(targets.names), overall)
@@ -313,10 +304,7 @@ class EKNNClassifier(EvidentialClassifier):
 
         if len(rows) < 2:
             return 0.0
-        if callable(self.metric):
-            max_rows = MAX_PAIRED_PYTHON
-        else:
-            max_rows = MAX_PAIRED
+        max_rows = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
         if len(rows) > max_rows:
             rows = rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
         # For at most 2,000 objects, pdist is faster than pairwise_distances.
@@ -325,30 +313,22 @@ class EKNNClassifier(EvidentialClassifier):
         if self.metric == "precomputed":
             distances = data[np.ix_(rows, rows)]
         else:
-            distances = pairwise_distances(
-                data[rows], metric=self.metric, **(self.metric_params or {})
-            )
-        return float(
-            (distances.sum(dtype=float) - np.trace(distances)) / (len(rows) * (len(rows) - 1))
-        )
+            parameters = self.metric_params or {}
+            distances = pairwise_distances(data[rows], metric=self.metric, **parameters)
+        total = distances.sum(dtype=float) - np.trace(distances)
+        return float(total / (len(rows) * (len(rows) - 1)))
 
     def _learn_gamma(
         self, others: _Neighbors, targets: Targets, start: np.ndarray
     ) -> Run[np.ndarray]:
-        """Return the scales with the smallest cost, or the initial scales if gamma is not to be learned."""
+        """Return the scales with the smallest cost, or the initial scales if they are fixed."""
         if self._soft is not None:
             return self._learn_from_soft(others, targets, start)
-        if self.mixing is None:
-            mixing = 1 / len(start)
-        else:
-            mixing = self.mixing
+        mixing = 1 / len(start) if self.mixing is None else self.mixing
+        constants = (others.squared, others.classes, targets.indicators, self.reliability, mixing)
 
         def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-            squared = others.squared
-            classes = others.classes
-            return cost_and_gradient(
-                gamma, squared, classes, targets.indicators, self.reliability, mixing
-            )
+            return cost_and_gradient(gamma, *constants)
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
@@ -386,16 +366,13 @@ class EKNNClassifier(EvidentialClassifier):
     # ---- neighbors and their evidence ------------------------------------------------------------
 
     def _make_index(self, data: np.ndarray) -> Any:
-        """Return a nearest neighbor index of the training objects: dempster's own index or that of scikit-learn."""
+        """Return an index of the training objects, our own or that of scikit-learn."""
         from sklearn.neighbors import NearestNeighbors
 
-        if (
-            self.algorithm == "auto"
-            and minkowski_power(self.metric, self.metric_params) is not None
-        ):
-            return exact_index(
-                AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs
-            )
+        is_minkowski = minkowski_power(self.metric, self.metric_params) is not None
+        if self.algorithm == "auto" and is_minkowski:
+            source = AttributeSource(data, self.metric, self.metric_params or {})
+            return exact_index(source, self.n_jobs)
         with naming_metric(self.metric):
             return NearestNeighbors(
                 algorithm=self.algorithm,
@@ -413,10 +390,7 @@ class EKNNClassifier(EvidentialClassifier):
         check_neighbors(positions, distances, self._n_training)
         squared = distances.astype(float, copy=False)
         squared *= squared
-        if self._codes is None:
-            classes = positions[:, :0]
-        else:
-            classes = self._codes[positions]
+        classes = positions[:, :0] if self._codes is None else self._codes[positions]
         return _Neighbors(positions, squared, classes)
 
     def _combine(self, neighbors: _Neighbors, gamma: np.ndarray) -> np.ndarray:
@@ -429,9 +403,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         if self.metric == "precomputed" and X.size and X.min() < 0:
-            raise InvalidParameterError(
-                "X", message="Negative values in data: X must contain distances"
-            )
+            message = "Negative values in data: X must contain distances"
+            raise InvalidParameterError("X", message=message)
         return self._combine(self._find_neighbors(X, self.n_neighbors_), self.gamma_)
 
     def _check_loaded(self) -> None:
@@ -551,10 +524,9 @@ def minimize_scale(
 def combine_neighbors(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
 ) -> np.ndarray:
-    """Return the masses of n objects on M classes and the frame, shape (n, M + 1), from their K nearest neighbors."""
-    return _combine_weights(
-        _class_weights(_supports(squared, classes, gamma, alpha), classes, n_classes)
-    )
+    """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
+    supports = _supports(squared, classes, gamma, alpha)
+    return _combine_weights(_class_weights(supports, classes, n_classes))
 
 
 def cost_and_gradient(
@@ -565,7 +537,7 @@ def cost_and_gradient(
     alpha: float,
     mixing: float,
 ) -> tuple[float, np.ndarray]:
-    """Return half the mean squared error of o_k = m({k}) + mixing m(frame), and its gradient with respect to gamma.
+    """Return half the mean squared error of o_k = m({k}) + mixing m(frame), and its gradient.
 
     See Zouhal and Denoeux (1998), equation 9. Let w_k be the weight of evidence for class k, r_k =
     exp(w_k) - 1 and Z = 1 + sum_k r_k. Then o_k = (r_k + mixing) / Z, and the derivative with
@@ -577,12 +549,10 @@ def cost_and_gradient(
     masses = _combine_weights(_class_weights(supports, classes, n_classes))
     outputs = masses[:, :-1] + mixing * masses[:, -1:]
     errors = outputs - targets
-    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * (
-        masses[:, :-1] + masses[:, -1:]
-    )
-    per_neighbor = (
-        np.take_along_axis(per_class, classes, axis=1) * squared * supports / (1 - supports)
-    )
+    plausibilities = masses[:, :-1] + masses[:, -1:]
+    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * plausibilities
+    per_neighbor = np.take_along_axis(per_class, classes, axis=1)
+    per_neighbor = per_neighbor * squared * supports / (1 - supports)
     slopes = np.bincount(classes.ravel(), weights=per_neighbor.ravel(), minlength=n_classes)
     return 0.5 * float((errors * errors).sum()) / n, -2.0 * gamma * slopes / n
 
@@ -590,7 +560,7 @@ def cost_and_gradient(
 def _supports(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float
 ) -> np.ndarray:
-    """Return the mass s = alpha exp(-gamma_k^2 d^2) that each neighbor assigns to its class k, shape (n, K)."""
+    """Return the mass s = alpha exp(-gamma_k^2 d^2) that each neighbor assigns to its class."""
     s = gamma[classes]
     s *= s
     s *= squared
@@ -601,17 +571,16 @@ def _supports(
 
 
 def _class_weights(supports: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the weights of evidence for the classes, minus the sum of log(1 - s) over the supports s of neighbors."""
+    """Return the weights of evidence for the classes, the sums of -log(1 - support)."""
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
-    weights = np.bincount(
-        cells.ravel(), weights=-np.log1p(-supports).ravel(), minlength=n * n_classes
-    )
+    logs = -np.log1p(-supports)
+    weights = np.bincount(cells.ravel(), weights=logs.ravel(), minlength=n * n_classes)
     return weights.reshape(n, n_classes)
 
 
 def _combine_weights(weights: np.ndarray) -> np.ndarray:
-    """Return the masses that Dempster's rule assigns to M classes and the frame (last column), shape (n, M + 1).
+    """Return the masses of M classes and the frame (last column) by Dempster's rule.
 
     ``weights`` contains the weights of evidence w_k, shape (n, M). m({k}) is proportional to
     exp(w_k) - 1, and m(frame) to 1 (Denoeux, 1995). All terms are divided by the exponential of the
@@ -629,7 +598,7 @@ def _combine_weights(weights: np.ndarray) -> np.ndarray:
 
 
 class SoftLabels:
-    """Soft labels of the training objects, which are discounted by distance and combined by Dempster's rule.
+    """Soft labels, which are discounted by distance and combined by Dempster's rule.
 
     The label of a neighbor is discounted to the share phi, so that a commonality q of the label
     becomes 1 - phi (1 - q). Dempster's rule multiplies the commonalities of the neighbors. The
@@ -658,15 +627,13 @@ class SoftLabels:
             logs = np.log1p(-supports[rows, :, None] * self.missing[neighbors[rows]]).sum(axis=1)
             # The masses are normalized below.
             commonality = np.exp(logs - logs.max(axis=1, keepdims=True))
-            masses = solve_triangular(
-                self._supersets, commonality.T, lower=False, unit_diagonal=True
-            ).T
+            masses = solve_triangular(self._supersets, commonality.T, unit_diagonal=True).T
             out[rows] = np.maximum(masses, 0)
         return out / out.sum(axis=1, keepdims=True)
 
 
 def _close_under_intersection(family: FocalSets) -> FocalSets:
-    """Return the sets of a family, the frame, and all nonempty intersections of the sets, sorted by cardinality."""
+    """Return the sets of a family, the frame, and all nonempty intersections, sorted by size."""
     sets = {frozenset(members) for members in family} | {frozenset(range(family.n_clusters))}
     sets.discard(frozenset())
     original = new = sets
@@ -677,6 +644,4 @@ def _close_under_intersection(family: FocalSets) -> FocalSets:
             raise InvalidParameterError(
                 "y", f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)"
             )
-    return FocalSets.from_sets(
-        family.n_clusters, [tuple(sorted(members)) for members in sets]
-    ).sorted()
+    return FocalSets.from_sets(family.n_clusters, [tuple(sorted(s)) for s in sets]).sorted()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
 from dempster.classify._weights import (
     WeightsOfEvidence,
@@ -31,17 +31,6 @@ _ACTIVATIONS = {
 }
 # tolerance for comparing probabilities, which networks compute in single precision
 _TOLERANCE = 1e-4
-
-
-def _is_estimator(value: Any) -> bool:
-    # Reject an estimator class, which has fit and get_params but is not an instance.
-    if isinstance(value, type):
-        return False
-    return (
-        value is None
-        or is_network(value)
-        or (hasattr(value, "fit") and hasattr(value, "get_params"))
-    )
 
 
 class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
@@ -105,8 +94,10 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = EvidenceFromClassifier(LogisticRegression(max_iter=1000)).fit(X[:, 2:], y)
     >>> masses = model.predict_mass([[4.9, 1.7]])
-    >>> masses.plausibility_transform().round(3), model.estimator_.predict_proba([[4.9, 1.7]]).round(3)
-    (array([[0.001, 0.464, 0.535]]), array([[0.001, 0.464, 0.535]]))
+    >>> masses.plausibility_transform().round(3)
+    array([[0.001, 0.464, 0.535]])
+    >>> model.estimator_.predict_proba([[4.9, 1.7]]).round(3)
+    array([[0.001, 0.464, 0.535]])
     >>> masses.mass([(1,), (2,), (1, 2)]).round(3)
     array([[0.432, 0.507, 0.06 ]])
     """
@@ -118,7 +109,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.Rule(
-            "a scikit-learn classifier (an instance), a torch network or None", _is_estimator
+            "a scikit-learn classifier (an instance), a torch network or None",
+            lambda one: one is None or rule.is_estimator(one) or is_network(one),
         ),
         "prefit": rule.flag,
         "focal_sets": rule.choice("auto", "full", "simple"),
@@ -175,55 +167,44 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
         features = self._layer.features(data)
         self.feature_means_ = features.mean(axis=0)
-        coefficients = self._layer.coefficients
-        intercepts = self._layer.intercepts
         self.slopes_, self.offsets_ = least_informative(
-            coefficients, intercepts, self.feature_means_
+            self._layer.coefficients, self._layer.intercepts, self.feature_means_
         )
         self._check_probabilities(data, features)
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
-        """Validate X and y for an estimator that is already fitted, set ``classes_``, and return the validated X."""
+        """Validate X and y for a fitted estimator, set ``classes_``, and return X."""
         if self.estimator is None:
             raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
         data = self._validate_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
             if y is None:
-                names = None
-            else:
-                names = hard_targets(y).names
-            if names is None:
                 self.classes_ = np.arange(find_last_layer(self.estimator).n_classes)
             else:
-                self.classes_ = names
-        else:
-            check_is_fitted(self.estimator)
-            self._check_attributes()
-            self.classes_ = np.asarray(self.estimator.classes_)
-            if y is None or is_soft(y):
-                classes = []
-            else:
-                classes = hard_targets(y).names.tolist()
-            unknown = set(classes) - set(self.classes_.tolist())
+                self.classes_ = hard_targets(y).names
+            return data
+        check_is_fitted(self.estimator)
+        self._check_attributes()
+        self.classes_ = np.asarray(self.estimator.classes_)
+        if y is not None and not is_soft(y):
+            unknown = set(hard_targets(y).names.tolist()) - set(self.classes_.tolist())
             if unknown:
-                raise InvalidParameterError(
-                    "y", "classes of the fitted estimator", sorted(map(repr, unknown))[:5]
-                )
+                expected = "classes of the fitted estimator"
+                raise InvalidParameterError("y", expected, sorted(map(repr, unknown))[:5])
         return data
 
     def _check_attributes(self) -> None:
-        """Raise if the columns of X differ from those of the fitted estimator (except pipelines, which check this)."""
-        if hasattr(self.estimator, "steps"):
+        """Raise if the columns of X differ from those of the fitted estimator."""
+        if hasattr(self.estimator, "steps"):  # Pipelines check the columns.
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
             raise InvalidParameterError(
                 "X", f"a table with the {n} columns of the estimator", self.n_features_in_
             )
-        expected, names = (
-            list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self)
-        )
+        expected = list(getattr(self.estimator, "feature_names_in_", []))
+        names = list(getattr(self, "feature_names_in_", []))
         if expected and names and expected != names:
             columns = rule.format_value(list(map(str, expected)))
             raise InvalidParameterError(
@@ -231,7 +212,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
-        """Raise if the probabilities are not the softmax of the scores, e.g. for a one-versus-rest classifier."""
+        """Raise if the probabilities are not the softmax of the scores."""
         rows = np.arange(min(200, len(features)))
         expected = self._layer.probabilities(_safe_indexing(data, rows))
         actual = self._evidence(features[rows]).probabilities
@@ -328,22 +309,17 @@ def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
     """
     from sklearn.linear_model import LogisticRegression
 
-    if estimator is None:
-        model = LogisticRegression()
-    else:
-        model = clone(estimator)
+    model = LogisticRegression() if estimator is None else clone(estimator)
     if targets.codes is not None:
         return model.fit(data, targets.names[targets.codes])
+    final = model
+    prefix = ""
     if hasattr(model, "steps"):
-        final = model[-1]
-        prefix = f"{model.steps[-1][0]}__"
-    else:
-        final = model
-        prefix = ""
+        name, final = model.steps[-1]
+        prefix = f"{name}__"
     if not has_fit_parameter(final, "sample_weight"):
-        raise InvalidInputError(
-            f"y must not be soft labels: {type(final).__name__} does not support sample_weight"
-        )
+        reason = f"{type(final).__name__} does not support sample_weight"
+        raise InvalidParameterError("y", must=f"not be soft labels: {reason}")
     n, n_classes = targets.indicators.shape
     weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
     repeated = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
@@ -355,7 +331,7 @@ def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
 
 @dataclass(frozen=True)
 class LinearLayer:
-    """Last layer of a classifier: the softmax of linear scores of M classes, computed from J features."""
+    """Last layer of a classifier: the softmax of M linear scores of J features."""
 
     coefficients: np.ndarray  # shape (J, M)
     intercepts: np.ndarray  # shape (M,)
@@ -369,35 +345,27 @@ class LinearLayer:
 
 
 def find_last_layer(estimator: Any) -> LinearLayer:
-    """Return the last layer of a scikit-learn classifier, of a pipeline with a classifier, or of a torch network."""
+    """Return the last layer of a scikit-learn classifier, of a pipeline, or of a torch network."""
     if is_network(estimator):
         return _layer_of_network(estimator)
     if hasattr(estimator, "steps"):
-        before = estimator[:-1]
-        final = estimator[-1]
-        inner = find_last_layer(final)
-
-        def compose(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
-            return lambda X: function(before.transform(X) if len(estimator.steps) > 1 else X)
-
-        return LinearLayer(
-            inner.coefficients,
-            inner.intercepts,
-            compose(inner.features),
-            compose(inner.probabilities),
+        inner = find_last_layer(estimator[-1])
+        if len(estimator.steps) == 1:
+            return inner
+        transform = estimator[:-1].transform
+        return replace(
+            inner,
+            features=lambda X: inner.features(transform(X)),
+            probabilities=lambda X: inner.probabilities(transform(X)),
         )
     if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
         return _layer_of_perceptron(estimator)
-    if (
-        hasattr(estimator, "coef_")
-        and hasattr(estimator, "intercept_")
-        and hasattr(estimator, "predict_proba")
-    ):
-        scores = _to_scores(
-            np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_)
-        )
+    if all(hasattr(estimator, name) for name in ("coef_", "intercept_", "predict_proba")):
+        coefficients = np.asarray(estimator.coef_, dtype=float).T
+        scores = _to_scores(coefficients, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
-    expected = "a classifier with a linear last layer (LogisticRegression, MLPClassifier, pipeline or torch network)"
+    examples = "LogisticRegression, MLPClassifier, pipeline or torch network"
+    expected = f"a classifier with a linear last layer ({examples})"
     raise InvalidParameterError("estimator", expected, type(estimator))
 
 
@@ -410,32 +378,27 @@ def is_network(estimator: Any) -> bool:
 
 
 def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients and intercepts of the scores of all classes, also for a classifier with log-odds."""
-    if coefficients.shape[1] == 1:
-        return two_class_scores(coefficients, float(np.broadcast_to(intercepts, (1,))[0]))
-    return coefficients, np.broadcast_to(
-        np.asarray(intercepts, dtype=float), (coefficients.shape[1],)
-    )
+    """Return the coefficients and intercepts of the scores of all classes."""
+    n_scores = coefficients.shape[1]
+    intercepts = np.broadcast_to(np.asarray(intercepts, dtype=float), (n_scores,))
+    if n_scores == 1:  # log-odds of two classes
+        return two_class_scores(coefficients, float(intercepts[0]))
+    return coefficients, intercepts
 
 
 def _to_dense(X: Any) -> np.ndarray:
     from sklearn.utils import check_array
 
     array = check_array(X, accept_sparse=True, dtype=np.float64)
-    if hasattr(array, "toarray"):
-        return array.toarray()
-    return array
+    return array.toarray() if hasattr(array, "toarray") else array
 
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
-    if (
-        estimator.out_activation_ not in ("softmax", "logistic")
-        or np.ndim(estimator.classes_[0]) > 0
-    ):
-        raise InvalidParameterError(
-            "estimator", "a classifier with one output per class", estimator.out_activation_
-        )
-    if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
+    activation = estimator.out_activation_
+    if activation not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
+        expected = "a classifier with one output per class"
+        raise InvalidParameterError("estimator", expected, activation)
+    if activation == "logistic" and estimator.n_outputs_ > 1:
         raise InvalidParameterError("estimator", "a classifier with one class for each object")
 
     def features(X: Any) -> np.ndarray:
@@ -444,12 +407,7 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
             values = _ACTIVATIONS[estimator.activation](values @ weights + bias)
         return values
 
-    scores = _to_scores(
-        *(
-            np.asarray(last, dtype=float)
-            for last in (estimator.coefs_[-1], estimator.intercepts_[-1])
-        )
-    )
+    scores = _to_scores(np.asarray(estimator.coefs_[-1], dtype=float), estimator.intercepts_[-1])
     return LinearLayer(*scores, features, estimator.predict_proba)
 
 
@@ -472,9 +430,7 @@ def _layer_of_network(network: Any) -> LinearLayer:
         try:
             network.eval()
             with torch.no_grad():
-                values = torch.as_tensor(
-                    np.asarray(X), dtype=last.weight.dtype, device=last.weight.device
-                )
+                values = torch.as_tensor(np.asarray(X)).to(last.weight)
                 outputs = network(values)
         finally:
             handle.remove()
@@ -487,33 +443,36 @@ def _layer_of_network(network: Any) -> LinearLayer:
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T
-    if last.bias is None:
-        bias = np.zeros(coefficients.shape[1])
-    else:
+    bias = np.zeros(coefficients.shape[1])
+    if last.bias is not None:
         bias = last.bias.detach().double().cpu().numpy()
-    scores = _to_scores(coefficients, bias)
     return LinearLayer(
-        *scores, lambda X: run(X)[0], lambda X: _network_probabilities(*run(X), coefficients, bias)
+        *_to_scores(coefficients, bias),
+        features=lambda X: run(X)[0],
+        probabilities=lambda X: _network_probabilities(*run(X), coefficients, bias),
     )
 
 
 def _network_probabilities(
     features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
 ) -> np.ndarray:
-    """Return the probabilities of a network, and raise if its outputs are not determined by its last linear layer."""
+    """Return the probabilities of a network.
+
+    Raise an error if its last linear layer does not determine its outputs.
+    """
     scores = features @ coefficients + bias
-    is_binary = scores.shape[1] == 1
-    positive = expit(scores)
-    if is_binary:
+    if scores.shape[1] == 1:
+        positive = expit(scores)
+        probabilities = np.hstack([1 - positive, positive])
         forms = [scores, positive]
     else:
-        forms = [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
-    if not any(
-        outputs.shape == form.shape and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE)
-        for form in forms
-    ):
-        expected = "a network with the outputs of its last linear layer (or their softmax, log-softmax or sigmoid)"
-        raise InvalidParameterError("estimator", expected)
-    if is_binary:
-        return np.hstack([1 - positive, positive])
-    return softmax(scores, axis=1)
+        probabilities = softmax(scores, axis=1)
+        forms = [scores, probabilities, log_softmax(scores, axis=1)]
+    for form in forms:
+        if outputs.shape == form.shape and np.allclose(
+            outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE
+        ):
+            return probabilities
+    forms_of_output = "or their softmax, log-softmax or sigmoid"
+    expected = f"a network with the outputs of its last linear layer ({forms_of_output})"
+    raise InvalidParameterError("estimator", expected)

@@ -25,15 +25,16 @@ from dempster.optimize.descent import Run
 
 # The compiled functions and a description of the model are in neural_network.c.
 _masses = kernel("""network_masses(
-    X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p], gamma: float64[r],
-    alpha: float64[r], u: float64[r, n_classes], out: float64[n, n_classes + 1] out)""")
+    X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p],
+    gamma: float64[r], alpha: float64[r], u: float64[r, n_classes],
+    out: float64[n, n_classes + 1] out)""")
 _cost = kernel("""network_cost(
-    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float, mu: float,
-    parameters: float64[q], gradient: float64[q] out) -> float""")
+    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float,
+    mu: float, parameters: float64[q], gradient: float64[q] out) -> float""")
 _descent = kernel("""network_minimum(
-    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float, mu: float,
-    parameters: float64[q] out, held: bool[q], memory: int, max_iter: int, tol: float, gradient_tol: float,
-    history: float64[max_iter + 1] out, outcome: int64[2] out)""")
+    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float,
+    mu: float, parameters: float64[q] out, held: bool[q], memory: int, max_iter: int, tol: float,
+    gradient_tol: float, history: float64[max_iter + 1] out, outcome: int64[2] out)""")
 
 _MEMORY = 20  # number of updates that L-BFGS stores
 _MAX_RELIABILITY = 0.99  # upper bound of alpha, which prevents products equal to zero
@@ -47,10 +48,10 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     Each prototype is a piece of evidence about the class of an object. Prototype i has a
     reliability alpha_i, a scale gamma_i and memberships u_ik to the classes. For an object at
-    distance d, it assigns the mass
-    :math:`\alpha_i \exp(-\gamma_i^2 d^2 / 2) u_{ik}` to each class k, and the remaining mass to the frame, the set of
-    all classes. Dempster's rule combines the masses of all prototypes. Far from all prototypes the
-    result is vacuous. Prototypes, reliabilities, scales and memberships minimize
+    distance d, it assigns the mass :math:`\alpha_i \exp(-\gamma_i^2 d^2 / 2) u_{ik}` to each class
+    k, and the remaining mass to the frame, the set of all classes. Dempster's rule combines the
+    masses of all prototypes. Far from all prototypes the result is vacuous. Prototypes,
+    reliabilities, scales and memberships minimize
 
     .. math::
 
@@ -193,10 +194,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
             raise InvalidParameterError(
                 "n_prototypes", f"at least n_classes = {n_classes}", n_prototypes
             )
-        if by_class:
-            cluster = _cluster_classes
-        else:
-            cluster = _cluster_all
+        cluster = _cluster_classes if by_class else _cluster_all
         prototypes, beta, spread = cluster(problem, n_prototypes, rng)
         # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly
         # 0.9.
@@ -208,10 +206,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the arguments of `network_cost` between ``parameters`` and ``regularization``."""
-        if self.mixing is None:
-            mixing = 1 / len(self.classes_)
-        else:
-            mixing = float(self.mixing)
+        mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
@@ -219,7 +214,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         return lambda parameters: network_cost(parameters, *constants, strength)
 
     def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
-        """Minimize the cost by L-BFGS in compiled code, which releases the global interpreter lock."""
+        """Minimize the cost by L-BFGS in compiled code."""
         history = np.empty(self.max_iter + 1)
         outcome = np.empty(2, np.int64)
         tol = float(self.tol)
@@ -230,11 +225,8 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
             _descent, *constants, parameters, self._is_fixed(start), *limits, history, outcome
         )
         n_iter, converged = outcome.tolist()
-        return Run(
-            parameters,
-            (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(),
-            bool(converged),
-        )
+        costs = history[1 : n_iter + 1] if n_iter else history[:1]
+        return Run(parameters, costs.tolist(), bool(converged))
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         prototypes, gamma, beta, xi = unpack(parameters, n_features, len(self.classes_))
@@ -258,11 +250,10 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
 
 def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
-    """Return views of a vector of parameters: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
+    """Return views of the parameters: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
-    prototypes, gamma, beta, xi = np.split(
-        parameters, np.cumsum([r * n_features, r, r * n_classes])
-    )
+    ends = np.cumsum([r * n_features, r, r * n_classes])
+    prototypes, gamma, beta, xi = np.split(parameters, ends)
     return prototypes.reshape(r, n_features), gamma, beta.reshape(r, n_classes), xi
 
 
@@ -284,7 +275,7 @@ def network_cost(
     mixing: float,
     regularization: float,
 ) -> tuple[float, np.ndarray]:
-    """Return the cost and its exact gradient with respect to ``parameters`` (prototypes, gamma, beta and xi).
+    """Return the cost and its exact gradient with respect to ``parameters`` (see `unpack`).
 
     The cost is half the mean squared distance of the outputs o_k = m({k}) + mixing m(frame) from
     the intervals between ``lower`` and ``upper``, both of shape (n, M), plus ``regularization``
@@ -303,7 +294,7 @@ def network_masses(
     u: np.ndarray,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """Return the masses of n objects on the M classes and the frame (last column), shape (n, M + 1)."""
+    """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
     out = np.empty((len(X), u.shape[1] + 1))
     with block_map(n_jobs) as apply:
         apply(_masses, [(X, a, b, prototypes, gamma, alpha, u, out) for a, b in row_blocks(len(X))])
@@ -348,6 +339,5 @@ def _cluster_all(
 def _spreads(X: np.ndarray, centers: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """Return the mean squared distance of the objects of each cluster from its center."""
     squared = ((X - centers[cluster]) ** 2).sum(axis=1)
-    return np.bincount(cluster, squared, len(centers)) / np.maximum(
-        np.bincount(cluster, minlength=len(centers)), 1
-    )
+    sizes = np.bincount(cluster, minlength=len(centers))
+    return np.bincount(cluster, squared, len(centers)) / np.maximum(sizes, 1)

@@ -155,10 +155,9 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     # ---- the network -----------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """Return initial prototypes (k-means), scales (mean squared distances) and weights (ridge regression)."""
-        prototypes, cluster = cluster_objects(
-            problem.data, np.ones(len(problem)), n_prototypes, rng
-        )
+        """Return prototypes by k-means, scales from mean distances, and weights by regression."""
+        equal_weights = np.ones(len(problem))
+        prototypes, cluster = cluster_objects(problem.data, equal_weights, n_prototypes, rng)
         is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not is_single.all():
             prototypes = prototypes[~is_single]
@@ -213,7 +212,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 def unpack(
     parameters: np.ndarray, n_features: int, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Split a vector of parameters into the prototypes (r, p), gamma (r,) and the weights (r, M)."""
+    """Split the parameters into the prototypes (r, p), gamma (r,) and the weights (r, M)."""
     r = len(parameters) // (n_features + n_classes + 1)
     prototypes, gamma, weights = np.split(parameters, np.cumsum([r * n_features, r]))
     return prototypes.reshape(r, n_features), gamma, weights.reshape(r, n_classes)
@@ -222,7 +221,7 @@ def unpack(
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Compute the regularized negative mean log-likelihood and its gradient with respect to the parameters."""
+    """Compute the regularized negative mean log-likelihood and its gradient."""
     prototypes, gamma, weights = unpack(parameters, X.shape[1], contour.shape[1])
     squared = _squared_distances(X, prototypes)
     s = np.exp(-0.5 * gamma**2 * squared)
@@ -244,7 +243,7 @@ def network_cost(
 def _softmax(
     scores: np.ndarray, weights: np.ndarray | float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted exponentials of the scores, normalized to sum 1 in each row, and the logarithm of the sum."""
+    """Return the weighted exponentials, normalized to sum 1 in each row, and the log of the sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)
     sums = terms.sum(axis=1, keepdims=True)
