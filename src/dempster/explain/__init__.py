@@ -1,4 +1,4 @@
-"""Explain objects, profile clusters, describe partitions by rules, and measure the quality of partitions."""
+"""Explain objects, profile clusters, describe partitions by rules, and measure their quality."""
 
 from dempster.explain.cautious_tree import CautiousTree
 from dempster.explain.object_explanation import ObjectExplanation

@@ -1,4 +1,4 @@
-"""Describe a partition by the rules of a small decision tree whose leaves predict clusters or sets of clusters."""
+"""Describe a partition by the rules of a small decision tree, whose leaves predict sets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SplitColumn:
     origin: int = 0
 
     def condition(self, threshold: float, left: bool) -> str:
-        """Format the condition on this column that the objects of the left or right child satisfy."""
+        """Format the condition on this column for the objects of the left or right child."""
         name = printable(self.name)
         if self.is_category:
             return f"{name} is {'not ' * left}{printable(self.category)}"
@@ -84,7 +84,10 @@ def exact_text(number: float) -> str:
 
 
 def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColumn]:
-    """Return the numeric columns, and the categories that ``min_objects`` objects have and ``min_objects`` do not."""
+    """Return the numeric columns and the categories on which a tree may split.
+
+    At least ``min_objects`` objects must be in a category and outside of it.
+    """
     columns = []
     for source, column in enumerate(table):
         name = str(column.name)
@@ -96,11 +99,7 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
         categories = column.categories()
         codes = column.codes(categories, missing=-1, unseen=-1)
         counts = np.bincount(codes[codes >= 0], minlength=len(categories))
-        frequent = [
-            c
-            for c, n in zip(categories, counts, strict=True)
-            if min_objects <= n <= len(codes) - min_objects
-        ]
+        frequent = categories[(counts >= min_objects) & (counts <= len(codes) - min_objects)]
         if len(categories) == 2:  # The indicators of two categories give the same splits.
             frequent = frequent[-1:]
         columns += [SplitColumn(name, source, True, category) for category in frequent]
@@ -126,7 +125,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
 
 
 def round_between(low: float, high: float) -> float:
-    """Return the number with the fewest digits in the middle half of the interval between two numbers."""
+    """Return the number with the fewest digits in the middle half of an interval."""
     middle = low / 2 + high / 2
     width = high / 2 - low / 2
     if not (width > 0 and np.isfinite(width)):
@@ -138,9 +137,7 @@ def round_between(low: float, high: float) -> float:
         candidate = float(round(middle, digits))
         if low <= middle - width / 2 <= candidate <= middle + width / 2 < high:
             return candidate
-    if low <= middle < high:
-        return middle
-    return low
+    return middle if low <= middle < high else low
 
 
 # ---- nodes and rules -----------------------------------------------------------------------------
@@ -179,9 +176,11 @@ class TreeNode:
         if self.column is None:
             raise InvalidInputError(f"node {self.number} is a leaf and has no condition")
         text = self.column.condition(self.threshold, left)
-        if self.saw_missing and left == self.missing_left:
-            return f"{text} or missing"
-        return text
+        return f"{text} or missing" if self.includes_missing(left) else text
+
+    def includes_missing(self, left: bool) -> bool:
+        """Return whether training objects with missing values belong to the left or right child."""
+        return self.saw_missing and left == self.missing_left
 
 
 def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
@@ -213,10 +212,8 @@ def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
     for node, left in reversed(path):
         if node.column is not None:
             by_column.setdefault(node.column, []).append((node, left))
-    return (
-        " and ".join(_format_interval(column, steps) for column, steps in by_column.items())
-        or "always"
-    )
+    conditions = [_format_interval(column, steps) for column, steps in by_column.items()]
+    return " and ".join(conditions) or "always"
 
 
 def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]) -> str:
@@ -228,8 +225,7 @@ def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
         low = column.format_threshold(max(lows))
         high = column.format_threshold(min(highs))
         text = f"{low} < {printable(column.name)} <= {high}"
-    with_missing = all(node.saw_missing and left == node.missing_left for node, left in steps)
-    if with_missing:
+    if all(node.includes_missing(left) for node, left in steps):
         return f"{text} or missing"
     return text
 
@@ -271,39 +267,35 @@ class Bins:
         self.codes = np.empty((n, q), dtype=np.int32)
         for j, (column, thresholds) in enumerate(zip(values.T, self.thresholds, strict=True)):
             code = np.searchsorted(thresholds, column, side="left")
-            self.codes[:, j] = self.starts[j] + np.where(
-                np.isnan(column), len(thresholds) + 1, code
-            )
+            code[np.isnan(column)] = len(thresholds) + 1
+            self.codes[:, j] = self.starts[j] + code
 
     def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the sum of the targets of the given rows in each bin, shape (n_bins, n_targets)."""
+        """Return the sums of the targets of some rows in each bin, shape (n_bins, n_targets)."""
         q = self.codes.shape[1]
         total = np.zeros((int(self.starts[-1]), targets.shape[1]))
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = rows[start : start + ROWS_PER_BLOCK]
-            if q:
-                ends = np.arange(0, len(part) * q + 1, max(q, 1))
-            else:
-                ends = np.zeros(len(part) + 1, dtype=int)
-            one_hot = csr_array(
-                (np.ones(len(part) * q), self.codes[part].ravel(), ends),
-                shape=(len(part), len(total)),
+            entries = (
+                np.ones(len(part) * q),
+                self.codes[part].ravel(),
+                np.arange(len(part) + 1) * q,
             )
+            one_hot = csr_array(entries, shape=(len(part), len(total)))
             total += one_hot.T @ targets[part]
         return total
 
 
 def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
-    """Return midpoints between the distinct values of a column, or between its quantiles if it has too many values."""
+    """Return midpoints between the distinct values of a column, or between its quantiles."""
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return np.empty(0)
     low = values[:-1]
     high = values[1:]
     if len(low) > max_bins:
-        ranks = np.unique(
-            np.searchsorted(values, np.nanquantile(column, np.linspace(0, 1, max_bins + 1)[1:-1]))
-        )
+        quantiles = np.nanquantile(column, np.linspace(0, 1, max_bins + 1)[1:-1])
+        ranks = np.unique(np.searchsorted(values, quantiles))
         ranks = ranks[ranks < len(low)]
         low = low[ranks]
         high = high[ranks]
@@ -343,13 +335,7 @@ def grow(
         if not queue:
             break
         _, _, node, sums = heapq.heappop(queue)
-        left, right = _split(node, values)
-        if len(left.rows) <= len(right.rows):
-            small = left
-            large = right
-        else:
-            small = right
-            large = left
+        small, large = sorted(_split(node, values), key=lambda child: len(child.rows))
         small_sums = bins.sums(small.rows, summed)
         add_to_queue(small, small_sums)
         add_to_queue(large, sums - small_sums)
@@ -361,15 +347,14 @@ def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.nd
     return np.where(np.isnan(column), missing_left, column <= threshold)
 
 
-def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
+def _split(node: Node, values: np.ndarray) -> tuple[Node, ...]:
     column = values[node.rows, node.column]
     left = goes_left(column, node.threshold, node.missing_left)
     low = column[column <= node.threshold].max()
     high = column[column > node.threshold].min()
     node.threshold = round_between(float(low), float(high))
-    first, second = (Node(node.rows[side], node.depth + 1) for side in (left, ~left))
-    node.children = first, second
-    return first, second
+    node.children = tuple(Node(node.rows[side], node.depth + 1) for side in (left, ~left))
+    return node.children
 
 
 def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> None:
@@ -387,10 +372,7 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
         missing = block[-1]
         has_missing = missing[0] > 0.5  # Entry 0 of the sums is the number of objects.
         for missing_left in (True, False) if has_missing else (False,):
-            if missing_left:
-                left = present + missing
-            else:
-                left = present
+            left = present + missing if missing_left else present
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
             n_below = present[:, 0]  # Each side of the threshold must contain at least one value.
@@ -402,14 +384,13 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
                 node.column = j
                 node.threshold = float(thresholds[best])
                 node.saw_missing = bool(has_missing)
-                if has_missing:
-                    node.missing_left = missing_left
-                else:
+                node.missing_left = missing_left
+                if not has_missing:
                     node.missing_left = bool(left[best, 0] >= right[best, 0])
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """Return |S|^2 / W for each row of ``sums``, which contains the number of objects, W, and S (see above)."""
+    """Return |S|^2 / W for each row of ``sums``, which contains the number of objects, W and S."""
     weights = sums[:, 1]
     targets = sums[:, 2:]
     squares = np.einsum("sk,sk->s", targets, targets)
@@ -434,7 +415,10 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
 
 
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """Return the overlap (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2 of the sets A and B in each row of two Boolean arrays."""
+    """Return the overlap (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2 of the sets in each row.
+
+    The rows of two Boolean arrays contain the sets A and B.
+    """
     common = (answers & truths).sum(axis=1)
     sizes = answers.sum(axis=1)
     others = truths.sum(axis=1)
@@ -443,25 +427,21 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
 
 
 def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict[int, np.ndarray]:
-    """Return for each node (by id) the smallest costs of its subtree after pruning to at most 1, 2, ... leaves."""
+    """Return for each node (by id) the smallest costs with at most 1, 2, ... leaves."""
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
     for node in reversed(list(_depth_first(root))):  # children come before their parent
         own = [cost[id(node)]]
         if node.children:
-            for best in _add_costs(*(table[id(child)] for child in node.children))[
-                : max_leaves - 1
-            ].tolist():
+            sums = _add_costs(*(table[id(child)] for child in node.children))
+            for best in sums[: max_leaves - 1].tolist():
                 own.append(best if best < own[-1] - min_improvement else own[-1])
         table[id(node)] = np.array(own)
     return table
 
 
 def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the smallest costs of a tree with 2, 3, ...
-
-    Leaves, given the costs of its left and right subtree.
-    """
+    """Return the smallest costs of a tree with 2, 3, ... leaves from those of its two subtrees."""
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
     for k, cost in enumerate(few.tolist()):
@@ -502,7 +482,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     .. math::
 
-        \mathrm{caution} \frac{|B \setminus A|}{|B|} + (1 - \mathrm{caution}) \frac{|A \setminus B|}{|A|},
+        \mathrm{caution} \frac{|B \setminus A|}{|B|}
+        + (1 - \mathrm{caution}) \frac{|A \setminus B|}{|A|},
 
     and a leaf predicts the set (a focal set, a pair of clusters or all clusters) with the smallest
     expected mistake under the masses of its objects. The tree is grown best first by splits that
@@ -646,15 +627,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self.focal_sets_ = credal.focal_sets
         self.frame_ = credal.frame
         self.n_clusters_ = credal.n_clusters
-        least = self.min_samples_leaf
-        if least >= 1:
-            min_objects = int(least)
-        else:
-            min_objects = max(1, int(n * least))
-        if weights is None:
-            kept = np.arange(n)
-        else:
-            kept = np.flatnonzero(weights)
+        min_objects = self.min_samples_leaf
+        if min_objects < 1:
+            min_objects = max(1, int(n * min_objects))
+        weight = np.ones(n) if weights is None else weights
+        kept = np.flatnonzero(weight)
         counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))
         max_leaves = self.max_leaves
         if max_leaves == "auto":
@@ -662,10 +639,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         max_leaves = min(int(max_leaves), max(1, len(kept)))
         self._columns = list_split_columns(table, min_objects)
         values = column_values(table, self._columns)
-        if weights is None:
-            weight = np.ones(n)
-        else:
-            weight = weights
         masses = np.asarray(credal.masses, dtype=float)[kept]
         root = grow(
             values[kept],
@@ -697,16 +670,14 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         cost = {}
         for node in _depth_first(root):
             expected = loss @ weighted[node.rows].sum(axis=0)
-            best = int(
-                np.flatnonzero(expected <= expected.min() + TIE_TOLERANCE * len(node.rows))[0]
-            )
+            tolerance = TIE_TOLERANCE * len(node.rows)
+            best = int(np.argmax(expected <= expected.min() + tolerance))
             answers[id(node)] = sets[best]
             cost[id(node)] = float(expected[best])
         table = costs_by_leaves(root, cost, max_leaves)
         smallest = table[id(root)]
-        self.mistakes_by_leaves_ = (
-            np.pad(smallest, (0, max_leaves - len(smallest)), mode="edge") / weighted.sum()
-        )
+        smallest = np.pad(smallest, (0, max_leaves - len(smallest)), mode="edge")
+        self.mistakes_by_leaves_ = smallest / weighted.sum()
         prune(root, table, max_leaves)
         return answers
 
@@ -724,12 +695,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         nodes = []
         for node in order:
             rows = kept[node.rows]
-            shares = np.bincount(
-                credal.best_set[rows], weights=weight[rows], minlength=len(self.focal_sets_)
-            )
-            mean = np.average(
-                np.asarray(credal.masses[rows], dtype=float), axis=0, weights=weight[rows]
-            )
+            best = credal.best_set[rows]
+            shares = np.bincount(best, weights=weight[rows], minlength=len(self.focal_sets_))
+            masses = np.asarray(credal.masses[rows], dtype=float)
+            mean = np.average(masses, axis=0, weights=weight[rows])
             answer = np.zeros((1, self.n_clusters_), dtype=bool)
             answer[0, list(answers[id(node)])] = True
             nodes.append(
@@ -758,9 +727,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         answer = self._answers()[leaf]
         own = credal.assignment()
         difference = np.asarray(credal.masses, dtype=float) - self._masses()[leaf]
-        squares = (
-            np.einsum("if,if->i", difference @ np.asarray(self.focal_sets_.jaccard), difference) / 2
-        )
+        weighted = difference @ np.asarray(self.focal_sets_.jaccard)
+        squares = np.einsum("if,if->i", weighted, difference) / 2
         measures = {
             "same_set": (answer == own).all(axis=1),
             "compatible": (answer & own).any(axis=1) | ~(answer.any(axis=1) | own.any(axis=1)),
@@ -825,7 +793,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return self._answers()[leaf]
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the cluster (0 to n_clusters - 1) with the largest plausibility in the leaf of each object.
+        """Return the most plausible cluster (0 to n_clusters - 1) of the leaf of each object.
 
         Parameters
         ----------
@@ -873,9 +841,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                 "X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}"
             )
         for column in self._columns:
-            if not column.is_category and not (
-                table[column.source].is_numeric or table[column.source].is_empty
-            ):
+            source = table[column.source]
+            if not (column.is_category or source.is_numeric or source.is_empty):
                 raise InvalidInputError(f"column {column.name!r} must contain numbers, as in fit")
         return column_values(table, self._columns)
 
@@ -917,16 +884,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         -------
         str
         """
-        leaves = self.leaves_
-        scores = self.scores_
-        head = (
-            f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, fidelity {self.fidelity_:.2f} (same set "
-            f"{scores['same_set']:.0%}, same cluster {scores['same_label']:.0%})"
-        )
+        n_leaves = len(self.leaves_)
+        count = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+        same_set = f"same set {self.scores_['same_set']:.0%}"
+        same_cluster = f"same cluster {self.scores_['same_label']:.0%}"
+        head = f"{count}, fidelity {self.fidelity_:.2f} ({same_set}, {same_cluster})"
         return f"{head}\n{format_tree(self.nodes_, self.frame_)}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the rule, the predicted set, the number of objects and the fidelity of each leaf.
+        """Return a table with the rule, the predicted set, the size and the fidelity of each leaf.
 
         Returns
         -------
@@ -942,9 +908,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             }
             for leaf in self.leaves_
         ]
-        return pd.DataFrame(
-            rows, index=pd.Index([leaf.number for leaf in self.leaves_], name="leaf")
-        )
+        numbers = [leaf.number for leaf in self.leaves_]
+        return pd.DataFrame(rows, index=pd.Index(numbers, name="leaf"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Plot the tree from the root on the left to the leaves on the right.
@@ -998,7 +963,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
 
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return a point for each object, such that Euclidean distances are the Jousselme distances of the masses.
+    """Return points whose Euclidean distances are the Jousselme distances of the masses.
 
     The squared distance is d(m, m')^2 = (m - m') D (m - m')' / 2, where D contains the Jaccard
     indices of the focal sets. Directions with negligible variance are dropped.

@@ -1,4 +1,4 @@
-"""Compare groups of objects with the remaining objects by means, effect sizes and tests of each attribute.
+"""Compare groups of objects with the remaining objects, attribute by attribute.
 
 Most statistics are products of a matrix, which contains the weights of the objects in each group,
 and functions of a column. The tests are the Mann-Whitney, Kruskal-Wallis and chi-square tests, and
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.stats import (
     fisher_exact,
     mannwhitneyu,
     norm,
+    rankdata,
 )
 from scipy.stats.contingency import crosstab
 
@@ -30,7 +32,6 @@ MAX_EXACT_SMALLER = 8
 MAX_EXACT_OBJECTS = 100
 # with smaller expected counts, Fisher's exact test replaces the chi-square test
 MIN_EXPECTED_COUNT = 5
-_QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(eq=False)
@@ -102,7 +103,7 @@ class Feature:
 
 
 def list_features(attributes: list[Attribute]) -> list[Feature]:
-    """Return a feature for each numeric or Boolean attribute, and for each category of a categorical attribute."""
+    """Return a feature for each numeric or Boolean attribute, and for each category of others."""
     features = []
     for attribute in attributes:
         if attribute.is_number:
@@ -125,22 +126,19 @@ def encode_column(column: Column, max_categories: int) -> Attribute:
     if column.is_numeric or column.is_date:
         return Attribute(name, "date" if column.is_date else "number", column.numbers())
     if column.is_boolean:
-        return Attribute(
-            name,
-            "boolean",
-            _encode(column, np.array([False, True], dtype=object)),
-            ["False", "True"],
-        )
+        values = _encode(column, np.array([False, True], dtype=object))
+        return Attribute(name, "boolean", values, ["False", "True"])
     categories = column.categories()
     values = _encode(column, categories)
     names = [printable(category) for category in categories]
     if len(names) > max_categories:
-        counts = np.bincount(values[~np.isnan(values)].astype(int), minlength=len(names))
+        present = ~np.isnan(values)
+        codes = values[present].astype(int)
+        counts = np.bincount(codes, minlength=len(names))
         kept = np.sort(np.argsort(-counts, kind="stable")[: max_categories - 1])
-        position = np.full(len(names) + 1, float(len(kept)))
+        position = np.full(len(names), len(kept))
         position[kept] = np.arange(len(kept))
-        position[-1] = np.nan
-        values = position[np.where(np.isnan(values), len(names), values).astype(int)]
+        values[present] = position[codes]
         names = [*(names[k] for k in kept), f"other ({len(names) - len(kept)})"]
     return Attribute(name, "category", values, names)
 
@@ -151,45 +149,33 @@ def _encode(column: Column, categories: np.ndarray) -> np.ndarray:
 
 
 class Ranked:
-    """Values of a column that are not missing, in sorted order, with their rows, ranks and numbers of ties."""
+    """Sorted values of a column that are not missing, with their rows, ranks and ties."""
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
         self.n_objects = len(values)
         self.rows = present[np.argsort(values[present], kind="stable")]
         self.values = values[self.rows]
-        starts = np.flatnonzero(
-            np.concatenate([[True], self.values[1:] != self.values[:-1]])[: len(self.values)]
-        )
-        self.ties = np.diff(np.append(starts, len(self.values))).astype(float)
-        self.ranks = np.repeat(starts + (self.ties + 1) / 2, self.ties.astype(int))
+        self.ties = np.unique(self.values, return_counts=True)[1].astype(float)
+        self.ranks = rankdata(self.values)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """Return the weighted quantiles (Hazen's definition) of each group, shape (n_groups, n_levels)."""
+        """Return the weighted quantiles (Hazen's definition) of each group.
+
+        The array has the shape (n_groups, n_levels).
+        """
         out = np.full((weights.shape[0], len(levels)), np.nan)
-        place = np.full(self.n_objects, -1)
-        place[self.rows] = np.arange(len(self.rows))
-        for g in range(weights.shape[0]):
-            members = slice(weights.indptr[g], weights.indptr[g + 1])
-            places = place[weights.indices[members]]
-            weight = weights.data[members]
-            if len(places) * 4 > self.n_objects:  # For large groups, this is faster than sorting.
-                spread = np.zeros(len(self.rows) + 1)
-                spread[places] = weight
-                places = np.flatnonzero(spread[:-1] > 0)
-                weight = spread[places]
-            else:
-                order = np.argsort(places)
-                order = order[places[order] >= 0]
-                places = places[order]
-                weight = weight[order]
-            if len(places):
-                out[g] = np.interp(
-                    levels, (np.cumsum(weight) - weight / 2) / weight.sum(), self.values[places]
-                )
+        ordered = weights[:, self.rows]
+        ordered.sort_indices()
+        for g, (start, stop) in enumerate(pairwise(ordered.indptr)):
+            weight = ordered.data[start:stop]
+            if len(weight):
+                places = (np.cumsum(weight) - weight / 2) / weight.sum()
+                values = self.values[ordered.indices[start:stop]]
+                out[g] = np.interp(levels, places, values)
         return out
 
 
@@ -203,31 +189,34 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
     is_number = feature.attribute.is_number
     present = ~np.isnan(values)
     # Without centering and scaling, the squares of large numbers would lose digits.
-    if is_number and len(ranked):
-        center = float(ranked.values.mean())
-    else:
-        center = 0.0
+    center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
     scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
     sums = weights @ np.column_stack([present, scaled, scaled**2])
     all_sums = np.array([present.sum(), scaled.sum(), (scaled**2).sum()])
-    group = _moments(sums)
-    rest = _moments(all_sums - sums)
+    mean, variance = _moments(sums)
+    rest, rest_variance = _moments(all_sums - sums)
     n_group = sums[:, 0]
-    n_rest = all_sums[0] - sums[:, 0]
-    undefined = np.full(len(sums), np.nan)
-    quartiles = ranked.quantiles(weights, _QUARTILES).T if is_number else [undefined] * 3
-    return {
+    statistics = {
         "present": n_group,
         "missing": np.asarray(weights.sum(axis=1)).ravel() - n_group,
-        "mean": group[0] * scale + center,
-        "std": np.sqrt(group[1]) * scale,
-        "rest": rest[0] * scale + center,
-        "rest_std": np.sqrt(rest[1]) * scale,
-        "difference": _cohens_d(group, rest, n_group, n_rest) if is_number else undefined,
-        "delta": _cliffs_delta(ranked, n_group, weights) if is_number else group[0] - rest[0],
-        **dict(zip(("q25", "median", "q75"), quartiles, strict=True)),
+        "mean": mean * scale + center,
+        "std": np.sqrt(variance) * scale,
+        "rest": rest * scale + center,
+        "rest_std": np.sqrt(rest_variance) * scale,
+        "delta": mean - rest,
     }
+    for name in ("q25", "median", "q75", "difference"):
+        statistics[name] = np.full(len(sums), np.nan)
+    if is_number:
+        n_rest = all_sums[0] - n_group
+        squares = np.nan_to_num(variance) * np.maximum(n_group - 1, 0)
+        squares += np.nan_to_num(rest_variance) * np.maximum(n_rest - 1, 0)
+        statistics["difference"] = _cohens_d(mean - rest, squares, n_group + n_rest - 2)
+        statistics["delta"] = _cliffs_delta(ranked, n_group, weights)
+        quartiles = ranked.quantiles(weights, (0.25, 0.5, 0.75))
+        statistics["q25"], statistics["median"], statistics["q75"] = quartiles.T
+    return statistics
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -243,27 +232,18 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
 
 
-def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
+def _cohens_d(difference: np.ndarray, squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """Return Cohen's d, the difference of the means divided by the pooled standard deviation.
 
-    0 if both are 0.
+    ``squares`` are the sums of the squared deviations. The result is 0 if both are 0.
     """
-    squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(
-        rest[1]
-    ) * np.maximum(n_rest - 1, 0)
-    difference = group[0] - rest[0]
-    freedom = n_group + n_rest - 2
     with np.errstate(invalid="ignore", divide="ignore"):
         d = difference / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
-    return np.where(
-        (squares == 0) & (np.abs(difference) < 1e-12),
-        np.where(np.isnan(difference), np.nan, 0.0),
-        d,
-    )
+    return np.where((squares == 0) & (np.abs(difference) < 1e-12), 0.0, d)
 
 
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
-    """Return Cliff's delta of each group, P(group > rest) - P(group < rest) (Cliff, 1993), computed from ranks.
+    """Compute Cliff's delta of each group, P(group > rest) - P(group < rest) (Cliff, 1993).
 
     Let r_i be the midrank of object i and w_i its weight in the group. Then sum_i w_i (r_i - 1/2)
     counts the pairs in which an object of the group has a larger value than another object. By
@@ -280,7 +260,7 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the p-value of the Mann-Whitney test of each group against all other objects, shape (n_groups,).
+    """Return the p-value of the Mann-Whitney test of each group against all other objects.
 
     ``codes`` contains the number of the group of each object. The results are equal to
     `scipy.stats.mannwhitneyu`, but ranks are computed once for all groups. p-values are exact for
@@ -309,7 +289,10 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 
 
 def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the p-values of tests whether the share of ones in each group differs from that in all other groups."""
+    """Test whether the share of ones in each group differs from that in all other groups.
+
+    Return the p-values.
+    """
     present = ~np.isnan(values)
     ones = values[present] > 0.5
     codes = codes[present]
@@ -319,17 +302,16 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
     total = int(ones.sum())
     out = np.full(n_groups, np.nan)
     for g in np.flatnonzero((sizes > 0) & (sizes < n)):
-        inside = int(hits[g])
-        own = int(sizes[g])
-        table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
         if total in (0, n):
             out[g] = 1.0
             continue
+        inside = int(hits[g])
+        own = int(sizes[g])
+        table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
         test = chi2_contingency(table, correction=False)
-        if test.expected_freq.min() >= MIN_EXPECTED_COUNT:
-            out[g] = test.pvalue
-        else:
-            out[g] = fisher_exact(table).pvalue
+        if test.expected_freq.min() < MIN_EXPECTED_COUNT:
+            test = fisher_exact(table)
+        out[g] = test.pvalue
     return out
 
 
@@ -351,17 +333,14 @@ def compare_groups(
     values = attribute.values[attribute.present]
     codes = codes[attribute.present]
     name = "chi-square"
-    n = len(values)
-    k = len(np.unique(codes))
-    if k < 2 or len(np.unique(values)) < 2:
-        return name, np.nan, 0.0 if k > 1 else np.nan
+    if len(np.unique(codes)) < 2:
+        return name, np.nan, np.nan
+    if len(np.unique(values)) < 2:
+        return name, np.nan, 0.0
     table = crosstab(codes, values).count
     test = chi2_contingency(table, correction=False)
-    return (
-        name,
-        float(test.pvalue),
-        float(np.sqrt(min(test.statistic / (n * (min(table.shape) - 1)), 1))),
-    )
+    share = test.statistic / (len(values) * (min(table.shape) - 1))
+    return name, float(test.pvalue), float(np.sqrt(min(share, 1)))
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
@@ -369,8 +348,10 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     n = len(ranked)
     sizes = np.bincount(codes, minlength=1).astype(float)
     k = int((sizes > 0).sum())
-    if k < 2 or len(ranked.ties) < 2:
-        return np.nan, 0.0 if k > 1 else np.nan
+    if k < 2:
+        return np.nan, np.nan
+    if len(ranked.ties) < 2:
+        return np.nan, 0.0
     centered = ranked.ranks - (n + 1) / 2
     sums = np.bincount(codes, weights=centered)[sizes > 0]
     share = float((sums**2 / sizes[sizes > 0]).sum() / (centered**2).sum())

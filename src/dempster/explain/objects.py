@@ -1,4 +1,4 @@
-"""Explain one object by the evidence for each cluster and the changes that would make it certain."""
+"""Explain one object by the evidence for clusters and the changes that would make it certain."""
 
 from __future__ import annotations
 
@@ -60,25 +60,29 @@ def explain_object(
     make the object certain. The evidence is a sum of contributions of the attributes. Its
     definition depends on the method:
 
-    ===================================  =============================================================================
-    ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, divided among the attributes; with
-                                         an adaptive metric, half of a product of two attributes
-                                         goes to each of them
-    CatECM                               minus the number of attributes that differ from the center
-    WMVEC                                minus the squared distance to the center, divided among the attributes and
-                                         weighted by view; for dissimilarities, the distance to the
-                                         medoids of a view
-    MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided among the attributes
-    EGMM, BootClus                       logarithm of weight times density, averaged over bootstrap fits for BootClus
-    EVCLUS                               logarithm of the weighted mean similarity to the members of the cluster; if
-                                         masses depend on conflicts alone, minus the misfit that the
-                                         conflicts would have if the object were a certain member of
-                                         the cluster
-    EKNNClus                             logarithm of the weight of evidence of the neighbors in the cluster
-    NNEVCLUS, all others                 change of the plausibility on the line from the midpoint of the two clusters
-                                         to the object (integrated gradients)
-    a partition, labels                  minus the squared standardized distance to the mean of the certain objects
-    ===================================  =============================================================================
+    ================================  ==============================================================
+    ECM, CECM, CCM, SECM, BPEC, RECM  minus the squared distance to the center, divided among the
+                                      attributes; with an adaptive metric, half of a product of two
+                                      attributes goes to each of them
+    CatECM                            minus the number of attributes that differ from the center
+    WMVEC                             minus the squared distance to the center, divided among the
+                                      attributes and weighted by view; for dissimilarities, the
+                                      distance to the medoids of a view
+    MECM, ECMdd, WECMdd               minus the dissimilarity to the medoids, divided among the
+                                      attributes
+    EGMM, BootClus                    logarithm of weight times density, averaged over bootstrap
+                                      fits for BootClus
+    EVCLUS                            logarithm of the weighted mean similarity to the members of
+                                      the cluster; if masses depend on conflicts alone, minus the
+                                      misfit that the conflicts would have if the object were a
+                                      certain member of the cluster
+    EKNNClus                          logarithm of the weight of evidence of the neighbors in the
+                                      cluster
+    NNEVCLUS, all others              change of the plausibility on the line from the midpoint of
+                                      the two clusters to the object (integrated gradients)
+    a partition, labels               minus the squared standardized distance to the mean of the
+                                      certain objects
+    ================================  ==============================================================
 
     Parameters
     ----------
@@ -344,8 +348,9 @@ class ExplainedObject:
     def compared_name(self, evidence: ClusterEvidence, which: int) -> Hashable:
         """Return the name of a compared object, and its view if the model has several views."""
         position = int(evidence.positions[which])
-        name = self.object_name(position)
-        if not self.among_fit:
+        if self.among_fit:
+            name = self.object_name(position)
+        else:
             index = getattr(self.fitted, "index", None)
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.model, "view_names_", [])
@@ -368,7 +373,7 @@ class ExplainedObject:
         return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence from the path between the midpoint of two candidates and the object."""
+        """Return the evidence along the path from the midpoint of two candidates to the object."""
         centers = []
         for k in candidates[:2]:
             members = find_members(self.partition, k, self.own_position)

@@ -24,16 +24,20 @@ from dempster.explain.inputs import join_attributes, read_attributes, resolve_in
 from dempster.partition import CredalPartition
 
 _STATISTICS = (
-    *("mean", "std", "q25", "median", "q75", "rest", "rest_std", "difference", "delta"),
-    *("present", "missing", "p", "p_adjusted"),
+    "mean",
+    "std",
+    "q25",
+    "median",
+    "q75",
+    "rest",
+    "rest_std",
+    "difference",
+    "delta",
+    "present",
+    "missing",
+    "p",
+    "p_adjusted",
 )
-_RULES = {
-    "rule": rules.choice("max_mass") | rules.choice("interval_dominance"),
-    "weights": rules.choice("certain") | rules.choice("possible") | rules.choice("pignistic"),
-    "correction": rules.choice("bh") | rules.choice("by"),
-    "n_typical": rules.integer(0),
-    "max_categories": rules.integer(2),
-}
 MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
 MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
@@ -67,7 +71,7 @@ class Group:
 
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return all clusters (even if empty), the ambiguous groups, the largest first, and any outliers."""
+    """Return all clusters (even if empty), the ambiguous groups by size, and any outliers."""
     answers = partition.assignment(rule, keep_outliers=False)
     sets, which = unique_sets(answers)
     ends = np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
@@ -384,9 +388,8 @@ class Profile:
         more = len(self.features) - len(shown)
         if more:
             notes.append(f"{more:,} features with smaller differences are not shown.")
-        notes.append(
-            "Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares)."
-        )
+        measure = "Cliff's delta, or the difference of shares"
+        notes.append(f"Orange: higher than the rest; blue: lower ({measure}).")
         if note := _note(self):
             notes.append(f"* clustered. {note}" if any(marks) else note)
         below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
@@ -453,7 +456,7 @@ def profile(
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, MassFunctions, or labels
+    partition : CredalPartition, fitted estimator or pipeline, MassFunctions, or labels
         Objects are matched with the rows of X by name if both have names.
     X : array-like or table of n rows
         Attributes, which may differ from the attributes used for clustering. Columns may contain
@@ -509,9 +512,11 @@ def profile(
     >>> flowers.discriminating_features(0, 1)["rule"].iloc[0]
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
-    values = (rule, weights, correction, n_typical, max_categories)
-    for (name, allowed), value in zip(_RULES.items(), values, strict=True):
-        rules.check(value, name, allowed)
+    rules.check(rule, "rule", rules.choice("max_mass", "interval_dominance"))
+    rules.check(weights, "weights", rules.choice("certain", "possible", "pignistic"))
+    rules.check(correction, "correction", rules.choice("bh", "by"))
+    rules.check(n_typical, "n_typical", rules.integer(0))
+    rules.check(max_categories, "max_categories", rules.integer(2))
     resolved = resolve_input(partition)
     resolved.reject_dissimilarities(X)
     X = join_attributes(X)
@@ -538,7 +543,7 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """Return the statistics, the distances of the objects to the means of the groups, and the tests.
+    """Return the statistics, the distances of the objects to their group means, and the tests.
 
     The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The
     distances are squared and standardized, with shape (n_objects,). A test of each attribute

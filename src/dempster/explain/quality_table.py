@@ -16,36 +16,32 @@ from dempster.belief import FocalSets
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
 from dempster.explain.resamples import Stability
-from dempster.explain.scores import retention_curve, set_scores, validate_classes
+from dempster.explain.scores import format_scores, retention_curve, set_scores, validate_classes
 from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
 
 N_SHUFFLES = 5
 MAX_SHUFFLED_SILHOUETTES = 1_000  # maximum number of objects for the silhouettes of shuffled masses
 _KEPT = 0.8
-_UP = "higher"
-_DOWN = "lower"
-_NEITHER = ""
 # Each measure has the direction in which it is better, and the label of its row in the text.
 _MEASURES = {
-    "silhouette": (_UP, "credal silhouette, all but outliers"),
-    "silhouette_certain": (_UP, "credal silhouette, certain objects"),
-    "silhouette_weighted": (_UP, "credal silhouette, weighted by doubt"),
-    "nonspecificity": (_DOWN, "nonspecificity N*"),
-    "ambiguous": (_NEITHER, "share of ambiguous objects"),
-    "outliers": (_NEITHER, "share of outliers"),
-    "stability": (_UP, "stability of objects"),
-    "jaccard": (_UP, "stability of clusters (Jaccard)"),
-    "rand": (_UP, "credal Rand index of resamples"),
-    "ari": (_UP, "adjusted Rand index of the labels"),
-    "ari_kept": (_UP, f"the same, least doubtful {_KEPT:.0%}"),
-    "accuracy": (_UP, "accuracy of the labels"),
-    "held": (_UP, "sets that contain the class"),
-    "size": (_DOWN, "mean size of the sets"),
-    "u65": (_UP, "utility u65 of the sets"),
-    "u80": (_UP, "utility u80 of the sets"),
+    "silhouette": ("higher", "credal silhouette, all but outliers"),
+    "silhouette_certain": ("higher", "credal silhouette, certain objects"),
+    "silhouette_weighted": ("higher", "credal silhouette, weighted by doubt"),
+    "nonspecificity": ("lower", "nonspecificity N*"),
+    "ambiguous": ("", "share of ambiguous objects"),
+    "outliers": ("", "share of outliers"),
+    "stability": ("higher", "stability of objects"),
+    "jaccard": ("higher", "stability of clusters (Jaccard)"),
+    "rand": ("higher", "credal Rand index of resamples"),
+    "ari": ("higher", "adjusted Rand index of the labels"),
+    "ari_kept": ("higher", f"the same, least doubtful {_KEPT:.0%}"),
+    "accuracy": ("higher", "accuracy of the labels"),
+    "held": ("higher", "sets that contain the class"),
+    "size": ("lower", "mean size of the sets"),
+    "u65": ("higher", "utility u65 of the sets"),
+    "u80": ("higher", "utility u80 of the sets"),
 }
-_COLUMNS = ("partition", "labels alone", "shuffled")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,13 +73,12 @@ class Quality:
         -------
         pandas.DataFrame
         """
-        columns = dict(
-            zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True)
-        )
-        rows = {
-            key: [column.get(key, np.nan) for column in columns.values()] for key in self.partition
+        columns = {
+            "partition": self.partition,
+            "labels alone": self.labels_alone,
+            "shuffled": self.shuffled,
         }
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns), dtype=float)
+        table = pd.DataFrame(columns, index=list(self.partition), dtype=float)
         table["better"] = [_MEASURES[key][0] for key in table.index]
         return table
 
@@ -94,11 +89,13 @@ class Quality:
         -------
         str
         """
-        width = max(len(_MEASURES[key][1]) for key in self.partition)
-        lines = [f"{'':{width}}" + "".join(f"  {name:>12}" for name in _COLUMNS) + "  better"]
-        for key, *values, better in self.to_frame().itertuples():
-            cells = "".join(f"  {'-' if np.isnan(v) else f'{v:.3f}':>12}" for v in values)
-            lines.append(f"{_MEASURES[key][1]:{width}}{cells}  {better}".rstrip())
+        table = self.to_frame()
+        labels = [_MEASURES[key][1] for key in self.partition]
+        better = table.pop("better")
+        lines = format_scores(table, labels, 12)
+        lines[0] += "  better"
+        for k, direction in enumerate(better, start=1):
+            lines[k] = f"{lines[k]}  {direction}".rstrip()
         return "\n".join(lines)
 
     def __getitem__(self, measure: str) -> float:
@@ -109,9 +106,8 @@ class Quality:
     __str__ = to_text
 
     def __repr__(self) -> str:
-        return (
-            f"Quality({', '.join(f'{key}={value:.3f}' for key, value in self.partition.items())})"
-        )
+        measures = ", ".join(f"{key}={value:.3f}" for key, value in self.partition.items())
+        return f"Quality({measures})"
 
 
 def quality(
@@ -124,7 +120,7 @@ def quality(
     sample_size: int | str | None = "auto",
     random_state: Seed = None,
 ) -> Quality:
-    """Compute all quality measures of a partition that the data allow, and compare them with two baselines.
+    """Compute all quality measures that the data allow, and compare them with two baselines.
 
     The baseline *labels alone* is the hard partition by the labels. The comparison with it shows
     whether the doubt is useful. The baseline *shuffled* assigns the same mass functions to the
@@ -133,7 +129,7 @@ def quality(
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+    partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         Partition to evaluate.
     X : table, array or square matrix of dissimilarities, optional
         Objects, or a list or dictionary of several tables or matrices. With X, the table includes
@@ -171,20 +167,17 @@ def quality(
     n = len(credal)
     if n == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
-    if stability is not None and not isinstance(stability, Stability):
-        raise InvalidParameterError(
-            "stability", "a result of dempster.explain.stability", stability
-        )
-    if stability is not None and len(stability) != n:
-        raise InvalidParameterError(
-            "stability", must=f"have the {n} objects of the partition, got {len(stability)}"
-        )
+    if stability is not None:
+        if not isinstance(stability, Stability):
+            expected = "a result of dempster.explain.stability"
+            raise InvalidParameterError("stability", expected, stability)
+        if len(stability) != n:
+            raise InvalidParameterError(
+                "stability", must=f"have the {n} objects of the partition, got {len(stability)}"
+            )
     X = joined_views(X, metric)
     rng = as_generator(random_state)
-    if y is None:
-        classes = None
-    else:
-        classes = validate_classes(y, credal)
+    classes = None if y is None else validate_classes(y, credal)
 
     def measure(
         masses: np.ndarray, focal_sets: FocalSets, size: int | str | None
@@ -206,9 +199,8 @@ def quality(
             scores = set_scores(one, classes)
             measures["ari"] = curve.at(1)
             measures["ari_kept"] = curve.at(_KEPT)
-            measures |= {
-                name: getattr(scores, name) for name in ("accuracy", "held", "size", "u65", "u80")
-            }
+            for name in ("accuracy", "held", "size", "u65", "u80"):
+                measures[name] = getattr(scores, name)
         return measures
 
     measures = measure(credal.masses, credal.focal_sets, sample_size)
@@ -218,10 +210,7 @@ def quality(
         measures["rand"] = float(stability.rand.mean())
     singletons = FocalSets.simple(credal.n_clusters, empty=False, omega=False)
     alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons, sample_size)
-    if n > 1:
-        size = min(MAX_SHUFFLED_SILHOUETTES, n)
-    else:
-        size = None
+    size = min(MAX_SHUFFLED_SILHOUETTES, n) if n > 1 else None
     shuffles = [
         measure(credal.masses[rng.permutation(n)], credal.focal_sets, size)
         for _ in range(N_SHUFFLES)

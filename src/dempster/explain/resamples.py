@@ -1,4 +1,4 @@
-"""Refit a method to random samples of the objects, and measure the stability of objects, pairs and clusters."""
+"""Refit a method to random samples of the objects, and measure the stability of its partition."""
 
 from __future__ import annotations
 
@@ -44,24 +44,13 @@ MIN_RECOVERED = 0.75
 MAX_NAMED_OBJECTS = 8
 # label of the objects in a cluster of a resample without a matched reference cluster
 NO_PARTNER = -2
-_RULES = {
-    "n_resamples": rule.repetitions(2),
-    "fraction": rule.choice(None) | rule.real(0, 1, open_low=True),
-    "bootstrap": rule.flag,
-    "n_pairs": rule.choice("auto") | rule.integer(1),
-    "n_jobs": rule.n_jobs,
-    "random_state": rule.seed,
-    "verbose": rule.flag,
-}
-
-
 Refit = tuple[np.ndarray, CredalPartition]
-"""Positions of the objects in a resample, without repetitions, and the partition of these objects."""
+"""Positions of the objects in a resample, without repetitions, and their partition."""
 
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """An estimator and its training data X, with methods that refit the estimator to random samples of the objects."""
+    """An estimator that is refitted to random samples of its training data X."""
 
     estimator: Any
     X: Any
@@ -120,11 +109,9 @@ class Resampling:
         Each fit has its own seed.
         """
         threads = min(n_threads(n_jobs), n_resamples)
-        # Nested thread pools would compete for the same processors.
+        params = {"verbose": False}
         if threads > 1:
-            params = {"verbose": False, "n_jobs": 1}
-        else:
-            params = {"verbose": False}
+            params["n_jobs"] = 1  # Nested thread pools would compete for the same processors.
         arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
         return run_fits_in_threads(self._refit, arguments, threads)
 
@@ -133,9 +120,8 @@ class Resampling:
     ) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))
         n = self.n_objects
-        rows = np.sort(
-            rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False)
-        )
+        rows = rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False)
+        rows.sort()
         model = _set_params(clone(self.estimator), params)
         _set_seeds(model, rng)
         init = model.get_params(deep=False).get("init")
@@ -146,9 +132,8 @@ class Resampling:
             model.fit(self.select_rows(rows), **self.select_params(rows))
             partition = resolve_input(model, "estimator").partition
         except Exception as error:
-            error.add_note(
-                f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}"
-            )
+            note = f"in resample {entropy[1]}: {size:,} of {n:,} objects"
+            error.add_note(f"{note} with repetitions" if bootstrap else note)
             raise
         objects, first = np.unique(rows, return_index=True)
         return objects, partition[first]
@@ -164,20 +149,14 @@ class Resampling:
         return _safe_indexing(self.X, rows)
 
     def select_params(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return the arguments of `fit` (weights, labels, constraints or dissimilarities) for the given objects."""
+        """Return the arguments of `fit`, such as weights or constraints, for the given objects."""
         return {name: self._select(value, rows) for name, value in self.fit_params.items()}
 
     def _select(self, value: Any, rows: np.ndarray) -> Any:
         n = self.n_objects
         if isinstance(value, Constraints):
-            if value.n_objects is None:
-                sized = Constraints(value.must_link, value.cannot_link, n_objects=n)
-            else:
-                sized = value
-            return sized[rows]
-        if isinstance(value, str) or not (
-            hasattr(value, "shape") or isinstance(value, list | tuple)
-        ):
+            return (value | Constraints(n_objects=value.n_objects or n))[rows]
+        if not hasattr(value, "shape") and not isinstance(value, list | tuple):
             return value
         value = reorder_like(value, row_index(self.X))
         shape = np.shape(value)
@@ -190,20 +169,22 @@ class Resampling:
 
 def _set_params(model: Any, params: dict[str, Any]) -> Any:
     """Set the given parameters in every step of a model that has them."""
-    last_names = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
-    return model.set_params(
-        **{name: params[last] for name, last in last_names.items() if last in params}
-    )
+    changed = {}
+    for name in model.get_params(deep=True):
+        last = name.split("__")[-1]
+        if last in params:
+            changed[name] = params[last]
+    return model.set_params(**changed)
 
 
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) -> None:
-    """Set the seeds of all steps of a model or, if ``all_steps`` is False, of the steps without a seed."""
+    """Set the seeds of all steps of a model, or only of the steps without a seed."""
     parameters = model.get_params(deep=True)
     names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
-    seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
-    model.set_params(
-        **{name: seed for name, seed in seeds.items() if all_steps or parameters[name] is None}
-    )
+    for name in names:
+        seed = int(rng.integers(np.iinfo(np.int32).max))
+        if all_steps or parameters[name] is None:
+            model.set_params(**{name: seed})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,22 +270,21 @@ class Stability:
 
     @property
     def doubt_correlation(self) -> float:
-        """Rank correlation of `doubt_scores` with the share of resamples in which the object changed its cluster.
+        """Rank correlation of `doubt_scores` with the share of resamples that changed the object.
 
         It is large if the doubt predicts which objects change. It is NaN if the doubt or the share
         is constant.
         """
         was_drawn = self.drawn > 0
-        ranks = [
-            rankdata(values[was_drawn]) for values in (doubt_scores(self.partition), -self.objects)
-        ]
-        if any(np.ptp(values) == 0 if len(values) else True for values in ranks):
+        doubt = doubt_scores(self.partition)[was_drawn]
+        changes = -self.objects[was_drawn]
+        if len(np.unique(doubt)) < 2 or len(np.unique(changes)) < 2:
             return float("nan")
-        return float(np.corrcoef(ranks)[0, 1])
+        return float(np.corrcoef(rankdata(doubt), rankdata(changes))[0, 1])
 
     @property
     def changing(self) -> np.ndarray:
-        """Positions of the objects that changed their cluster in at least one resample, the least stable first."""
+        """Positions of the objects that changed in some resample, the least stable first."""
         changed = np.flatnonzero(self.objects < 1)
         return changed[np.argsort(self.objects[changed], kind="stable")]
 
@@ -360,28 +340,24 @@ class Stability:
             f"{'':{width}}  objects  Jaccard  dissolved  recovered   ({self.n_resamples} resamples)"
         ]
         for name, row in zip(names, table.itertuples(), strict=True):
-            lines.append(
-                f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {row.dissolved:9d}  {row.recovered:9d}"
-            )
-        index = self.partition.index
-        some = [
-            printable(i if index is None else index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]
-        ]
-        if some:
-            listed = f": {join_some(some, MAX_NAMED_OBJECTS, total=len(self.changing))}"
-        else:
-            listed = ""
-        correlation = self.doubt_correlation
+            counts = f"{row.dissolved:9d}  {row.recovered:9d}"
+            lines.append(f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {counts}")
+        names = range(len(self)) if self.partition.index is None else self.partition.index
+        changed = f"{len(self.changing):,} changed"
+        if len(self.changing):
+            named = [printable(names[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
+            changed += f": {join_some(named, MAX_NAMED_OBJECTS, total=len(self.changing))}"
         rand = mean_of_present(self.rand)
+        among = self.mean_pairwise_rand
         lines += [
-            f"objects stay in their cluster in {self.mean:.1%} of resamples; {len(self.changing):,} changed{listed}",
+            f"objects stay in their cluster in {self.mean:.1%} of resamples; {changed}",
             f"pairs stay together or apart in {self.pairs_kept:.1%} ({len(self.pairs):,} pairs)",
-            f"credal Rand index: {rand:.3f} with the partition, {self.mean_pairwise_rand:.3f} of resamples",
+            f"credal Rand index: {rand:.3f} with the partition, {among:.3f} of resamples",
         ]
+        correlation = self.doubt_correlation
         if np.isfinite(correlation):
-            lines.append(
-                f"rank correlation of doubt and change {correlation:.2f} (1: doubt predicts the changes)"
-            )
+            meaning = "1: doubt predicts the changes"
+            lines.append(f"rank correlation of doubt and change {correlation:.2f} ({meaning})")
         return "\n".join(lines).replace(" nan", "   -")
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
@@ -417,8 +393,9 @@ class Stability:
 
     def __repr__(self) -> str:
         return (
-            f"Stability({self.n_resamples} resamples of {len(self)} objects, objects={self.mean:.3f}, "
-            f"clusters={mean_of_present(self.clusters):.3f}, rand={mean_of_present(self.rand):.3f})"
+            f"Stability({self.n_resamples} resamples of {len(self)} objects, "
+            f"objects={self.mean:.3f}, clusters={mean_of_present(self.clusters):.3f}, "
+            f"rand={mean_of_present(self.rand):.3f})"
         )
 
 
@@ -505,46 +482,40 @@ def stability(
     >>> result.to_frame().shape
     (150, 4)
     """
-    values = (n_resamples, fraction, bootstrap, n_pairs, n_jobs, random_state, verbose)
-    for (name, allowed), value in zip(_RULES.items(), values, strict=True):
-        rule.check(value, name, allowed)
+    rule.check(n_resamples, "n_resamples", rule.repetitions(2))
+    rule.check(fraction, "fraction", rule.choice(None) | rule.real(0, 1, open_low=True))
+    rule.check(bootstrap, "bootstrap", rule.flag)
+    rule.check(n_pairs, "n_pairs", rule.choice("auto") | rule.integer(1))
+    rule.check(n_jobs, "n_jobs", rule.n_jobs)
+    rule.check(random_state, "random_state", rule.seed)
+    rule.check(verbose, "verbose", rule.flag)
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
         raise InvalidParameterError("X", must=f"contain at least two objects, got {n}")
     if fraction is None:
-        if bootstrap:
-            share = 1.0
-        else:
-            share = 0.8
-    else:
-        share = float(fraction)
+        fraction = 1.0 if bootstrap else 0.8
+    size = max(2, round(float(fraction) * n))
     seed = as_integer_seed(random_state)
-    if n_pairs == "auto":
-        max_pairs = MAX_PAIRS
-    else:
-        max_pairs = int(n_pairs)
+    max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)
     if n * (n - 1) // 2 <= max_pairs:
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
         pairs = sample_pairs(n, max_pairs, as_generator(seed))
     reference = method.fit_reference(seed)
-    refits: Iterable[Refit] = method.refits(
-        n_resamples, max(2, round(share * n)), bool(bootstrap), seed, n_jobs
-    )
+    refits: Iterable[Refit] = method.refits(n_resamples, size, bool(bootstrap), seed, n_jobs)
     if verbose:
         from tqdm.auto import tqdm
 
-        refits = tqdm(
-            refits, total=n_resamples, desc=f"{type(estimator).__name__}, stability", unit="fit"
-        )
+        title = f"{type(estimator).__name__}, stability"
+        refits = tqdm(refits, total=n_resamples, desc=title, unit="fit")
     return _compare_refits(reference, pairs, refits)
 
 
 def _compare_refits(
     reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]
 ) -> Stability:
-    """Compare the reference partition with the partition of each resample, and count unchanged objects and pairs."""
+    """Compare the reference partition with the partitions of the resamples."""
     n = len(reference)
     reference_labels = reference.labels_with_outliers
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)

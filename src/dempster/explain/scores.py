@@ -1,8 +1,8 @@
-"""Compute doubt scores of objects, and compare a partition with known classes by scores and retention curves."""
+"""Compute doubt scores, and compare a partition with known classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,26 +36,23 @@ _MEASURES = ("ari", "accuracy")
 
 
 def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
-    """Validate the classes of all objects and return them in the order of the objects of a partition."""
+    """Validate classes and return them in the order of the objects of a partition."""
     classes = rules.as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidParameterError(
             "y", must=f"contain {len(partition)} classes, got shape {classes.shape}"
         )
     order = rules.match_names(rules.row_index(y), partition.index)
-    if order is None:
-        return classes
-    return classes[order]
+    return classes if order is None else classes[order]
 
 
 def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the sorted distinct classes, and the position of the class of each object in this list."""
+    """Return the sorted distinct classes, and the position of the class of each object in them."""
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise InvalidParameterError(
-            "y", must=f"contain only names or only numbers: {error}"
-        ) from error
+        must = f"contain only names or only numbers: {error}"
+        raise InvalidParameterError("y", must=must) from error
     return names.tolist(), codes
 
 
@@ -92,8 +89,19 @@ def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     Return the cluster of each class, or -1 for a class without a cluster.
     """
-    n_classes, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (classes, labels))
+    n_classes = int(classes.max(initial=-1)) + 1
+    n_clusters = int(labels.max(initial=-1)) + 1
     return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
+
+
+def format_scores(table: pd.DataFrame, labels: Sequence[str], width: int) -> list[str]:
+    """Format a table of numbers, with a label for each row, as a header and a line for each row."""
+    label_width = max(map(len, labels))
+    lines = [" " * label_width + "".join(f"  {name:>{width}}" for name in table.columns)]
+    for label, values in zip(labels, table.to_numpy(), strict=True):
+        cells = ["-" if np.isnan(value) else f"{value:.3f}" for value in values]
+        lines.append(f"{label:{label_width}}" + "".join(f"  {cell:>{width}}" for cell in cells))
+    return lines
 
 
 @dataclass(frozen=True)
@@ -152,16 +160,15 @@ class SetScores(SetScore):
     class_of: Mapping[Any, Any]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each score, a column for the partition, and a column for each baseline.
+        """Return a table with a row for each score and a column for each prediction.
 
         Returns
         -------
         pandas.DataFrame
         """
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        return pd.DataFrame(
-            {name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()}
-        )
+        rows = [[getattr(scores, key) for scores in columns.values()] for key in _LABELS]
+        return pd.DataFrame(rows, index=list(_LABELS), columns=list(columns))
 
     def to_text(self) -> str:
         """Return the table as text.
@@ -170,12 +177,7 @@ class SetScores(SetScore):
         -------
         str
         """
-        table = self.to_frame()
-        width = max(map(len, _LABELS.values()))
-        lines = [" " * width + "".join(f"  {name:>13}" for name in table.columns)]
-        for key, *values in table.itertuples():
-            cells = ("-" if np.isnan(value) else f"{value:.3f}" for value in values)
-            lines.append(f"{_LABELS[key]:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
+        lines = format_scores(self.to_frame(), list(_LABELS.values()), 13)
         pairs = ", ".join(f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items())
         return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 
@@ -194,7 +196,7 @@ def set_scores(
     matching: str = "auto",
     noise: Any = None,
 ) -> SetScores:
-    """Score the sets of clusters that a partition assigns to objects with known classes, and compare with baselines.
+    """Score the sets of clusters of objects with known classes, and compare with baselines.
 
     The partition assigns each object to a set of clusters. A set is correct if it contains the
     class of the object. The utility of a correct set decreases with its size. The utilities u65 and
@@ -202,7 +204,7 @@ def set_scores(
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+    partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         Partition to score.
     y : array-like of shape (n,)
         Classes, names or numbers. A pandas Series with an index is matched with the names of the
@@ -312,7 +314,7 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
 
 
 def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
-    r"""Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
+    r"""Return the doubt of each object, 0 if certain, 1 if ambiguous, and above 1 for outliers.
 
     Let pl_1 >= pl_2 be the two largest plausibilities of an object. Its doubt is one minus their
     relative margin,
@@ -326,7 +328,7 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+    partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         Partition of the objects.
 
     Returns
@@ -344,10 +346,7 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     credal = resolve_input(partition).partition
     plausible = np.sort(np.asarray(credal.contour, dtype=float), axis=1)
     first = plausible[:, -1]
-    if credal.n_clusters > 1:
-        second = plausible[:, -2]
-    else:
-        second = np.zeros(len(credal))
+    second = plausible[:, -2] if credal.n_clusters > 1 else np.zeros(len(credal))
     doubt = np.where(first > 0, second / np.where(first > 0, first, 1), 1)
     outliers = credal.outliers
     if len(outliers):
@@ -446,10 +445,8 @@ class RetentionCurve:
         return len(self.share)
 
     def __repr__(self) -> str:
-        points = ", ".join(
-            f"{share:.0%}: {value:.3f}"
-            for share, value in zip(self.share, self.quality, strict=True)
-        )
+        pairs = zip(self.share, self.quality, strict=True)
+        points = ", ".join(f"{share:.0%}: {value:.3f}" for share, value in pairs)
         return f"RetentionCurve({self.measure}={{{points}}})"
 
 
@@ -461,7 +458,7 @@ def retention_curve(
     doubt: ArrayLike = None,
     quality: str = "ari",
 ) -> RetentionCurve:
-    """Compute the quality of a partition after removing increasing shares of the most doubtful objects.
+    """Compute the quality of a partition after removing shares of the most doubtful objects.
 
     The quality increases quickly if the most doubtful objects are those with wrong labels. Compare
     the curve with the curve of another ranking of the same objects, such as the margin of k-means
@@ -469,7 +466,7 @@ def retention_curve(
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+    partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         The label -1 marks noise, which is removed first.
     y : array-like of shape (n,)
         True classes, names or numbers.
@@ -510,7 +507,8 @@ def retention_curve(
 
     >>> k_means = KMeans(3, n_init=10, random_state=0).fit(X)
     >>> near = np.sort(k_means.transform(X), axis=1)
-    >>> retention_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
+    >>> doubt = near[:, 0] / near[:, 1]
+    >>> retention_curve(k_means.labels_, wine.target, doubt=doubt, shares=[0.6, 0.8, 1])
     RetentionCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
     credal = resolve_input(partition).partition
@@ -518,18 +516,17 @@ def retention_curve(
     rules.check_choice(quality, "quality", _MEASURES)
     n = len(credal)
     labels = credal.labels
-    ranking = doubt_scores(credal)
-    if doubt is not None:
-        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt").astype(
-            float, copy=False
-        )
+    if doubt is None:
+        ranking = doubt_scores(credal)
+    else:
+        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt")
+        ranking = ranking.astype(float, copy=False)
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
             raise InvalidParameterError(
                 "doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}"
             )
-    if shares is None:
-        kept = _SHARES
-    else:
+    kept = _SHARES
+    if shares is not None:
         kept = np.unique(rules.as_reals(shares, "shares").astype(float, copy=False))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)

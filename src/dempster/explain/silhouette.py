@@ -27,11 +27,6 @@ from dempster.partition import CredalPartition
 MAX_EXACT_OBJECTS = 10_000  # maximum number of objects without sampling for sample_size="auto"
 AUTO_SAMPLE_SIZE = 5_000
 MAX_BLOCK_CELLS = 1 << 22  # maximum number of dissimilarities in a block
-_RULES = {
-    "metric": METRIC_RULE,
-    "sample_size": rule.choice("auto") | rule.choice(None) | rule.integer(2),
-    "random_state": rule.seed,
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +105,7 @@ class CredalSilhouette:
         return 0.0
 
     def per_cluster(self) -> pd.DataFrame:
-        """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster.
+        """Return the numbers and mean silhouettes of the certain and possible objects per cluster.
 
         Returns
         -------
@@ -151,14 +146,11 @@ class CredalSilhouette:
         -------
         str
         """
+        sample = ""
+        error = ""
         if self.is_sampled:
             sample = f", {len(self):,} of {len(self.partition):,} objects sampled"
-        else:
-            sample = ""
-        if self.is_sampled:
             error = f" (standard error {self.standard_error:.3f})"
-        else:
-            error = ""
         lines = [
             f"credal silhouette{sample}",
             f"  all but outliers    {self.mean:6.3f}{error}",
@@ -167,10 +159,9 @@ class CredalSilhouette:
             f"  labels alone        {self.label_mean:6.3f}",
         ]
         for name, row in self.per_cluster().iterrows():
-            lines.append(
-                f"cluster {printable(name)}: {row['certain_mean']:.3f} ({row['certain']:.0f} certain), "
-                f"{row['possible_mean']:.3f} ({row['possible']:.0f} possible)"
-            )
+            certain = f"{row['certain_mean']:.3f} ({row['certain']:.0f} certain)"
+            possible = f"{row['possible_mean']:.3f} ({row['possible']:.0f} possible)"
+            lines.append(f"cluster {printable(name)}: {certain}, {possible}")
         return "\n".join(lines).replace("nan", "-")
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
@@ -202,13 +193,10 @@ class CredalSilhouette:
     __str__ = to_text
 
     def __repr__(self) -> str:
-        if self.is_sampled:
-            sample = ", sampled"
-        else:
-            sample = ""
+        sample = ", sampled" if self.is_sampled else ""
         return (
-            f"CredalSilhouette({len(self)} objects{sample}, mean={self.mean:.3f}, certain={self.certain_mean:.3f}, "
-            f"weighted={self.weighted_mean:.3f})"
+            f"CredalSilhouette({len(self)} objects{sample}, mean={self.mean:.3f}, "
+            f"certain={self.certain_mean:.3f}, weighted={self.weighted_mean:.3f})"
         )
 
 
@@ -242,7 +230,7 @@ def credal_silhouette(
 
     Parameters
     ----------
-    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+    partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         The label -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
         The objects. They are matched with the objects of the partition by name if both have names.
@@ -273,16 +261,15 @@ def credal_silhouette(
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.explain import credal_silhouette
     >>> X = [[0.0], [1.0], [5.0], [9.0], [10.0], [90.0]]
-    >>> masses = [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
-    >>> partition = CredalPartition(masses, FocalSets.from_sets(3, [(0,), (1,), (2,), (0, 1)]))
+    >>> sets = FocalSets.from_sets(3, [(0,), (1,), (2,), (0, 1)])
+    >>> partition = CredalPartition(np.eye(4)[[0, 0, 3, 1, 1, 2]], sets)
     >>> credal_silhouette(partition, X).values.round(2)  # the third object is ambiguous
     array([0.73, 0.74, 0.95, 0.74, 0.73, 0.  ])
     """
     credal = resolve_input(partition).partition
-    for (name, allowed), value in zip(
-        _RULES.items(), (metric, sample_size, random_state), strict=True
-    ):
-        rule.check(value, name, allowed)
+    rule.check(metric, "metric", METRIC_RULE)
+    rule.check(sample_size, "sample_size", rule.choice("auto", None) | rule.integer(2))
+    rule.check(random_state, "random_state", rule.seed)
     if len(credal) == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
     X = joined_views(X, metric)
@@ -293,20 +280,15 @@ def credal_silhouette(
         raise InvalidParameterError(
             "X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}"
         )
-    order = match_names(row_index(X), credal.index)
-    # position of each object in X
-    if order is None:
-        position = np.arange(len(credal))
-    else:
-        position = order
     n = len(credal)
-    if sample_size == "auto":
-        if n <= MAX_EXACT_OBJECTS:
-            size = n
-        else:
-            size = AUTO_SAMPLE_SIZE
-    else:
+    position = match_names(row_index(X), credal.index)  # of each object in X
+    if position is None:
+        position = np.arange(n)
+    size = n
+    if sample_size != "auto":
         size = int(sample_size or n)
+    elif n > MAX_EXACT_OBJECTS:
+        size = AUTO_SAMPLE_SIZE
     if size >= n:
         objects = others = np.arange(n)
         counts = np.ones(n)
@@ -334,7 +316,7 @@ def _mean_dissimilarities(
     counts: np.ndarray,
     partition: CredalPartition,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield slices of ``objects`` and the mean dissimilarities of their objects to the other objects of each cluster.
+    """Yield slices of ``objects`` and their mean dissimilarities to the other objects of clusters.
 
     The means have the shape (slice length, n_clusters). A mean is NaN if the cluster has no other
     object. The means are computed from the sample ``others``, and ``counts`` contains the number of
@@ -378,21 +360,14 @@ def _silhouettes_of_masses(
 def _silhouettes_of_set(distances: np.ndarray, members: np.ndarray) -> np.ndarray:
     if members.all():
         return np.zeros(len(distances))
+    own = distances[:, members].T
     rest = distances[:, ~members]
     nearest = np.where(np.isnan(rest), np.inf, rest).min(axis=1)
-    return np.mean(
-        [_silhouettes(distances[:, k], nearest) for k in np.flatnonzero(members)], axis=0
-    )
-
-
-def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return (nearest - own) / max(nearest, own).
-
-    0 if a distance is NaN or infinite, or if both distances are 0.
-    """
     largest = np.maximum(own, nearest)
+    # The silhouette is 0 if a distance is NaN or infinite, or if both distances are 0.
     is_comparable = np.isfinite(largest) & (largest > 0)
-    return np.divide(nearest - own, largest, out=np.zeros(len(own)), where=is_comparable)
+    values = np.divide(nearest - own, largest, out=np.zeros_like(own), where=is_comparable)
+    return np.mean(values, axis=0)
 
 
 def _sample_clusters(
@@ -407,9 +382,8 @@ def _sample_clusters(
     counts = []
     for k in range(n_clusters):
         members = np.flatnonzero(labels == k)
-        if len(members) <= share:
-            part = members
-        else:
+        part = members
+        if len(members) > share:
             part = rng.choice(members, share, replace=False)
         sample.append(part)
         counts.append(np.full(len(part), len(members) / max(len(part), 1)))
