@@ -1,4 +1,4 @@
-"""Computation of dissimilarities and nearest neighbors, and conversion of dissimilarities to degrees of conflict."""
+"""Dissimilarities, nearest neighbors, and degrees of conflict."""
 
 from dempster.dissimilarity.pca import DissimilarityPCA
 from dempster.dissimilarity.transform import to_conflict

@@ -48,11 +48,8 @@ class CategoryEncoder:
         return self.fit_encode(table)
 
     def fit_encode(self, table: TableLike) -> np.ndarray:
-        """Learn the categories of a table and return the category numbers of its cells, shape (n, p)."""
-        if hasattr(table, "columns"):
-            self.names = list(table.columns)
-        else:
-            self.names = list(range(table.shape[1]))
+        """Learn the categories of a table and return its category numbers, shape (n, p)."""
+        self.names = list(table.columns if hasattr(table, "columns") else range(table.shape[1]))
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels = []
@@ -63,9 +60,8 @@ class CategoryEncoder:
             level = np.empty(len(values), dtype=object)
             level[:] = values
             self.levels.append(level)
-        self.offsets = np.concatenate(
-            [[0], np.cumsum([len(level) for level in self.levels])]
-        ).astype(np.int64)
+        sizes = [len(level) for level in self.levels]
+        self.offsets = np.cumsum([0, *sizes], dtype=np.int64)
         return self._number(table, codes, "error")
 
     def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
@@ -100,8 +96,9 @@ class CategoryEncoder:
             if self.missing == "error" and (code == MISSING).any():
                 row = int((code == MISSING).argmax())
                 message = (
-                    f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
-                    "impute them, or set missing='category' to treat them as a category"
+                    f"X contains missing values (NaN, None) in column {self.names[column]!r}, "
+                    f"the first in row {row}; impute them, or set missing='category' to treat "
+                    "them as a category"
                 )
                 raise InvalidParameterError("X", message=message)
             value = np.where(code < 0, ABSENT, code)
@@ -120,13 +117,11 @@ class CategoryEncoder:
             cell = table.iloc[row, column]
         else:
             cell = np.asarray(table, dtype=object)[row, column]
-        if self.missing == "ignore":
-            treated = "missing values"
-        else:
-            treated = "different from all others"
+        treated = "missing values" if self.missing == "ignore" else "different from all others"
         message = (
-            f"X contains a category in column {self.names[column]!r} that was not in fit: {cell!r} in row {row}; "
-            f"set handle_unknown='ignore' to treat such categories as {treated}"
+            f"X contains a category in column {self.names[column]!r} that was not in fit: "
+            f"{cell!r} in row {row}; set handle_unknown='ignore' to treat such categories as "
+            f"{treated}"
         )
         return InvalidParameterError("X", message=message)
 
@@ -160,7 +155,7 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
 
 
 def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows in lexicographic order and, for each row, the index of the equal distinct row."""
+    """Return the distinct rows in lexicographic order, and for each row the index of its copy."""
     sizes = np.diff(offsets) + 1  # including the number -1
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Conversion of the columns of pandas, polars and NumPy tables to numbers or categories, with missing values."""
+"""Conversion of the columns of pandas, polars and NumPy tables to numbers or categories."""
 
 from __future__ import annotations
 
@@ -40,14 +40,11 @@ class Column:
 
         if not isinstance(self.series.dtype, nw.Object):
             return False
-        kinds = {
-            type(cell)
-            for cell in self.series.to_list()
-            if not (np.ndim(cell) == 0 and pd.isna(cell))
-        }
-        return bool(kinds) and all(
-            issubclass(k, Real | Decimal) and k not in (bool, np.bool_) for k in kinds
-        )
+        cells = self.series.to_list()
+        kinds = {type(cell) for cell in cells if np.ndim(cell) > 0 or not pd.isna(cell)}
+        if not kinds or kinds & {bool, np.bool_}:
+            return False
+        return all(issubclass(kind, Real | Decimal) for kind in kinds)
 
     @cached_property
     def is_date(self) -> bool:
@@ -64,8 +61,12 @@ class Column:
         return bool(self.series.is_null().all())
 
     def numbers(self) -> np.ndarray:
-        """Return the values as numbers, with dates as days since 1970 and NaN for all values that are not numbers."""
+        """Return the values as numbers, with dates as days since 1970.
+
+        Values that are not numbers are NaN.
+        """
         import narwhals as nw
+        import pandas as pd
 
         if self.is_date:
             series = self.series
@@ -76,7 +77,8 @@ class Column:
         if not self.is_numeric:
             return np.full(len(self), np.nan)
         if self._holds_numbers:
-            values = self._numbers_of_objects()
+            values = self.objects()
+            values[pd.isna(values)] = np.nan
         else:
             values = self.series.cast(nw.Float64()).to_numpy()
         values = np.asarray(values, dtype=float)
@@ -88,7 +90,7 @@ class Column:
         return values
 
     def integer_origin(self) -> int:
-        """Return the minimum if the column contains integers that float64 cannot represent exactly, otherwise 0."""
+        """Return the minimum if float64 cannot represent all integers of the column, or else 0."""
         low: Any = None
         if self.series.dtype.is_integer():
             low = self.series.min()
@@ -119,20 +121,13 @@ class Column:
 
         return [None if pd.isna(cell) else cell for cell in self.series.to_list()]
 
-    def _numbers_of_objects(self) -> np.ndarray:
-        import pandas as pd
-
-        cells = self.objects()
-        cells[pd.isna(cells)] = np.nan
-        return cells.astype(float)
-
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)
         values[:] = self.series.to_list()
         return values
 
     def low_and_range(self) -> tuple[float, float]:
-        """Return the minimum and the range of the values, or two zeros if all values are missing."""
+        """Return the minimum and the range of the values, two zeros if all values are missing."""
         values = self.numbers()
         values = values[~np.isnan(values)]
         if len(values) == 0:
@@ -157,14 +152,15 @@ class Column:
             distinct = pd.factorize(cells)[1]
         except Exception as error:  # Hashing a value of any type can fail.
             raise InvalidInputError(
-                f"column {self.name!r} contains values that cannot be categories, such as lists; use text or numbers"
+                f"column {self.name!r} contains values that cannot be categories, such as lists; "
+                "use text or numbers"
             ) from error
         out = np.empty(len(distinct), dtype=object)
         out[:] = sorted(distinct, key=_sort_key)
         return out
 
     def codes(self, categories: np.ndarray, *, missing: int, unseen: int) -> np.ndarray:
-        """Return the position of each value in ``categories``, and the given codes for missing and unseen values."""
+        """Return the positions of the values in ``categories``, or the codes of other values."""
         import pandas as pd
 
         values = self.objects()
@@ -173,7 +169,7 @@ class Column:
 
 
 def _sort_key(cell: Any) -> tuple[str, float, str]:
-    """Return a sort key that puts numbers first, sorted by value, followed by other values, sorted by type and text."""
+    """Return a key that sorts numbers first, by value, then others by type and text."""
     if isinstance(cell, bool | int | float | np.number | np.bool_):
         return "", float(cell), ""
     return type(cell).__name__, 0.0, str(cell)
@@ -202,26 +198,18 @@ def _array_as_frame(table: Any) -> Any:
 
     # Without dtype=object, NumPy would convert the numbers in a list of lists to text if one
     # element is text.
-    if isinstance(table, np.ndarray):
-        array = table
-    else:
-        array = np.asarray(table, dtype=object)
+    array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise InvalidParameterError(
             "table", must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}"
         )
-    if array.dtype.kind == "f":
-        dtype = float
-    else:
-        dtype = array.dtype.newbyteorder("=")
+    dtype = float if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
     frame = pd.DataFrame(array.astype(dtype, copy=False))
-    if array.dtype == object:
-        return frame.infer_objects()
-    return frame
+    return frame.infer_objects() if array.dtype == object else frame
 
 
 def _check_type(column: Column, dates: bool) -> None:
-    """Raise an error for durations, lists and complex numbers, and for dates unless ``dates`` is True."""
+    """Raise an error for durations, lists and complex numbers, and for dates unless ``dates``."""
     import narwhals as nw
 
     kind = column.series.dtype
@@ -230,6 +218,6 @@ def _check_type(column: Column, dates: bool) -> None:
     known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
         raise InvalidInputError(
-            f"column {column.name!r} must contain numbers, Booleans, text or categories, got the type "
-            f"{column.series.dtype}; convert it to numbers or text, or remove it"
+            f"column {column.name!r} must contain numbers, Booleans, text or categories, "
+            f"got the type {kind}; convert it to numbers or text, or remove it"
         )

@@ -27,11 +27,12 @@ UNSEEN = -2  # code of a category that did not occur in fit
 # Both compiled functions return the position of the first pair without a common observed column, or
 # -1. The second table of gower_block is transposed.
 _block = kernel("""gower_block(
-    numeric: float64[a, p], codes: int32[a, q], other_numeric: float64[p, b], other_codes: int32[q, b],
-    out: float64[a, b] out) -> int""")
+    numeric: float64[a, p], codes: int32[a, q], other_numeric: float64[p, b],
+    other_codes: int32[q, b], out: float64[a, b] out) -> int""")
 _pairs = kernel("""gower_pairs(
-    numeric: float64[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: float64[b, p],
-    other_codes: int32[b, q], second: int64[n] below b, out: float64[n] out) -> int""")
+    numeric: float64[a, p], codes: int32[a, q], first: int64[n] below a,
+    other_numeric: float64[b, p], other_codes: int32[b, q], second: int64[n] below b,
+    out: float64[n] out) -> int""")
 
 
 # ---- encoded tables ------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ def gower_pairs(
 
 
 class GowerEncoder(BaseEstimator):
-    """Encode DataFrames or arrays as numbers from which `gower_block` computes Gower's dissimilarities (1971).
+    """Encode tables as numbers from which `gower_block` computes Gower's dissimilarities (1971).
 
     Columns of numbers are numeric, also if the column has the type object. Columns of Booleans,
     text, categories or other objects are categorical. None, NaN and null are missing values. Two
@@ -128,7 +129,7 @@ class GowerEncoder(BaseEstimator):
         self.categorical = categorical
 
     def fit(self, table: Any, y: Any = None) -> GowerEncoder:
-        """Determine the type of each column, the ranges of the numeric columns, and the categories of the others."""
+        """Determine the types of the columns, and their ranges or categories."""
         self._learn(read_columns(table))
         return self
 
@@ -150,10 +151,7 @@ class GowerEncoder(BaseEstimator):
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
             raise InvalidParameterError("table", must="have at least one row and one column")
-        if self.categorical is None:
-            requested = set()
-        else:
-            requested = set(self.categorical)
+        requested = set(self.categorical or ())
         unknown = requested - set(names)
         if unknown:
             must = f"contain columns of the table; unknown: {_join_names(unknown)}"
@@ -171,9 +169,7 @@ class GowerEncoder(BaseEstimator):
         ordered = self._order_columns(columns)
         n = len(ordered[0])
         kinds = self.is_categorical_
-        numeric = np.empty(
-            (n, len(self.range_)),
-        )
+        numeric = np.empty((n, len(self.range_)))
         codes = np.empty((n, len(self.categories_)), dtype=np.int32)
         for k, at in enumerate(np.flatnonzero(~kinds)):
             gap = ordered[at].numbers() - self.minimum_[k]
@@ -186,13 +182,12 @@ class GowerEncoder(BaseEstimator):
         return GowerData(numeric, codes, np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
-        """Return the columns in the order of ``fit``, matched by name if both tables have column names."""
+        """Return the columns in the order of ``fit``, matched by name if both tables have names."""
         if len(columns) != self.n_features_in_:
-            raise InvalidParameterError(
-                "table",
-                must=f"have {self.n_features_in_} columns like the table of fit, got {len(columns)}",
-            )
+            expected = f"{self.n_features_in_} columns like the table of fit"
+            raise InvalidParameterError("table", must=f"have {expected}, got {len(columns)}")
         plain = list(range(len(columns)))
+        ordered = list(columns.values())
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
@@ -200,8 +195,6 @@ class GowerEncoder(BaseEstimator):
                     "table", must=f"have the columns of fit; missing: {_join_names(absent)}"
                 )
             ordered = [columns[name] for name in self.column_names_]
-        else:
-            ordered = list(columns.values())
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
                 kind = column.series.dtype
@@ -216,8 +209,8 @@ class GowerEncoder(BaseEstimator):
 
 def _incomparable_error(i: int, j: int) -> InvalidInputError:
     return InvalidInputError(
-        f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; impute missing values, "
-        "remove one of the rows, or set missing='partial' in a clusterer"
+        f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; "
+        "impute missing values, remove one of the rows, or set missing='partial' in a clusterer"
     )
 
 
@@ -226,12 +219,12 @@ def _join_names(names: Any) -> str:
 
 
 def present_cells(data: GowerData) -> np.ndarray:
-    """Return an array of shape (n, p) with 1 for observed and 0 for missing values, numeric columns first."""
+    """Return 1 for observed and 0 for missing values, numeric columns first, shape (n, p)."""
     return np.hstack([~np.isnan(data.numeric), data.codes != MISSING]).astype(float)
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
-    """Return the dissimilarities, shape (a, b), with the differences ``usual`` where a value is missing."""
+    """Return the dissimilarities, with the differences ``usual`` where a value is missing."""
     D = gower_block(A, B, incomparable="nan")
     here = present_cells(A)
     there = present_cells(B)
@@ -265,7 +258,7 @@ def partial_gower_pairs(
 
 
 def column_differences(data: GowerData) -> list[np.ndarray]:
-    """Return for each column the differences between all objects, shape (n, n), with NaN for missing values."""
+    """Return for each column the differences between all objects, NaN for missing values."""
     numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
     codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
     return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]

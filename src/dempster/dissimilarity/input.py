@@ -1,16 +1,19 @@
 """Validation of X for clusterers of dissimilarities, which depends on the metric.
 
-=====================  ============================================================================================
-``metric``             X
-=====================  ============================================================================================
-other name, callable   numeric attributes, compared by a metric of scikit-learn or by a function of two rows
-"gower"                a table with numbers, categories and missing values
-"precomputed"          a square matrix of dissimilarities (for some clusterers sparse, with unknown dissimilarities)
-=====================  ============================================================================================
+====================  ==============================================================================
+``metric``            X
+====================  ==============================================================================
+other name, callable  numeric attributes, compared by a metric of scikit-learn or by a function of
+                      two rows
+"gower"               a table with numbers, categories and missing values
+"precomputed"         a square matrix of dissimilarities (for some clusterers sparse, with unknown
+                      dissimilarities)
+====================  ==============================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -37,6 +40,7 @@ from dempster._validation import (
 )
 from dempster.dissimilarity.gower import GowerData, GowerEncoder, present_cells
 from dempster.dissimilarity.sources import (
+    FROM_SQUARES,
     AttributeSource,
     DissimilaritySource,
     GowerSource,
@@ -49,7 +53,6 @@ from dempster.dissimilarity.sources import (
 
 METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
 _FLOATS = [np.float64, np.float32]
-_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
 _PROBES = 24  # number of objects on which a metric function is checked
 # formats that need no conversion, which would add up duplicate entries
 _SPARSE = ["csr", "csc", "coo"]
@@ -75,26 +78,23 @@ class DissimilarityInput:
 
     def __post_init__(self) -> None:
         self.symmetrize = bool(self.symmetrize)
-        self.centered = self.centered and self.metric in _FROM_SQUARES
+        self.centered = self.centered and self.metric in FROM_SQUARES
 
     @property
     def is_precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return self.metric == "precomputed"
 
     @property
     def is_gower(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "gower"
+        return self.metric == "gower"
 
     def training(
         self, estimator: BaseEstimator, X: TableLike
     ) -> DissimilaritySource | SparseSource:
-        """Validate the training objects, store their number of columns and names, and return a dissimilarity source."""
+        """Validate the training objects, store the names of their columns, and return a source."""
         if self.is_gower:
             self.encoder = GowerEncoder()
-            with naming_table("X"):
-                encoded = _check_nonempty_rows(
-                    estimator, self.encoder.fit_transform(to_supported_type(estimator, X))
-                )
+            encoded = self._encode(estimator, X, self.encoder.fit_transform)
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
             if len(encoded) < self.fewest:
                 raise InvalidParameterError(
@@ -125,45 +125,36 @@ class DissimilarityInput:
         """
         if self.is_gower:
             assert self.encoder is not None
-            with naming_table("X"):
-                encoded = _check_nonempty_rows(
-                    estimator, self.encoder.transform(to_supported_type(estimator, X))
-                )
+            encoded = self._encode(estimator, X, self.encoder.transform)
             if len(encoded) == 0:
-                raise InvalidParameterError(
-                    "X", message="X has 0 sample(s) while a minimum of 1 is required."
-                )
+                message = "X has 0 sample(s) while a minimum of 1 is required."
+                raise InvalidParameterError("X", message=message)
             return encoded
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
-        if self.origin is None:
-            return values
-        return values - self.origin
+        return values if self.origin is None else values - self.origin
 
     def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
-        """Return the attributes of the training objects in the rows ``which`` of X, without centering."""
+        """Return the rows ``which`` of the training objects X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(
         self, estimator: BaseEstimator, X: TableLike, or_width: int | None
     ) -> Any:
         X = order_columns_as_in_fit(estimator, to_supported_type(estimator, X))
+        accept_sparse = "csr" if self.sparse else False
         with validating(X, "X"):
-            D = check_array(
-                X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X"
-            )
+            D = check_array(X, dtype=_FLOATS, accept_sparse=accept_sparse, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
-            if or_width is None:
-                also = ""
-            else:
-                also = f", or to its {or_width} reference objects"
-            raise InvalidParameterError(
-                "X",
-                message=f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input: the dissimilarities of each new object to the "
-                f"training objects{also}",
+            message = (
+                f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input: the dissimilarities of each new "
+                "object to the training objects"
             )
+            if or_width is not None:
+                message += f", or to its {or_width} reference objects"
+            raise InvalidParameterError("X", message=message)
         check_values(np.asarray(D.data) if sparse.issparse(D) else D, "X")
         return D
 
@@ -183,30 +174,35 @@ class DissimilarityInput:
                 ensure_min_samples=self.fewest if reset else 1,
                 ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
             )
-        if not sparse.issparse(values):
-            check_missing(values, X, missing_value_advice(estimator, self.metric), learning=reset)
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
-        elif self.is_precomputed or not reset:
+            return values
+        check_missing(values, X, missing_value_advice(estimator, self.metric), learning=reset)
+        if self.is_precomputed or not reset:
             check_size(values, "X")
         else:
             check_scale(values, "X")
         return values
 
+    def _encode(
+        self, estimator: BaseEstimator, X: TableLike, encode: Callable[[Any], GowerData]
+    ) -> GowerData:
+        """Return the encoded table.
 
-def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
-    """Return the table, and raise an error if a row contains only missing values and ``missing="partial"``."""
-    if getattr(estimator, "missing", "refuse") == "partial":
-        empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
-        if len(empty):
-            raise InvalidParameterError(
-                "X", message=f"Row {empty[0]} of X contains only missing values; remove it"
-            )
-    return encoded
+        Raise an error for a row without values if ``missing="partial"``.
+        """
+        with naming_table("X"):
+            encoded = encode(to_supported_type(estimator, X))
+            if getattr(estimator, "missing", "refuse") == "partial":
+                empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
+                if len(empty):
+                    message = f"Row {empty[0]} of X contains only missing values; remove it"
+                    raise InvalidParameterError("X", message=message)
+        return encoded
 
 
 def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
-    """Return a dissimilarity matrix of the training objects with its columns in the order of its rows.
+    """Return a matrix of training dissimilarities with its columns in the order of its rows.
 
     scikit-learn stores column names only if all of them are strings. Other names are stored in
     ``_object_names`` for `order_columns_as_in_fit`.
@@ -221,7 +217,7 @@ def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
 
 
 def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
-    """Return the dissimilarities of new objects with the columns in the order of the training objects."""
+    """Return the dissimilarities of new objects with the columns in the order of `fit`."""
     names = getattr(estimator, "_object_names", None)
     if names is None:
         return with_columns(X, getattr(estimator, "feature_names_in_", None))
@@ -232,7 +228,7 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
 
 
 def with_columns_like_rows(X: TableLike) -> TableLike:
-    """Return a dissimilarity matrix with its columns in the order of its rows if both have names."""
+    """Return a matrix with its columns in the order of its rows if both have names."""
     rows = row_index(X)
     if rows is None or column_index(X) is None:
         return X
@@ -256,9 +252,7 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
         ) from error
     if order is None:
         return X
-    if hasattr(X, "iloc"):
-        return X.iloc[:, order]
-    return X[:, order.tolist()]
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
 
 
 def check_metric(source: AttributeSource) -> None:
@@ -271,11 +265,9 @@ def check_metric(source: AttributeSource) -> None:
     smallest = rounding(source.dtype) * float(D.max())
     i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
     if abs(D[i, j] - D[j, i]) > smallest:
-        raise InvalidParameterError(
-            "metric",
-            must=f"be symmetric, got {D[i, j]:.6g} from row {which[i]} to row {which[j]} and {D[j, i]:.6g} in the "
-            "opposite direction",
-        )
+        got = f"{D[i, j]:.6g} from row {which[i]} to row {which[j]}"
+        opposite = f"{D[j, i]:.6g} in the opposite direction"
+        raise InvalidParameterError("metric", must=f"be symmetric, got {got} and {opposite}")
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
         raise InvalidParameterError(

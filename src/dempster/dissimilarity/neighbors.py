@@ -49,7 +49,7 @@ _QUERY_ROWS = 4096  # number of objects per query
 
 
 def needs_blocks(source: DissimilaritySource) -> bool:
-    """Return whether exact neighbors require a comparison with all objects (no triangle inequality)."""
+    """Return whether exact neighbors require a comparison with all objects."""
     if isinstance(source, AttributeSource):
         return callable(source.metric) or source.lacks_cells
     return not isinstance(source, MatrixSource)
@@ -66,16 +66,20 @@ class BlockFinder:
         self._n_jobs = 1 if callable(source.metric) else n_jobs
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and the distances of the k objects nearest to each object in ``rows``, nearest first."""
+        """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
+        blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
         with block_map(self._n_jobs) as apply:
-            blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
             parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
-        return np.concatenate([index for index, _ in parts]), np.concatenate(
-            [distance for _, distance in parts]
-        )
+        return _join(parts)
 
     def _nearest(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         return nearest_columns(self._source.block(rows, slice(None)), k)
+
+
+def _join(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    index = np.concatenate([part[0] for part in parts])
+    distance = np.concatenate([part[1] for part in parts])
+    return index, distance
 
 
 def rows_at_once(n_columns: int) -> int:
@@ -84,7 +88,7 @@ def rows_at_once(n_columns: int) -> int:
 
 
 def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of the k smallest values of each row, sorted by value, and the values, shape (r, k)."""
+    """Return the columns of the k smallest values of each row, sorted by value, and the values."""
     largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
     nearer = block < largest
     tied = block == largest
@@ -119,13 +123,11 @@ _query = kernel("""point_tree_query(
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
-    """Return the power p of a Minkowski metric given by name (infinity for "chebyshev"), or None for other metrics."""
+    """Return the power p of a Minkowski metric given by name, or None for other metrics."""
     parameters = parameters or {}
     if metric == "minkowski" and set(parameters) <= {"p"}:
         power = float(parameters.get("p", 2.0))
-        if power >= 1:
-            return power
-        return None
+        return power if power >= 1 else None
     if parameters or not isinstance(metric, str):
         return None
     return _POWERS.get(metric)
@@ -172,7 +174,7 @@ class PointTree:
     def kneighbors(
         self, X: np.ndarray | None = None, n_neighbors: int = 1
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sorted distances and indices of the points nearest to the rows of X, or to the points themselves."""
+        """Return sorted distances and indices of the points nearest to X, or to the points."""
         if X is None:
             return self.neighbors_of(np.arange(len(self)), n_neighbors)
         return self._nearest(X, None, n_neighbors, len(self))
@@ -180,7 +182,7 @@ class PointTree:
     def neighbors_of(
         self, positions: np.ndarray, n_neighbors: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances and indices of the neighbors of the points at ``positions``, excluding each point."""
+        """Return the distances and indices of the neighbors of points, excluding each point."""
         return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
 
     def _nearest(
@@ -193,10 +195,9 @@ class PointTree:
         queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
-        starts = range(0, len(queries), _QUERIES)
         arguments = [
-            (*self._tree, queries, own, start, min(start + _QUERIES, len(queries)), index, distance)
-            for start in starts
+            (*self._tree, queries, own, start, stop, index, distance)
+            for start, stop in row_blocks(len(queries), _QUERIES, most=None)
         ]
         with block_map(self.n_jobs) as apply:
             apply(_query, arguments)
@@ -215,7 +216,7 @@ class Finder(Protocol):
     kind: str  # "exact" or "approximate"
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and the distances of the k objects nearest to each object in ``rows``, nearest first."""
+        """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
         ...
 
 
@@ -237,7 +238,10 @@ def make_finder(
             return BlockFinder(source, n_jobs)
         return ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        message = f"neighbors='approximate' requires attributes and a metric given by name, got {format_value(source.metric)}"
+        message = (
+            "neighbors='approximate' requires attributes and a metric given by name, "
+            f"got {format_value(source.metric)}"
+        )
         raise InvalidParameterError("neighbors", message=message)
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
@@ -255,10 +259,7 @@ class ExactFinder:
     kind = "exact"
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = -1):
-        if isinstance(source, MatrixSource):
-            self._table = source.matrix
-        else:
-            self._table = source.objects
+        self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
     @property
@@ -278,7 +279,7 @@ class ExactFinder:
         return index, distance
 
     def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and distances of the neighbors of the objects in ``rows``, excluding each object."""
+        """Return the indices and distances of neighbors, excluding each object itself."""
         distance, index = self._index.neighbors_of(rows, k)
         return index, distance
 
@@ -324,7 +325,7 @@ class ApproximateFinder:
 
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
-    """Return a `PointTree` for Minkowski metrics, or `NearestNeighbors` for other metrics and in high dimensions."""
+    """Return a `PointTree` for Minkowski metrics in few dimensions, or `NearestNeighbors`."""
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
@@ -348,10 +349,8 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
 
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
-    """Return the number of threads for scikit-learn, 1 for "mahalanobis" because its trees are not thread-safe."""
-    if metric == "mahalanobis":
-        return 1
-    return n_jobs
+    """Return the number of threads, 1 for "mahalanobis", whose trees are not thread-safe."""
+    return 1 if metric == "mahalanobis" else n_jobs
 
 
 # ---- neighbors of all objects --------------------------------------------------------------------
@@ -368,10 +367,7 @@ class Neighbors:
     def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
         """Return the neighbors of all n training objects, excluding each object itself."""
         kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
-        if isinstance(find, ExactFinder):
-            order = find.order
-        else:
-            order = np.arange(n)
+        order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
             rows = order[start:stop]
             if isinstance(find, ExactFinder) and find.has_tree:
@@ -387,16 +383,16 @@ class Neighbors:
 
     def quantile(self, q: float) -> np.ndarray:
         """Return the q-quantile of the distances of each object to its neighbors, shape (n,)."""
-        place = q * (self.distance.shape[1] - 1)
-        below = int(place)
-        above = min(below + 1, self.distance.shape[1] - 1)
-        return self.distance[:, below] + (place - below) * (
-            self.distance[:, above] - self.distance[:, below]
-        )
+        last = self.distance.shape[1] - 1
+        place = q * last
+        position = int(place)
+        below = self.distance[:, position]
+        above = self.distance[:, min(position + 1, last)]
+        return below + (place - position) * (above - below)
 
 
 def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
-    """Raise an error if the indices of neighbors are not in the range from 0 to n - 1, or the distances are invalid.
+    """Raise an error if indices of neighbors are not from 0 to n - 1, or distances are invalid.
 
     A tree returns undefined indices if the metric returns NaN or violates the triangle inequality.
     With such indices, compiled code would read beyond the end of an array.
@@ -411,7 +407,7 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
 def _remove_self(
     objects: np.ndarray, index: np.ndarray, distance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Remove each object from its K + 1 nearest neighbors, or the last neighbor if duplicates replaced the object."""
+    """Remove each object from its K + 1 neighbors, or the last one if duplicates replaced it."""
     kept = index != objects[:, None]
     kept[kept.all(axis=1), -1] = False
     k = index.shape[1] - 1
@@ -427,29 +423,24 @@ class ReferenceFinder:
     def __init__(self, references: References):
         self._references = references
         source = references.source
-        if source is None or needs_blocks(source):
-            self._index = None
-        else:
-            self._index = exact_index(source, 1)
-        # Metric functions and the trees of scikit-learn for "mahalanobis" may not be thread-safe.
-        self._in_threads = source is None or not (
-            source.metric == "mahalanobis" or callable(source.metric)
-        )
+        self._index = None
+        self._in_threads = True
+        if source is not None:
+            if not needs_blocks(source):
+                self._index = exact_index(source, 1)
+            # Metric functions and the trees of scikit-learn for "mahalanobis" are not thread-safe.
+            self._in_threads = source.metric != "mahalanobis" and not callable(source.metric)
 
     def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and distances of the k references nearest to each new object, both of shape (n, k)."""
-        if self._index is None:
-            rows = rows_at_once(len(self._references))
-        else:
-            rows = _QUERY_ROWS
-        tasks = [
-            (values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)
-        ]
+        """Return the indices and distances of the k references nearest to each new object."""
+        rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
+        blocks = row_blocks(len(values), rows, most=None)
+        tasks = [(values, k, start, stop) for start, stop in blocks]
         if self._in_threads:
             parts = apply(self._nearest, tasks)
         else:
             parts = [self._nearest(*task) for task in tasks]
-        index, distance = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        index, distance = _join(parts)
         check_neighbors(index, distance, len(self._references))
         return index, distance
 

@@ -1,4 +1,4 @@
-"""Distances between rows with missing values, and imputation for computations that need complete rows.
+"""Distances between rows with missing values, and imputation.
 
 A missing value contains no information about the cluster of an object. It therefore adds the same
 term to the squared distances of an object x to all cluster centers v. For attribute d this term is
@@ -31,7 +31,7 @@ _EQUAL_TOL = 1e-9
 
 
 def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the squared distances of n rows to k complete points over the observed attributes, shape (n, k)."""
+    """Return the squared distances to k complete points over the observed attributes."""
     middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
     Z = np.where(present, X - middle, 0.0)
@@ -75,14 +75,12 @@ def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return squared distances over the attributes observed in both rows, and indicators of the observed values."""
-    in_a = ~np.isnan(A)
-    in_b = ~np.isnan(B)
+    """Return squared distances over the shared attributes, and indicators of observed values."""
     middle = _column_means(B)
-    Za = np.where(in_a, A - middle, 0.0)
-    Zb = np.where(in_b, B - middle, 0.0)
-    here = in_a.astype(float)
-    there = in_b.astype(float)
+    here = (~np.isnan(A)).astype(float)
+    there = (~np.isnan(B)).astype(float)
+    Za = np.where(here, A - middle, 0.0)
+    Zb = np.where(there, B - middle, 0.0)
     squares = (-2 * Za) @ Zb.T
     squares += np.square(Za) @ there.T
     squares += here @ np.square(Zb).T
@@ -93,7 +91,7 @@ def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def impute_missing(X: np.ndarray) -> np.ndarray:
-    """Replace each missing value by the mean of the column over the nearest rows in which it is observed.
+    """Replace each missing value by its mean over the nearest rows in which it is observed.
 
     Complete rows are needed for initial prototypes, for the selection of the number of clusters,
     and for plots. At most 1,000 distinct rows are candidates, and the number of nearest rows is the
@@ -129,7 +127,7 @@ def _column_means(X: np.ndarray) -> np.ndarray:
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:
-    """Return for each row the mean of ``values`` over the ``near`` columns (and ties) with the smallest ``squares``."""
+    """Return for each row the mean of ``values`` over the ``near`` smallest ``squares``."""
     if squares.shape[1] == 0:
         return np.zeros(len(squares))
     k = min(near, squares.shape[1]) - 1
@@ -141,7 +139,7 @@ def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.n
 def _select_donors(X: np.ndarray) -> np.ndarray:
     """Return at most 1,000 distinct rows, which do not depend on the order of the rows of X."""
     ordered = X[np.lexsort(X.T)]
-    different = ordered[np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])]
-    return different[
-        np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))
-    ]
+    is_first = np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])
+    distinct = ordered[is_first]
+    places = np.linspace(0, len(distinct) - 1, min(len(distinct), _MAX_DONORS))
+    return distinct[np.unique(places.astype(int))]

@@ -43,9 +43,8 @@ class DensityTree:
         from scipy.cluster.hierarchy import linkage  # slow to import
 
         D = _average_neighbors(D)
-        cores = np.partition(D, min(_CORE_NEIGHBORS, len(D) - 1), axis=1)[
-            :, min(_CORE_NEIGHBORS, len(D) - 1)
-        ]
+        k = min(_CORE_NEIGHBORS, len(D) - 1)
+        cores = np.partition(D, k, axis=1)[:, k]
         reach = np.maximum(D, np.maximum(cores[:, None], cores))
         np.fill_diagonal(reach, 0)
         smallest = _MIN_CORE * float(np.median(cores)) or float(np.finfo(float).tiny)
@@ -96,12 +95,7 @@ class DensityTree:
         sizes = np.append(np.ones(n), self.merges[:, 3])
         edges = []
         for t, (a, b) in enumerate(self.merges[:, :2].astype(int)):
-            if sizes[a] >= sizes[b]:
-                large = a
-                small = b
-            else:
-                large = b
-                small = a
+            large, small = (a, b) if sizes[a] >= sizes[b] else (b, a)
             members[n + t] = members[large]
             if kept[t]:
                 edges.append((members[large], members[small]))
@@ -119,9 +113,8 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
     n = len(D)
     k = min(int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n)
     nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
-    average = sparse.csr_matrix(
-        (np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k), shape=(n, n)
-    )
+    entries = (np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k)
+    average = sparse.csr_matrix(entries, shape=(n, n))
     squares = average @ (average @ np.square(D, dtype=float)).T
     within = np.diagonal(squares) / 2
     return np.sqrt(np.maximum((squares + squares.T) / 2 - within - within[:, None], 0))
@@ -129,7 +122,7 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathMetric:
-    """Path distances between any objects, by way of landmarks (training objects, all of them up to 2,000).
+    """Path distances between any objects by way of landmarks, at most 2,000 training objects.
 
     An object is connected to its nearest landmark. The path distance of two objects is the largest
     of three steps, the two steps to the landmarks and the path distance of the landmarks. It is at
@@ -157,13 +150,15 @@ class PathMetric:
         """Return the path distances between all objects A and all objects B."""
         from scipy.spatial.distance import cdist  # slow to import
 
-        (a, first), (b, second) = self._attach(A), self._attach(B)
+        a, first = self._attach(A)
+        b, second = self._attach(B)
         steps = np.maximum(self.between[np.ix_(a, b)], np.maximum(first[:, None], second))
         return np.minimum(steps, cdist(A, B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the path distances between each object of A and the corresponding object of B."""
-        (a, first), (b, second) = self._attach(A), self._attach(B)
+        a, first = self._attach(A)
+        b, second = self._attach(B)
         steps = np.maximum(self.between[a, b], np.maximum(first, second))
         return np.minimum(steps, np.linalg.norm(A - B, axis=1))
 

@@ -174,10 +174,8 @@ class DissimilarityPCA(
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
-            raise InvalidParameterError(
-                "n_components",
-                must=f"be at most the number of objects, {len(D)}, got {self.n_components}",
-            )
+            expected = f"at most the number of objects, {len(D)}"
+            raise InvalidParameterError("n_components", expected, self.n_components)
         # The variance is zero if all dissimilarities are equal.
         with np.errstate(invalid="ignore"):
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)

@@ -9,7 +9,7 @@ source (`dempster.dissimilarity.input`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +32,7 @@ from dempster.dissimilarity.gower import (
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 from dempster.dissimilarity.paths import DensityTree, PathMetric
 
-_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
+FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 
 
 @contextmanager
@@ -63,7 +63,7 @@ class DissimilaritySource(ABC):
 
     @property
     def is_euclidean(self) -> bool:
-        """Whether the dissimilarities are Euclidean distances between objects without missing values."""
+        """Whether these are Euclidean distances between objects without missing values."""
         return self.objects is not None and self.metric == "euclidean"
 
     @abstractmethod
@@ -71,7 +71,7 @@ class DissimilaritySource(ABC):
 
     @abstractmethod
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        """Return the dissimilarities between the r objects ``rows`` and the c objects ``columns``, shape (r, c)."""
+        """Return the dissimilarities between r objects and c objects, shape (r, c)."""
 
     @abstractmethod
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -161,32 +161,27 @@ class AttributeSource(DissimilaritySource):
             return PathMetric(**self.parameters).block(A, B).astype(self.dtype)
         from sklearn.metrics import pairwise_distances
 
-        if self.metric in _FROM_SQUARES:
+        if self.metric in FROM_SQUARES:
             # Sums of squares would be inaccurate far from the origin.
             center = row_mean(B, dtype=None)
             A = A - center
             B = B - center
         with naming_metric(self.metric):
-            return check_values(
-                pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric"
-            )
+            D = pairwise_distances(A, B, metric=self.metric, **self.parameters)
+            return check_values(D, "metric")
 
     def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
         """Return the dissimilarities if values are missing in A or B."""
         assert self.within is not None
-        if has_missing(B):
-            whole = np.zeros(len(A), dtype=bool)
-        else:
-            whole = ~np.isnan(A).any(axis=1)
+        whole = ~np.isnan(A).any(axis=1) & (not has_missing(B))
         out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
         if whole.any():
             out[whole] = self.between(A[whole], B, exact=exact)
-        squares = partial_squares(A[~whole], B, self.within)
-        if self.metric == "sqeuclidean":
-            out[~whole] = squares
-        else:
-            out[~whole] = np.sqrt(squares)
+        out[~whole] = self._from_squares(partial_squares(A[~whole], B, self.within))
         return check_values(out, "metric")
+
+    def _from_squares(self, squares: np.ndarray) -> np.ndarray:
+        return squares if self.metric == "sqeuclidean" else np.sqrt(squares)
 
     def keys(self, A: np.ndarray) -> list[bytes]:
         return _row_keys(A)
@@ -203,22 +198,17 @@ class AttributeSource(DissimilaritySource):
                 else:
                     gap = A - B
                     squares = np.einsum("pd,pd->p", gap, gap)
-                if self.metric == "sqeuclidean":
-                    out[some] = squares
-                else:
-                    out[some] = np.sqrt(squares)
+                out[some] = self._from_squares(squares)
             return out
         if self.metric == "path":
-            return (
-                PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j)).astype(self.dtype)
-            )
+            distances = PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j))
+            return distances.astype(self.dtype)
         # Other metrics can only be computed in blocks. Compute one block for each distinct element
         # of i.
         order = np.argsort(i, kind="stable")
         first, begin = np.unique(i[order], return_index=True)
-        for k, start in enumerate(begin):
-            who = order[start : begin[k + 1] if k + 1 < len(begin) else None]
-            out[who] = self.block([first[k]], j[who])[0]
+        for row, who in zip(first, np.split(order, begin[1:]), strict=True):
+            out[who] = self.block([row], j[who])[0]
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
@@ -233,7 +223,7 @@ class AttributeSource(DissimilaritySource):
 
 
 class TensorSource(AttributeSource):
-    """Euclidean distances between the rows of a tensor, which are copied to NumPy arrays when needed."""
+    """Euclidean distances between the rows of a tensor, which are copied when needed."""
 
     objects: Array
 
@@ -246,14 +236,12 @@ class TensorSource(AttributeSource):
 
     def rows(self, which: Any) -> np.ndarray:
         if isinstance(which, np.ndarray):
-            places = to_device_of(which, self.objects)
-        else:
-            places = which
-        return to_host(self.objects[places])
+            which = to_device_of(which, self.objects)
+        return to_host(self.objects[which])
 
 
 class GowerSource(DissimilaritySource):
-    """Gower's dissimilarities between the rows of a table with numbers, categories and missing values.
+    """Gower's dissimilarities between the rows of a table of numbers and categories.
 
     By default, two rows are compared on the columns that are observed in both. If ``usual``
     contains the mean difference within clusters of each column, this value replaces differences
@@ -377,12 +365,12 @@ def _row_keys(*tables: np.ndarray) -> list[bytes]:
 
 
 def rounding(dtype: Any) -> float:
-    """Return the largest relative difference of two dissimilarities that is considered a rounding error."""
+    """Return the largest relative difference that is considered a rounding error."""
     return max(1e-8, 10 * float(np.finfo(dtype).eps))
 
 
 def check_values(D: np.ndarray, name: str) -> np.ndarray:
-    """Return the dissimilarities, and raise an error unless they are finite, nonnegative and not too large."""
+    """Return the dissimilarities if they are finite, nonnegative and not too large."""
     if D.size == 0:
         return D
     least = float(D.min())
@@ -395,8 +383,8 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
             # These negative values are rounding errors, for example of cosine distances.
             return np.maximum(D, 0)
         # The estimator checks of scikit-learn require the first words of this message.
-        message = f"Negative values in data: {name} must give nonnegative dissimilarities, got {least:.6g}"
-        raise InvalidParameterError(name, message=message)
+        problem = f"{name} must give nonnegative dissimilarities, got {least:.6g}"
+        raise InvalidParameterError(name, message=f"Negative values in data: {problem}")
     return D
 
 
@@ -408,37 +396,28 @@ def check_square(
 ) -> np.ndarray:
     """Return a validated square symmetric matrix of dissimilarities with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise InvalidParameterError(
-            "X",
-            must=f"be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}",
-        )
+        expected = "a square matrix of dissimilarities when metric='precomputed'"
+        raise InvalidParameterError("X", must=f"be {expected}, got shape {D.shape}")
     D = check_values(D, "X")
-    if len(D):
-        asymmetry = float(np.abs(D - D.T).max())
-    else:
-        asymmetry = 0.0
-    if len(D):
-        smallest = rounding(D.dtype) * float(D.max())
-    else:
-        smallest = 0.0
-    if asymmetry > smallest:
+    if len(D) == 0:
+        return D
+    smallest = rounding(D.dtype) * float(D.max())
+    if np.abs(D - D.T).max() > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
+            got = f"X[{i}, {j}] = {D[i, j]:.6g} and X[{j}, {i}] = {D[j, i]:.6g}"
+            settings = {"symmetrize": True}
             raise InvalidParameterError(
-                "X",
-                must=f"be symmetric, got X[{i}, {j}] = {D[i, j]:.6g} and X[{j}, {i}] = {D[j, i]:.6g}{remedy}",
-                settings={"symmetrize": True},
+                "X", must=f"be symmetric, got {got}{remedy}", settings=settings
             )
         D = (D + D.T) / 2
-    if len(D) and 0 < D.max() < SMALLEST:
+    largest = float(D.max())
+    if 0 < largest < SMALLEST:
+        advice = f"got at most {largest:.6g}; scale X"
         raise InvalidParameterError(
-            "X",
-            must=f"contain dissimilarities of at least {SMALLEST:g}, got at most {D.max():.6g}; scale X",
+            "X", must=f"contain dissimilarities of at least {SMALLEST:g}, {advice}"
         )
-    if len(D):
-        worst = float(np.diagonal(D).max())
-    else:
-        worst = 0.0
+    worst = float(np.diagonal(D).max())
     if worst > smallest:
         raise InvalidParameterError("X", must=f"have a zero diagonal, got up to {worst:.6g}")
     return D
@@ -459,18 +438,15 @@ class References:
 
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
+            expected = f"the {len(self.positions)} reference objects"
             raise InvalidParameterError(
-                "source",
-                must=f"contain the {len(self.positions)} reference objects, got {len(self.source)} objects",
+                "source", must=f"contain {expected}, got {len(self.source)} objects"
             )
 
     @classmethod
     def from_source(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
         """Return the objects of a source at the given positions as reference objects."""
-        if source.objects is None:
-            kept = None
-        else:
-            kept = source.subset(positions)
+        kept = None if source.objects is None else source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
 
     def __len__(self) -> int:
@@ -478,10 +454,7 @@ class References:
 
     def select(self, which: np.ndarray) -> References:
         """Return the reference objects at the positions ``which``."""
-        if self.source is None:
-            source = None
-        else:
-            source = self.source.subset(which)
+        source = None if self.source is None else self.source.subset(which)
         return References(self.positions[which], self.n_training, source)
 
     def astype(self, dtype: np.dtype) -> References:
@@ -493,14 +466,17 @@ class References:
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
     ) -> np.ndarray:
-        """Return the dissimilarities of new objects, read by `DissimilarityInput.new`, to the r references."""
-        block = values[start : len(values) if stop is None else stop]
+        """Return the dissimilarities of new objects to the references.
+
+        `DissimilarityInput.new` reads the new objects.
+        """
+        block = values[start:stop]
         if self.source is None:
             return self._columns(block)
         return self.source.between(block, self.source.objects, exact=exact)
 
     def are_points(self, values: Any) -> bool:
-        """Return whether the metric is Euclidean and no value is missing in the reference and the new objects."""
+        """Return whether the metric is Euclidean and no value is missing."""
         if self.source is None or not self.source.is_euclidean:
             return False
         return getattr(self.source, "within", None) is None or not has_missing(values)
@@ -516,32 +492,30 @@ class References:
             return D[:, self.positions]
         if D.shape[1] == len(self):
             return D
+        expected = f"dissimilarities to the {self.n_training} training objects"
         if len(self) < self.n_training:
-            also = f" or to the {len(self)} reference objects"
-        else:
-            also = ""
-        raise InvalidParameterError(
-            "X",
-            must=f"contain dissimilarities to the {self.n_training} training objects{also}, got {D.shape[1]} columns",
-        )
+            expected += f" or to the {len(self)} reference objects"
+        raise InvalidParameterError("X", must=f"contain {expected}, got {D.shape[1]} columns")
 
     @cached_property
     def _are_all(self) -> bool:
-        """Whether all training objects are reference objects, so that a matrix need not be copied."""
+        """Whether all training objects are references, so that a matrix need not be copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return for each new object the first reference with equal attributes (in the lower precision), or -1."""
+        """Return the first reference with the same attributes as each new object, or -1.
+
+        Attributes are compared in the lower precision.
+        """
         if self.source is None:
             raise InvalidInputError(
                 "objects with precomputed dissimilarities have no attributes to compare"
             )
-        block = values[start : len(values) if stop is None else stop]
+        block = values[start:stop]
+        first = self._first
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
             first = self._first_rounded
             block = block.astype(np.float32, copy=False)
-        else:
-            first = self._first
         return np.array([first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp)
 
     @cached_property
@@ -567,20 +541,11 @@ class References:
 # proportional to the decrease of the dissimilarity when both objects get the same value.
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
-_SUMS = (
-    *_OF_SQUARES,
-    *_OF_DIFFERENCES,
-    "seuclidean",
-    "mahalanobis",
-    "canberra",
-    "hamming",
-    "matching",
-)
 _BLOCK_PAIRS = 64  # number of pairs per call if the metric is not a sum
 
 
 def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
-    """Return the contributions of the p attributes to the dissimilarities of one object to r others, shape (r, p).
+    """Return the contributions of p attributes to the dissimilarities to r objects, shape (r, p).
 
     The contributions to each dissimilarity sum to one. Missing values contribute zero. If two
     objects are equal in all observed attributes, all observed attributes contribute equally.
@@ -591,14 +556,7 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
         terms = _gower_terms(one, others)
     else:
         assert isinstance(source, AttributeSource)
-        x = np.asarray(one, dtype=float)[0]
-        Y = np.asarray(others, dtype=float)
-        metric = source.metric
-        known = isinstance(metric, str) and metric in _SUMS
-        if known:
-            terms = _terms_of(str(metric), source.parameters)(x, Y)
-        else:
-            terms = _losses(source, x, Y)
+        terms = _terms(source, np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float))
     return normalize_shares(terms)
 
 
@@ -615,33 +573,32 @@ def normalize_shares(terms: np.ndarray) -> np.ndarray:
     return np.where(total > 0, terms / np.where(total > 0, total, 1), equal)
 
 
-def _terms_of(
-    metric: str, parameters: dict[str, np.ndarray]
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function that computes the term of each attribute in a metric that is a sum over attributes."""
+def _terms(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Return the terms of the attributes in a metric that is a sum over them, or their losses."""
+    metric = source.metric
+    gaps = Y - x
     if metric in _OF_SQUARES:
-        return lambda x, Y: (Y - x) ** 2
+        return gaps**2
     if metric in _OF_DIFFERENCES:
-        return lambda x, Y: np.abs(Y - x)
+        return np.abs(gaps)
     if metric == "seuclidean":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return lambda x, Y: np.where(parameters["V"] > 0, (Y - x) ** 2 / parameters["V"], 0)
+        variances = source.parameters["V"]
+        return np.divide(gaps**2, variances, out=np.zeros_like(gaps), where=variances > 0)
     if metric == "mahalanobis":
-        return lambda x, Y: (Y - x) * ((Y - x) @ parameters["VI"])
+        return gaps * (gaps @ source.parameters["VI"])
     if metric == "canberra":
-        return lambda x, Y: np.abs(Y - x) / np.maximum(np.abs(Y) + np.abs(x), np.finfo(float).tiny)
-    return lambda x, Y: (x != Y).astype(float)
+        return np.abs(gaps) / np.maximum(np.abs(Y) + np.abs(x), np.finfo(float).tiny)
+    if metric in ("hamming", "matching"):
+        return (x != Y).astype(float)
+    return _losses(source, x, Y)
 
 
 def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return for each attribute the decrease of the dissimilarity when both objects get the same value."""
+    """Return the decreases of the dissimilarities when both objects get the same value."""
     whole = source.between(x[None], Y)[0]
     # Only the diagonal of each block is used, so the blocks are small, and single pairs for a
     # metric function.
-    if callable(source.metric):
-        size = 1
-    else:
-        size = _BLOCK_PAIRS
+    size = 1 if callable(source.metric) else _BLOCK_PAIRS
     terms = np.empty(Y.shape)
     for d in range(Y.shape[1]):
         for start in range(0, len(Y), size):
@@ -653,7 +610,7 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
 
 
 def _gower_terms(one: Any, others: Any) -> np.ndarray:
-    """Return the differences in Gower's dissimilarity, numeric columns first, with NaN for missing values."""
+    """Return the differences in Gower's dissimilarity, numeric columns first."""
     numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1)
     # Code -1 is a missing value. Code -2 is an unseen category, which differs from all categories.
     missing = (others.codes == -1) | (one.codes[0] == -1)

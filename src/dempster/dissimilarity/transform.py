@@ -1,4 +1,4 @@
-"""Conversion of dissimilarities to degrees of conflict, intrinsic dimension, and random pairs of objects."""
+"""Conversion of dissimilarities to degrees of conflict, and random pairs of objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: floa
 
 
 def decay(d0: float) -> float:
-    """Return gamma such that the degree of conflict 1 - exp(-gamma d^2) is 0.95 for the dissimilarity d = d0."""
+    """Return gamma such that the degree of conflict 1 - exp(-gamma d0^2) is 0.95."""
     return -np.log(1 - LARGE_CONFLICT) / d0**2
 
 
@@ -63,7 +63,7 @@ def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
 
 
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
-    """Return the degrees of conflict 1 - exp(-gamma d^2) between n points at Euclidean distances d, shape (n, n).
+    """Return the degrees of conflict 1 - exp(-gamma d^2) of Euclidean distances d, shape (n, n).
 
     The result is in single precision. The distances are computed by one matrix product, in double
     precision if single precision would be inaccurate because of distant points.
@@ -117,8 +117,8 @@ def scale_at(
     if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
             raise InvalidInputError(
-                f"the {quantile:g} quantile of the dissimilarities is 0, but d0 must be positive; set d0 or a larger "
-                "d0_quantile"
+                f"the {quantile:g} quantile of the dissimilarities is 0, but d0 must be positive; "
+                "set d0 or a larger d0_quantile"
             )
         raise InvalidInputError("all dissimilarities in X are zero")
     return d0
@@ -163,10 +163,8 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     partner = np.empty((n, k), dtype=np.int64)
     partner[:, 0] = follower
     for start in range(0, n, 4096):
-        stop = min(start + 4096, n)
-        partner[start:stop, 1:] = _distinct_partners(
-            n, np.arange(start, stop), follower[start:stop], k - 1, rng
-        )
+        objects = np.arange(start, min(start + 4096, n))
+        partner[objects, 1:] = _distinct_partners(n, objects, follower[objects], k - 1, rng)
     pairs = np.sort(np.column_stack([np.repeat(np.arange(n), k), partner.ravel()]), axis=1)
     code, count = np.unique(pairs[:, 0] * n + pairs[:, 1], return_counts=True)
     return np.column_stack([code // n, code % n]), count.astype(float)
@@ -175,14 +173,12 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 def _distinct_partners(
     n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw k distinct partners for each of b objects, other than itself and its partner in ``taken``, shape (b, k)."""
+    """Draw k distinct partners of each object, other than itself and its partner in ``taken``."""
     if 4 * k > n:
         keys = rng.random((len(objects), n))
         keys[np.arange(len(objects)), objects] = 2
         keys[np.arange(len(objects)), taken] = 2
-        if k:
-            return np.argpartition(keys, k - 1, axis=1)[:, :k]
-        return np.empty((len(objects), 0), dtype=np.int64)
+        return np.argpartition(keys, max(k - 1, 0), axis=1)[:, :k]
     chosen = rng.integers(0, n, (len(objects), k))
     while True:  # Draw again where a partner is repeated, is the object itself, or is in taken.
         everything = np.column_stack([objects, taken, chosen])
@@ -197,7 +193,7 @@ def _distinct_partners(
 
 
 def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of different objects uniformly with replacement, and return two arrays with their indices."""
+    """Draw pairs of different objects uniformly with replacement, and return their indices."""
     i = rng.integers(0, n, n_pairs)
     j = rng.integers(0, n - 1, n_pairs)
     return i, j + (j >= i)
@@ -206,7 +202,7 @@ def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.nda
 def pairs_of_sparse(
     D: sparse.spmatrix, *, symmetrize: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the pairs (i, j) with i < j in a sparse matrix, their numbers of entries, and their dissimilarities.
+    """Return the pairs i < j in a sparse matrix, their numbers of entries, and dissimilarities.
 
     A pair may be stored above the diagonal, below it, or both. Two entries of a pair must be equal;
     if ``symmetrize`` is True, their mean is used instead. Stored zeros are dissimilarities of 0.
@@ -218,31 +214,23 @@ def pairs_of_sparse(
     off = i != j
     if np.any(d[~off] != 0):
         raise InvalidParameterError("X", must="have a zero diagonal")
-    i = i[off]
-    j = j[off]
-    d = d[off]
     n = D.shape[0]
-    code = np.minimum(i, j) * n + np.maximum(i, j)
+    code = (np.minimum(i, j) * n + np.maximum(i, j))[off]
     order = np.argsort(code, kind="stable")
-    code = code[order]
-    d = d[order]
-    unique, first, count = np.unique(code, return_index=True, return_counts=True)
+    d = d[off][order]
+    unique, first, count = np.unique(code[order], return_index=True, return_counts=True)
     low = np.minimum.reduceat(d, first)
     high = np.maximum.reduceat(d, first)
     if not symmetrize and np.any(high - low > rounding(D.dtype) * high):
         worst = int((high - low).argmax())
         a, b = divmod(int(unique[worst]), n)
+        got = f"{low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b})"
+        advice = "set symmetrize=True to use the mean of the two"
         raise InvalidParameterError(
-            "X",
-            must=f"be symmetric, got {low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b}); set "
-            "symmetrize=True to use the mean of the two",
-            settings={"symmetrize": True},
+            "X", must=f"be symmetric, got {got}; {advice}", settings={"symmetrize": True}
         )
-    return (
-        np.column_stack([unique // n, unique % n]),
-        count.astype(float),
-        np.add.reduceat(d, first) / count,
-    )
+    pairs = np.column_stack([unique // n, unique % n])
+    return pairs, count.astype(float), np.add.reduceat(d, first) / count
 
 
 def choose_landmarks(n: int, p: int, rng: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ they must be in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -117,14 +117,13 @@ class Views:
     @cached_property
     def _places(self) -> list[np.ndarray]:
         """Row number of each object in each table, matched by name if the tables have row names."""
-        everyone = np.arange(len(self))
         places = []
         for name, table in zip(self.names, self.tables, strict=True):
             try:
                 order = match_names(row_index(table), self.index)
             except ValueError as error:
                 raise InvalidInputError(f"{name!r} in X: {error}") from error
-            places.append(everyone if order is None else order)
+            places.append(np.arange(len(self)) if order is None else order)
         return places
 
     def in_order(self, names: Sequence[str]) -> Views:
@@ -143,18 +142,18 @@ class Views:
         return list(tables)
 
     def rows(self, which: np.ndarray) -> Any:
-        """Return the objects at the positions ``which`` from all views, in the container type of X."""
-        return self.like_input(
-            [
-                _rows(table, place[which])
-                for table, place in zip(self.tables, self._places, strict=True)
-            ]
-        )
+        """Return the objects at the positions ``which`` from all views, in the container of X."""
+        return self.like_input(self._select(_rows, which))
 
     def square_parts(self, which: np.ndarray) -> Any:
-        """Return the dissimilarities between the objects at ``which`` from all views, in the container type of X."""
-        pairs = zip(self.tables, self._places, strict=True)
-        return self.like_input([square_part(table, place[which]) for table, place in pairs])
+        """Return the dissimilarities between objects from all views, in the container of X."""
+        return self.like_input(self._select(square_part, which))
+
+    def _select(
+        self, select: Callable[[TableLike, np.ndarray], TableLike], which: Any = slice(None)
+    ) -> list[TableLike]:
+        places = zip(self.tables, self._places, strict=True)
+        return [select(table, place[which]) for table, place in places]
 
     # ---- joined views ----------------------------------------------------------------------------
 
@@ -166,12 +165,7 @@ class Views:
         """
         import pandas as pd
 
-        everyone = np.arange(len(self))
-        parts = [
-            _frame(_rows(table, place[everyone]))
-            for table, place in zip(self.tables, self._places, strict=True)
-        ]
-        joined = pd.concat(parts, axis=1)
+        joined = pd.concat([_frame(rows) for rows in self._select(_rows)], axis=1)
         joined.columns = pd.Index(self._column_names())
         if self.index is not None:
             joined.index = self.index
@@ -184,22 +178,19 @@ class Views:
             return own
         out = []
         for view, table, names in zip(self.names, self.tables, columns, strict=True):
-            shown = (
-                default_feature_names(np.shape(table)[1])
-                if names is None
-                else map(printable, names)
-            )
-            out += [f"{view}: {name}" for name in shown]
+            names = names or default_feature_names(np.shape(table)[1])
+            out += [f"{view}: {printable(name)}" for name in names]
         return out
 
     def dissimilarities(self) -> TableLike:
-        """Return the square roots of the sums of the squared dissimilarities of all views, shape (n, n)."""
+        """Return the roots of the sums of the squared dissimilarities of all views."""
         total = np.zeros((len(self), len(self)))
+        reader = DissimilarityInput(
+            "precomputed", remedy="; use the mean of the two, (X + X.T) / 2"
+        )
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):
             try:
-                source = DissimilarityInput(
-                    "precomputed", remedy="; use the mean of the two, (X + X.T) / 2"
-                ).training(BaseEstimator(), table)
+                source = reader.training(BaseEstimator(), table)
             except (ValueError, TypeError) as error:
                 raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
             assert isinstance(source, MatrixSource)
@@ -231,25 +222,22 @@ class Views:
         return cells
 
     def row_of_dissimilarities(self, i: Any) -> np.ndarray:
-        """Return the dissimilarities of a new object to the n objects in each of the V views, shape (V, n)."""
+        """Return the dissimilarities of a new object in each of the V views, shape (V, n)."""
         rows = self._split(i)
         if rows is None or len(rows) != len(self.tables):
-            raise InvalidParameterError(
-                "i",
-                must=f"be a position, a name, or a row of dissimilarities for each of the {len(self.tables)} views "
-                f"({', '.join(self.names)})",
-            )
+            views = f"each of the {len(self.tables)} views ({', '.join(self.names)})"
+            must = f"be a position, a name, or a row of dissimilarities for {views}"
+            raise InvalidParameterError("i", must=must)
         found = [np.asarray(row, dtype=float).reshape(-1) for row in rows]
         for name, table, row in zip(self.names, self.tables, found, strict=True):
-            if len(row) != np.shape(table)[1]:
-                raise InvalidParameterError(
-                    "i",
-                    must=f"have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}",
-                )
+            width = np.shape(table)[1]
+            if len(row) != width:
+                must = f"have {width} dissimilarities in {name!r}, got {len(row)}"
+                raise InvalidParameterError("i", must=must)
         return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
-        """Return the row of a new object in each view, or None if ``i`` does not contain one row for each view."""
+        """Return the row of a new object in each view, or None if ``i`` has another form."""
         if isinstance(i, Mapping):
             named = {printable(name): row for name, row in i.items()}
             if set(named) == set(self.names):
@@ -299,7 +287,7 @@ def _frame(table: Any) -> pd.DataFrame:
 
 
 def _cells(row: Any, table: TableLike) -> list[Any]:
-    """Return the values of a row in the order of the columns of the table, matched by name if both have names."""
+    """Return the values of a row in the order of the columns of the table."""
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
@@ -307,14 +295,11 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
     if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
-        missing = [name for name in names or () if name not in row]
-        if names is None or missing or len(row) != len(names):
-            if names is None:
-                wanted = "as a sequence (X has no column names)"
-            else:
+        if names is None or set(names) != set(row.keys()) or len(row) != len(names):
+            wanted = "as a sequence (X has no column names)"
+            if names is not None:
                 wanted = ", ".join(map(str, names))
-            raise InvalidParameterError(
-                "i", must=f"have the attributes {wanted}, got {', '.join(map(str, row.keys()))}"
-            )
+            got = ", ".join(map(str, row.keys()))
+            raise InvalidParameterError("i", must=f"have the attributes {wanted}, got {got}")
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

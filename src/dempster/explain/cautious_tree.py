@@ -627,9 +627,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self.focal_sets_ = credal.focal_sets
         self.frame_ = credal.frame
         self.n_clusters_ = credal.n_clusters
-        min_objects = self.min_samples_leaf
-        if min_objects < 1:
-            min_objects = max(1, int(n * min_objects))
+        min_objects = int(self.min_samples_leaf)
+        if self.min_samples_leaf < 1:
+            min_objects = max(1, int(n * self.min_samples_leaf))
         weight = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weight)
         counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))

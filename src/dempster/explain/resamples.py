@@ -109,7 +109,7 @@ class Resampling:
         Each fit has its own seed.
         """
         threads = min(n_threads(n_jobs), n_resamples)
-        params = {"verbose": False}
+        params: dict[str, Any] = {"verbose": False}
         if threads > 1:
             params["n_jobs"] = 1  # Nested thread pools would compete for the same processors.
         arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
@@ -342,10 +342,10 @@ class Stability:
         for name, row in zip(names, table.itertuples(), strict=True):
             counts = f"{row.dissolved:9d}  {row.recovered:9d}"
             lines.append(f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {counts}")
-        names = range(len(self)) if self.partition.index is None else self.partition.index
+        index = range(len(self)) if self.partition.index is None else self.partition.index
         changed = f"{len(self.changing):,} changed"
         if len(self.changing):
-            named = [printable(names[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
+            named = [printable(index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
             changed += f": {join_some(named, MAX_NAMED_OBJECTS, total=len(self.changing))}"
         rand = mean_of_present(self.rand)
         among = self.mean_pairwise_rand
