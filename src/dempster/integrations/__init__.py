@@ -1,1 +1,1 @@
-"""Use of the clusterers in other libraries: one module for each library, which an extra installs."""
+"""Use of the clusterers in other libraries, which extras install: one module for each library."""

@@ -106,10 +106,7 @@ def cluster(
         raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
     if neighbors_key is None:
         use_rep = _resolve_representation(adata, use_rep)
-        if use_rep == "X":
-            values = adata.X
-        else:
-            values = adata.obsm[use_rep]
+        values = adata.X if use_rep == "X" else adata.obsm[use_rep]
         model = method(n_clusters, random_state=random_state, **parameters).fit(values)
         partition = model.credal_partition_
         origin = {"use_rep": use_rep}
@@ -134,13 +131,14 @@ def cluster(
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(
         partition.masses, index=adata.obs_names, columns=sets
     )
-    used = {
-        name: value
-        for name, value in model.credal_partition_.metadata["parameters"].items()
-        if value is not None
+    used = model.credal_partition_.metadata["parameters"]
+    adata.uns[key_added] = {
+        "sets": np.array(sets, dtype=object),
+        "method": method.__name__,
+        **origin,
+        "parameters": {name: value for name, value in used.items() if value is not None},
+        "version": __version__,
     }
-    about = {"method": method.__name__, **origin, "parameters": used, "version": __version__}
-    adata.uns[key_added] = {"sets": np.array(sets, dtype=object), **about}
     return model
 
 
@@ -166,17 +164,21 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
         )
     masses = adata.obsm[f"{key}_mass"]
     if masses.isna().to_numpy().any():
-        must = f"be the result of one call of cluster; the parts of {key!r} were concatenated and have different sets"
-        raise InvalidParameterError("key", must=must)
+        raise InvalidParameterError(
+            "key",
+            must="be the result of one call of cluster; "
+            f"the parts of {key!r} were concatenated and have different sets",
+        )
     sets = [() if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in masses.columns]
     family = FocalSets.from_sets(1 + max(max(clusters, default=0) for clusters in sets), sets)
     return CredalPartition(masses.to_numpy(), family, index=list(adata.obs_names))
 
 
 class AnnDataNamespace:
-    """Methods that ``import dempster.integrations.anndata`` adds to `AnnData` objects as ``adata.dempster``.
+    """Methods of ``adata.dempster``.
 
-    With versions of anndata before 0.12, use ``AnnDataNamespace(adata)`` instead.
+    ``import dempster.integrations.anndata`` adds them to `AnnData` objects. With versions of
+    anndata before 0.12, use ``AnnDataNamespace(adata)`` instead.
 
     Parameters
     ----------
@@ -275,8 +277,11 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
     """Return "X" or the key of ``obsm`` to cluster; X only if it is a dense array in memory."""
     if use_rep in adata.obsm:
         if sparse.issparse(adata.obsm[use_rep]):
-            must = f"be the key of a dense array, but adata.obsm[{use_rep!r}] is sparse; reduce it by TruncatedSVD"
-            raise InvalidParameterError("use_rep", must=must)
+            raise InvalidParameterError(
+                "use_rep",
+                must=f"be the key of a dense array, but adata.obsm[{use_rep!r}] is sparse; "
+                "reduce it by TruncatedSVD",
+            )
         return use_rep
     if use_rep not in ("X", "X_pca"):
         raise InvalidParameterError(
@@ -285,22 +290,26 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
     is_dense = not adata.isbacked and isinstance(adata.X, np.ndarray)
     if is_dense and (use_rep == "X" or adata.n_vars <= _MAX_COLUMNS):
         return "X"
-    must = f"be a key of adata.obsm, got {use_rep!r}, and X is large, sparse or backed; call scanpy.pp.pca(adata) first"
-    raise InvalidParameterError("use_rep", must=must)
+    raise InvalidParameterError(
+        "use_rep",
+        must=f"be a key of adata.obsm, got {use_rep!r}, and X is large, sparse or backed; "
+        "call scanpy.pp.pca(adata) first",
+    )
 
 
 def _path_lengths(
     adata: anndata.AnnData, neighbors_key: str, random_state: Seed
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lengths of the shortest paths from all cells to some of them, and the positions of these cells.
+    """Return the lengths of the shortest paths to some cells, and the positions of these cells.
 
     The lengths have the shape (n_cells, n_landmarks), and the positions the shape (n_landmarks,).
     """
     if neighbors_key not in adata.uns:
-        must = (
-            f"be a key of adata.uns, got {neighbors_key!r}; call scanpy.pp.neighbors(adata) first"
+        raise InvalidParameterError(
+            "neighbors_key",
+            must=f"be a key of adata.uns, got {neighbors_key!r}; "
+            "call scanpy.pp.neighbors(adata) first",
         )
-        raise InvalidParameterError("neighbors_key", must=must)
     # no key before scanpy 1.6
     graph = adata.obsp[adata.uns[neighbors_key].get("distances_key", "distances")]
     landmarks = np.arange(adata.n_obs)

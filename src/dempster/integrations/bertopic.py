@@ -77,11 +77,10 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         self
         """
         rule.check_flags(outliers=self.outliers)
-        if self.clusterer is None:
+        clusterer = self.clusterer
+        if clusterer is None:
             clusterer = CredalClustering(random_state=0)
-        else:
-            clusterer = clone(self.clusterer)
-        self.clusterer_ = clusterer.fit(X)
+        self.clusterer_ = clone(clusterer).fit(X)
         self.credal_partition_ = self.clusterer_.credal_partition_
         self.labels_ = self._select_labels(self.credal_partition_)
         self.probabilities_ = self.credal_partition_.pignistic()
@@ -103,7 +102,9 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         return self._select_labels(self.clusterer_.predict_mass(X))
 
     def _select_labels(self, partition: CredalPartition) -> np.ndarray:
-        return (partition.labels_with_outliers if self.outliers else partition.labels).copy()
+        if self.outliers:
+            return partition.labels_with_outliers.copy()
+        return partition.labels.copy()
 
 
 def find_topics(
@@ -138,8 +139,10 @@ def find_topics(
     rule.check(topic_model, "topic_model", rule.kind(BERTopic))
     clusterer = topic_model.hdbscan_model
     if not isinstance(clusterer, TopicClusterer):
-        must = f"have a TopicClusterer as hdbscan_model, got {type(clusterer).__name__}"
-        raise InvalidParameterError("topic_model", must=must)
+        raise InvalidParameterError(
+            "topic_model",
+            must=f"have a TopicClusterer as hdbscan_model, got {type(clusterer).__name__}",
+        )
     check_is_fitted(clusterer, "clusterer_")
     partition = clusterer.credal_partition_
     if documents is not None and embeddings is None:
@@ -149,9 +152,8 @@ def find_topics(
             )
         embeddings = topic_model.embedding_model.embed_documents(list(documents))
     if embeddings is not None:
-        partition = clusterer.clusterer_.predict_mass(
-            topic_model.umap_model.transform(np.asarray(embeddings))
-        )
+        reduced = topic_model.umap_model.transform(np.asarray(embeddings))
+        partition = clusterer.clusterer_.predict_mass(reduced)
     # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic
     # discarded it (-1).
     topic_of = topic_model.topic_mapper_.get_mappings()
