@@ -200,7 +200,7 @@ def detect_format(path: Path, formats: dict[str, str]) -> str:
     if file_format is None or (is_compressed and file_format != "text"):
         raise InvalidInputError(
             f"{path.name}: the extension must be one of {', '.join(formats)}, "
-            f"got {''.join(path.suffixes) or 'none'}"
+            f"got {path.suffix or 'none'}"
         )
     return file_format
 

@@ -20,18 +20,9 @@ from dempster.explain import Stability
 from dempster.io.atomic import as_path, atomic_write
 
 MAX_TITLE_CHARACTERS = 200
-_RULES = {
-    "metric": rule.choice(None) | rule.choice("precomputed"),
-    "recipe": rule.choice(None) | rule.kind(Recipe, words="a Recipe"),
-    "title": rule.choice(None) | rule.kind(str, words="text"),
-    "stability": rule.Rule(
-        "True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)
-    ),
-    "seconds": rule.real(0),
-    "n_explained": rule.integer(0),
-    "max_points": rule.integer(1),
-    "fit_params": rule.choice(None) | rule.kind(Mapping, words="a mapping"),
-}
+_STABILITY = rule.Rule(
+    "True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)
+)
 
 
 def make_report(
@@ -117,18 +108,15 @@ def make_report(
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
-    given = {
-        "metric": metric,
-        "recipe": recipe,
-        "title": title,
-        "stability": stability,
-        "seconds": seconds,
-        "n_explained": n_explained,
-        "max_points": max_points,
-        "fit_params": fit_params,
-    }
-    for name, value in given.items():
-        rule.check(value, name, _RULES[name])
+    none = rule.choice(None)
+    rule.check(metric, "metric", none | rule.choice("precomputed"))
+    rule.check(recipe, "recipe", none | rule.kind(Recipe, words="a Recipe"))
+    rule.check(title, "title", none | rule.kind(str, words="text"))
+    rule.check(stability, "stability", _STABILITY)
+    rule.check(seconds, "seconds", rule.real(0))
+    rule.check(n_explained, "n_explained", rule.integer(0))
+    rule.check(max_points, "max_points", rule.integer(1))
+    rule.check(fit_params, "fit_params", none | rule.kind(Mapping, words="a mapping"))
     rng = as_generator(random_state)
     data = resolve_report_input(
         subject,
