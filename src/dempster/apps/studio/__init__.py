@@ -1,4 +1,4 @@
-"""Studio, a local web page to cluster a table, examine and explain the result, and add constraints."""
+"""Studio, a local web page to cluster a table, explain the result and add constraints."""
 
 from dempster.apps.studio.server import serve
 

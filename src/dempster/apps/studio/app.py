@@ -29,10 +29,10 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
     """Return the web application; each new browser tab loads the table ``file``."""
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
+    page = page.replace("{{token}}", guard.token).replace("{{version}}", __version__)
+
     async def index(request: Request) -> Response:
-        response = HTMLResponse(
-            page.replace("{{token}}", guard.token).replace("{{version}}", __version__)
-        )
+        response = HTMLResponse(page)
         response.set_cookie(guard.cookie, guard.token, httponly=True, samesite="strict", path="/")
         return response
 
@@ -40,8 +40,10 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         examples = [
             {"name": name, "words": description} for name, description in loading.EXAMPLES.items()
         ]
+        planes = ["attributes", "pca", "mds"]
+        if find_spec("umap"):
+            planes.append("umap")
         methods = clustering.list_methods()
-        planes = ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
         return JSONResponse({"methods": methods, "examples": examples, "planes": planes})
 
     @asynccontextmanager

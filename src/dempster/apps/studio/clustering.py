@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from dempster._text import format_count, to_plain
 from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
-from dempster.apps.studio.routing import Params, parse_integer, route, run_route
+from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session, Source
 
 MAX_CENTERS = 100
@@ -36,27 +38,25 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 
 
 @cache
-def list_methods() -> list[dict[str, Any]]:
-    """Return a description of each method with its capabilities and parameters, the most important parameters first."""
-    plain, constrained = (
-        METHODS[default_method(constrained=flag)].class_name for flag in (False, True)
-    )
+def list_methods() -> list[Json]:
+    """Return descriptions of the methods with their capabilities and parameters."""
+    plain = METHODS[default_method(constrained=False)].class_name
+    constrained = METHODS[default_method(constrained=True)].class_name
     automatic = {
         "name": "auto",
         "title": "Automatic",
-        "summary": f"{plain}, or {constrained} if answers about pairs are used. Select a method to set its parameters.",
+        "summary": f"{plain}, or {constrained} if answers about pairs are used. "
+        "Select a method to set its parameters.",
         "parameters": [],
         "takes_number": True,
         "learns": True,
         "learner": constrained,
     }
-    return [
-        automatic,
-        *(_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS),
-    ]
+    names = [name for name in method_names() if name not in _OTHER_INPUT_METHODS]
+    return [automatic, *map(_describe_method, names)]
 
 
-def _describe_method(name: str) -> dict[str, Any]:
+def _describe_method(name: str) -> Json:
     info = METHODS[name]
     parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
     # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables
@@ -93,27 +93,24 @@ def _describe_method(name: str) -> dict[str, Any]:
 
 
 def build_recipe(
-    session: Session, params: Params, source: Source, rows: np.ndarray | None = None
+    session: Session,
+    params: Json,
+    source: Source,
+    answers: Sequence[tuple[int, int, str]] = (),
 ) -> Recipe:
-    """Return the recipe for a run of all rows or of ``rows``, and write the file of answers that the recipe needs."""
+    """Return the recipe for a run, and write the answers about pairs to a file."""
     columns = list(params.get("columns") or [])
     categories = list(params.get("categories") or [])
     if not columns and not categories:
         raise InvalidInputError("select at least one column to cluster by")
-    if unknown := [
-        name for name in [*columns, *categories] if name not in set(source.table.columns)
-    ]:
-        raise InvalidInputError(f"there is no column '{unknown[0]}'")
-    options = source.options
+    for name in [*columns, *categories]:
+        if name not in source.table.columns:
+            raise InvalidInputError(f"there is no column '{name}'")
     path = None
-    if answers := _select_answers(session, rows) if params.get("learn") else []:
-        path = session.new_file("answers.csv")
-        # Without a column of names, the selected rows are numbered from zero.
-        is_renumbered = rows is not None and options.get("index_col") is None
-        write_answers(
-            path, answers, range(len(source.table)) if is_renumbered else source.table.index
-        )
-    is_auto = params.get("clusters") in (None, "", "auto")
+    if answers:
+        path = str(session.new_file("answers.csv"))
+        write_answers(path, answers, source.table.index)
+    options = source.options
     return Recipe(
         files=(str(source.path),),
         header=options.get("header"),
@@ -125,35 +122,37 @@ def build_recipe(
         scale=bool(params.get("scale", True)),
         missing=str(params.get("missing") or "refuse"),
         method=str(params.get("method") or "auto"),
-        clusters="auto" if is_auto else parse_integer(params, "clusters"),
-        seed=parse_integer(params, "seed") if params.get("seed") else 0,
+        clusters=_parse_auto(params, "clusters"),
+        seed=parse_integer({"seed": params.get("seed") or 0}, "seed"),
         parameters=_parse_parameters(params.get("parameters") or {}),
-        constraints=None if path is None else str(path),
+        constraints=path,
     )
 
 
-def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int, int, str]]:
-    return session.pair_answers.select(
-        np.arange(len(session.get_source().table)) if rows is None else rows
-    )
+def _parse_auto(params: Json, name: str) -> int | str:
+    if params.get(name) in (None, "", "auto"):
+        return "auto"
+    return parse_integer(params, name)
 
 
-def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
+def _parse_parameters(fields: Json) -> Json:
     """Return the parameters entered on the page.
 
     Empty fields are omitted, so that defaults are used.
     """
-    filled = {str(name): value for name, value in fields.items() if value not in ("", None)}
-    for name in filled:
+    parameters = {}
+    for name, value in fields.items():
+        if isinstance(value, str):
+            value = value.strip()
+        if value in ("", None):
+            continue
         if name in _LOCAL_PARAMETERS:
             raise InvalidInputError(f"parameters: {name} cannot be set in the studio")
-    return {
-        name: parse_value(value.strip()) if isinstance(value, str) else value
-        for name, value in filled.items()
-    }
+        parameters[name] = parse_value(value) if isinstance(value, str) else value
+    return parameters
 
 
-def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -> None:
+def write_answers(path: str | Path, answers: Sequence[tuple[int, int, str]], names: Any) -> None:
     """Write answers about pairs to a CSV file with the columns object, other and answer."""
     rows = [(names[first], names[second], answer) for first, second, answer in answers]
     pd.DataFrame(rows, columns=["object", "other", "answer"]).to_csv(path, index=False)
@@ -162,36 +161,39 @@ def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -
 # ---- runs ----------------------------------------------------------------------------------------
 
 
-def _start_run(session: Session, params: Params) -> dict[str, Any]:
-    """Start a clustering run of all objects or of the selection, optionally with belief peaks as initial centers."""
+def _start_run(session: Session, params: Json) -> Json:
+    """Start a clustering run of all objects or of the selection.
+
+    Belief peaks can be its initial centers.
+    """
     source = session.get_source()
-    origin = "all objects"
-    rows = None
     table = source.table
+    rows = np.arange(len(table))
+    origin = "all objects"
     if params.get("only") == "selection":
         rows = np.flatnonzero(session.get_selection())
         source = _write_rows(session, rows)
         origin = f"{len(rows):,} selected objects"
     if params.get("start") is not None:
-        if rows is not None:
+        if len(rows) < len(table):
             raise InvalidInputError(
                 "a run on a selection cannot start from belief peaks, which come from all objects"
             )
         params, origin = _start_from_peaks(session, params)
-    recipe = build_recipe(session, params, source, rows)
-    if recipe.constraints is not None:
-        origin += f", {format_count(len(_select_answers(session, rows)), 'answer')}"
+    answers = []
+    if params.get("learn"):
+        answers = session.pair_answers.select(rows)
+    recipe = build_recipe(session, params, source, answers)
+    if answers:
+        origin += f", {format_count(len(answers), 'answer')}"
     session.settings = {
         name: value for name, value in params.items() if name not in ("session", "only", "start")
     }
     number = str(next(session.run_numbers))
 
-    def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
+    def finish(result: Any, warnings: list[str]) -> Json:
         model = result["estimator"]
-        if rows is None:
-            run_rows = result["rows"]
-        else:
-            run_rows = rows[result["rows"]]
+        run_rows = rows[result["rows"]]
         run = Run(
             id=number,
             name=f"{type(model).__name__}, {model.credal_partition_.n_clusters} clusters",
@@ -206,28 +208,31 @@ def _start_run(session: Session, params: Params) -> dict[str, Any]:
             seconds=result["seconds"],
             origin=origin,
         )
-        description = run.describe()
         session.add_run(run)
-        return description
+        return run.describe()
 
     return session.start_job("run", "cluster", {"recipe": recipe.to_dict()}, finish)
 
 
 def _write_rows(session: Session, rows: np.ndarray) -> Source:
-    """Write the given rows of the table to a file, so that the run can be repeated from this file."""
+    """Write rows of the table to a file, so that the run can be repeated from this file."""
     source = session.get_source()
     if len(rows) < 2:
         raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
     path = session.new_file(f"{Path(source.name).name.split('.')[0]}-selection.csv")
     part = source.table.iloc[rows]
-    index = source.options.get("index_col")
-    part.to_csv(path, index=index is not None, index_label=index)
     options = {"header": True, "delimiter": ",", "decimal": "."}
-    return Source(path, path.name, options | ({} if index is None else {"index_col": index}), part)
+    index = source.options.get("index_col")
+    if index is None:
+        part = part.reset_index(drop=True)
+    else:
+        options["index_col"] = index
+    part.to_csv(path, index=index is not None, index_label=index)
+    return Source(path, path.name, options, part)
 
 
-def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
-    """Return the settings with the selected belief peaks as initial centers, and a description of these centers."""
+def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
+    """Return the settings with the selected belief peaks as initial centers, and a description."""
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
     values = session.peaks["values"]
@@ -247,13 +252,13 @@ def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
     return settings, f"{len(centers)} chosen belief peaks"
 
 
-def _delete_run(session: Session, params: Params) -> dict[str, Any]:
+def _delete_run(session: Session, params: Json) -> Json:
     with session.lock:
         session.runs.pop(str(params["run"]), None)
     return {}
 
 
-def _rename_run(run: Run, params: Params) -> dict[str, Any]:
+def _rename_run(run: Run, params: Json) -> Json:
     name = str(params.get("name", "")).strip()
     if not name:
         raise InvalidParameterError("name", "a text that is not empty", name)
@@ -264,9 +269,8 @@ def _rename_run(run: Run, params: Params) -> dict[str, Any]:
 # ---- belief peaks and number of clusters ---------------------------------------------------------
 
 
-def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
-    is_auto = params.get("n_neighbors") in (None, "", "auto")
-    n_neighbors = "auto" if is_auto else parse_integer(params, "n_neighbors")
+def _start_peaks(session: Session, params: Json) -> Json:
+    n_neighbors = _parse_auto(params, "n_neighbors")
     params = {**params, "method": "bpec", "parameters": {}, "clusters": "auto", "learn": False}
     recipe = build_recipe(session, params, session.get_source())
     settings = {
@@ -275,7 +279,7 @@ def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
         if name in params
     }
 
-    def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
+    def finish(result: Any, warnings: list[str]) -> Json:
         session.peaks = {**result, "settings": settings}
         return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
@@ -284,7 +288,7 @@ def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
     )
 
 
-def _get_peaks(session: Session, params: Params) -> bytes:
+def _get_peaks(session: Session, params: Json) -> bytes:
     peaks = session.peaks
     if peaks is None:
         raise InvalidInputError("find the belief peaks first")
@@ -297,13 +301,13 @@ def _get_peaks(session: Session, params: Params) -> bytes:
     return pack(arrays, n=len(peaks["belief"]), **values)
 
 
-def _start_number(session: Session, params: Params) -> dict[str, Any]:
+def _start_number(session: Session, params: Json) -> Json:
     params = {**params, "method": "auto", "parameters": {}, "clusters": "auto", "learn": False}
     recipe = build_recipe(session, params, session.get_source())
 
     def finish(result: Any, warnings: list[str]) -> Any:
-        session.number = to_plain(result)
-        return session.number
+        session.number = result
+        return result
 
     return session.start_job("number", "number", {"recipe": recipe.to_dict()}, finish)
 

@@ -1,4 +1,4 @@
-"""Define the errors of the studio, and convert errors to HTTP responses with a status for each type of error."""
+"""Define the errors of the studio, and convert errors to HTTP responses."""
 
 from __future__ import annotations
 
@@ -34,29 +34,22 @@ def describe_error(error: Exception) -> tuple[int, str]:
 
     Print the traceback of an unexpected error.
     """
+    status = 422
+    message = " ".join(str(error).split())
     if isinstance(error, GoneError):
         status = 404
-        message = str(error)
     elif isinstance(error, TooLargeError):
         status = 413
-        message = str(error)
-    elif isinstance(error, ValueError | ImportError):
-        status = 422
-        message = " ".join(str(error).split())
     elif isinstance(error, ClientDisconnect):
         status = 400
         message = "The connection was closed before the request was complete."
-    elif isinstance(error, OSError):
-        reason = error.strerror or str(error)
-        status = 422
-        if error.filename is None:
-            message = reason
-        else:
-            message = f"{Path(str(error.filename)).name}: {reason}"
     elif isinstance(error, MemoryError):
-        status = 422
         message = "There is not enough memory."
-    else:
+    elif isinstance(error, OSError):
+        message = error.strerror or str(error)
+        if error.filename is not None:
+            message = f"{Path(str(error.filename)).name}: {message}"
+    elif not isinstance(error, ValueError | ImportError):
         traceback.print_exception(error, file=sys.stderr)
         status = 500
         message = "Internal error; see the terminal in which the studio was started."

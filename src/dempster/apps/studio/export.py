@@ -1,17 +1,17 @@
-"""Export the partition, model, report or selection of a run, and code and a command that repeat the run."""
+"""Export the results of a run, and code and a command that repeat the run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import Recipe, TableModel
-from dempster.apps.studio.routing import Params, download, route, run_route
+from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.routing import download, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.io import write_partition
 from dempster.persistence import save
@@ -25,29 +25,26 @@ def _stem(run: Run) -> str:
 
 def _portable_recipe(run: Run) -> Recipe:
     """Return the recipe of a run with file names instead of paths."""
-    recipe = run.recipe
-    if recipe.constraints is None:
-        constraints = None
-    else:
-        constraints = Path(recipe.constraints).name
-    return replace(
-        recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints
-    )
+    files = tuple(Path(file).name for file in run.recipe.files)
+    constraints = run.recipe.constraints
+    if constraints is not None:
+        constraints = Path(constraints).name
+    return replace(run.recipe, files=files, constraints=constraints)
 
 
 def _to_table_model(run: Run) -> TableModel:
     return TableModel(run.estimator, run.preparation, _portable_recipe(run).to_toml())
 
 
-def _partition(session: Session, params: Params) -> Response:
+def _partition(session: Session, params: Json) -> Response:
     run = session.get_run(params["run"])
     path = session.new_file(f"{_stem(run)}.partition.{params['kind']}")
     write_partition(run.partition, path)
     return _download_once(path)
 
 
-def _model(session: Session, params: Params) -> Response:
-    """Return a model file that contains the preparation of the table, for use with `dempster predict`."""
+def _model(session: Session, params: Json) -> Response:
+    """Return a model file for `dempster predict`, which prepares tables like the run."""
     run = session.get_run(params["run"])
     path = session.new_file(f"{_stem(run)}.dempster")
     save(_to_table_model(run), path)
@@ -60,21 +57,21 @@ def _download_once(path: Path) -> Response:
     return download(content, path.name)
 
 
-def _data(run: Run, params: Params) -> Response:
+def _data(run: Run, params: Json) -> Response:
     """Return the data file that the exported code and command read."""
     path = Path(run.recipe.files[0])
     return download(path.read_bytes(), path.name)
 
 
-def _answers(run: Run, params: Params) -> Response:
+def _answers(run: Run, params: Json) -> Response:
     """Return the answers about pairs that a run used, as a CSV file."""
     if run.recipe.constraints is None:
         raise InvalidInputError("this run used no answers")
     return download(Path(run.recipe.constraints).read_bytes(), "answers.csv", _CSV)
 
 
-def _selection(session: Session, params: Params) -> Response:
-    """Return the selected rows, with the set of clusters and the doubt score of each row, as a CSV file."""
+def _selection(session: Session, params: Json) -> Response:
+    """Return the selected rows, with their sets of clusters and doubt, as a CSV file."""
     run = session.get_run(params["run"])
     positions = np.flatnonzero(session.get_selection()[run.rows])
     table = run.table.iloc[positions].copy()
@@ -87,7 +84,7 @@ def _selection(session: Session, params: Params) -> Response:
     return download(text, f"{_stem(run)}.selection.csv", _CSV)
 
 
-def _recipe(session: Session, params: Params) -> dict[str, Any]:
+def _recipe(session: Session, params: Json) -> Json:
     """Return a command, Python code and a TOML file, each of which repeats the run exactly."""
     run = session.get_run(params["run"])
     recipe = _portable_recipe(run)
@@ -102,11 +99,11 @@ def _recipe(session: Session, params: Params) -> dict[str, Any]:
     }
 
 
-def _start_report(session: Session, params: Params) -> dict[str, Any]:
+def _start_report(session: Session, params: Json) -> Json:
     """Start a job that writes the report; the page downloads the report afterwards."""
     run = session.get_run(params["run"])
 
-    def finish(page: str, warnings: list[str]) -> dict[str, Any]:
+    def finish(page: str, warnings: list[str]) -> Json:
         run.cache["report"] = page
         return {"ready": True}
 
@@ -119,7 +116,7 @@ def _start_report(session: Session, params: Params) -> dict[str, Any]:
     return session.start_job("report", "report", arguments, finish)
 
 
-def _report(run: Run, params: Params) -> Response:
+def _report(run: Run, params: Json) -> Response:
     if "report" not in run.cache:
         raise InvalidInputError("create the report first")
     return download(run.cache["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8")

@@ -23,8 +23,9 @@ TOKEN_HEADER = "x-dempster-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-        "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -47,10 +48,7 @@ class Guard:
     def __init__(self, host: str, port: int, token: str | None = None):
         self.host = host
         self.port = port
-        if token is None:
-            self.token = secrets.token_urlsafe(24)
-        else:
-            self.token = token
+        self.token = token or secrets.token_urlsafe(24)
         # The name contains the port, because all ports of a host share cookies.
         self.cookie = f"dempster-{port}"
         self._is_wildcard = host in ("0.0.0.0", "::", "")
@@ -63,12 +61,11 @@ class Guard:
     @property
     def address(self) -> str:
         """Address of the page, with the token."""
+        host = self.host
         if self._is_wildcard:
             host = "127.0.0.1"
-        elif ":" in self.host:
-            host = f"[{self.host}]"
-        else:
-            host = self.host
+        elif ":" in host:
+            host = f"[{host}]"
         return f"http://{host}:{self.port}/?token={self.token}"
 
     def is_own_host(self, header: str) -> bool:
@@ -99,7 +96,7 @@ def _is_address(text: str) -> bool:
 
 
 class GuardMiddleware:
-    """Reject requests that the `Guard` does not allow, and add security headers to all responses."""
+    """Reject requests that the `Guard` does not allow, and add security headers."""
 
     def __init__(self, app: ASGIApp, guard: Guard):
         self.app = app
@@ -137,10 +134,9 @@ class GuardMiddleware:
             return 403
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return 403
+        tokens = []
         if path == "/":
             tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        else:
-            tokens = []
         has_token = len(tokens) == 1 and guard.is_token(tokens[0])
         if not has_token and not guard.is_token(request.cookies.get(guard.cookie)):
             return 403

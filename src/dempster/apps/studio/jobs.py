@@ -22,6 +22,7 @@ MAX_RUNNING_JOBS = 6
 MAX_IDLE_PROCESSES = 2
 _numbers = count(1)
 Finish = Callable[[Any, list[str]], Any]
+Json = dict[str, Any]  # parameters of a request, or its answer
 
 
 class Job:
@@ -50,7 +51,7 @@ class Job:
                 self.end_time = time.time()
                 self._process.kill()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """Return the state, progress and answer of the job as a dictionary for the page."""
         return {
             "id": self.id,
@@ -63,8 +64,8 @@ class Job:
             "seconds": round((self.end_time or time.time()) - self.start_time, 2),
         }
 
-    def watch(self, task: tuple[str, dict[str, Any]], on_first_message: Callable[[], None]) -> None:
-        """Send the task to the worker process, and receive messages until the task or the process ends."""
+    def watch(self, task: tuple[str, Json], on_first_message: Callable[[], None]) -> None:
+        """Send the task to the worker process, and receive messages until one of them ends."""
         stdin = self._process.stdin
         stdout = self._process.stdout
         assert stdin is not None
@@ -87,24 +88,21 @@ class Job:
             )
 
     def _end(self, kind: str, content: Any) -> None:
-        answer = None
-        error = None
-        state = kind
         if kind == "done":
             try:
                 self.message = "showing"
-                answer = self._finish(content["result"], content["warnings"])
-            except Exception as problem:  # The job must end even if ``finish`` raises an error.
-                state = "failed"
-                error = describe_error(problem)[1]
-        else:
-            error = content
+                content = self._finish(content["result"], content["warnings"])
+            except Exception as error:  # The job must end even if ``finish`` raises an error.
+                kind = "failed"
+                content = describe_error(error)[1]
         with self._lock:
             if self.state == "running":
-                self.answer = answer
-                self.error = error
+                if kind == "done":
+                    self.answer = content
+                else:
+                    self.error = content
                 self.end_time = time.time()
-                self.state = state
+                self.state = kind
 
 
 class Workers:
@@ -123,7 +121,7 @@ class Workers:
             if not self._is_closed and not self._idle:
                 self._idle.append(_start_process())
 
-    def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> Job:
+    def start(self, kind: str, task: str, arguments: Json, finish: Finish) -> Job:
         """Start a task in a worker process and return its job.
 
         ``finish`` converts the result to the answer.
@@ -135,18 +133,13 @@ class Workers:
                     f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one"
                 )
             self._idle = [process for process in self._idle if process.poll() is None]
-            if self._idle:
-                process = self._idle.pop()
-            else:
-                process = _start_process()
+            process = self._idle.pop() if self._idle else _start_process()
             job = Job(kind, process, finish)
             self._jobs.append(job)
         Thread(target=self._watch, args=(job, process, (task, arguments)), daemon=True).start()
         return job
 
-    def _watch(
-        self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]
-    ) -> None:
+    def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, Json]) -> None:
         # The next process starts after this process has finished its imports, because simultaneous
         # imports are slow.
         job.watch(task, on_first_message=self.prepare)

@@ -12,8 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dempster import datasets
+from dempster._text import to_plain
 from dempster.apps.studio.errors import TooLargeError, to_response
-from dempster.apps.studio.routing import Params, route
+from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.routing import route
 from dempster.apps.studio.sessions import Session, Source, safe_name
 
 MAX_UPLOAD_BYTES = 1 << 30
@@ -28,14 +30,12 @@ EXAMPLES = {
 }
 
 
-def _load_file(session: Session, path: Path, name: str, options: dict[str, Any]) -> dict[str, Any]:
+def _load_file(session: Session, path: Path, name: str, options: Json) -> Json:
     """Start a job that reads a file and makes it the table of the session."""
 
-    def finish(table: Any, warnings: list[str]) -> dict[str, Any]:
-        source = Source(path, name, options, table, warnings)
-        description = source.description
-        session.set_source(source)
-        return description
+    def finish(table: Any, warnings: list[str]) -> Json:
+        session.set_source(Source(path, name, options, table, warnings))
+        return session.get_source().description
 
     return session.start_job("load", "load", {"path": str(path), "options": options}, finish)
 
@@ -52,16 +52,16 @@ async def _upload(request: Request) -> Response:
                 total += len(chunk)
                 if total > MAX_UPLOAD_BYTES:
                     raise TooLargeError(
-                        f"The file is larger than {MAX_UPLOAD_BYTES >> 20:,} MB. Start the studio with its path "
-                        "instead: dempster studio FILE"
+                        f"The file is larger than {MAX_UPLOAD_BYTES >> 20:,} MB. "
+                        "Start the studio with its path instead: dempster studio FILE"
                     )
                 await run_in_threadpool(file.write, chunk)
-        return JSONResponse(_load_file(session, path, name, {}))
+        return JSONResponse(to_plain(_load_file(session, path, name, {})))
     except Exception as error:
         return to_response(error)
 
 
-def _load_example(session: Session, params: Params) -> dict[str, Any]:
+def _load_example(session: Session, params: Json) -> Json:
     name = params["name"]
     path = session.new_file(f"{name}.csv")
     _example_table(name).to_csv(path, index=False)
@@ -80,19 +80,18 @@ def _example_table(name: str) -> Any:
         "fourclass": (datasets.load_example, "quarter"),
     }[name]
     bunch = load(as_frame=True)
-    return bunch.data.assign(
-        **{class_column: [str(bunch.target_names[int(k)]) for k in bunch.target]}
-    )
+    classes = [str(bunch.target_names[int(k)]) for k in bunch.target]
+    return bunch.data.assign(**{class_column: classes})
 
 
-def _reload(session: Session, params: Params) -> dict[str, Any]:
+def _reload(session: Session, params: Json) -> Json:
     """Start a job that reads the file of the current table again with different options."""
     source = session.get_source()
     options = {name: params[name] for name in _READ_OPTIONS if params.get(name) not in (None, "")}
     return _load_file(session, source.path, source.name, options)
 
 
-def _stop_job(session: Session, params: Params) -> dict[str, Any]:
+def _stop_job(session: Session, params: Json) -> Json:
     job = session.get_job(params["job"])
     job.stop()
     return job.describe()
@@ -106,12 +105,12 @@ async def _open_session(request: Request) -> Response:
         if request.app.state.file is not None:
             file: Path = request.app.state.file
             response = await run_in_threadpool(_load_file, session, file.absolute(), file.name, {})
-        return JSONResponse({"session": session.describe(), **response})
+        return JSONResponse(to_plain({"session": session.describe(), **response}))
     except Exception as error:
         return to_response(error)
 
 
-def _store_settings(session: Session, params: Params) -> dict[str, Any]:
+def _store_settings(session: Session, params: Json) -> Json:
     """Store the settings of the page, so that they can be restored after a reload."""
     session.settings = {key: value for key, value in params.items() if key != "session"}
     return {}

@@ -1,4 +1,7 @@
-"""Compute positions of the objects on the map from two attributes, principal components, MDS or UMAP (if installed)."""
+"""Compute positions of the objects on the map.
+
+The axes are two attributes, principal components, or an embedding by MDS or UMAP (if installed).
+"""
 
 from __future__ import annotations
 
@@ -42,12 +45,12 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
 
     None for fewer than four objects.
     """
-    n = len(data)
-    if n > MAX_DISTORTION_OBJECTS:
-        sample = np.sort(np.random.default_rng(0).choice(n, MAX_DISTORTION_OBJECTS, replace=False))
+    if len(data) > MAX_DISTORTION_OBJECTS:
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(len(data), MAX_DISTORTION_OBJECTS, replace=False))
         points = points[sample]
         data = data[sample]
-        n = len(sample)
+    n = len(data)
     if n < 4:
         return None
     true = pdist(data)
@@ -66,8 +69,9 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
     else:
         grade = "distorted"
     message = (
-        f"{_DISTORTION_MESSAGES[grade]}. About {round(10 * kept)} of the 10 nearest neighbors of an object are also "
-        f"its nearest here; the rank correlation of the distances is {correlation:.2f}."
+        f"{_DISTORTION_MESSAGES[grade]}. About {round(10 * kept)} of the 10 nearest neighbors of "
+        "an object are also its nearest here; the rank correlation of the distances is "
+        f"{correlation:.2f}."
     )
     return {"kept": kept, "correlation": correlation, "grade": grade, "words": message}
 
@@ -92,7 +96,7 @@ class Plane:
     stretch: np.ndarray | float = 1.0
 
     def to_values(self, points: np.ndarray) -> np.ndarray | None:
-        """Return the clustered values at points of a linear plane, shape (m, 2), or None for other planes."""
+        """Return the clustered values at points of a linear plane, or None for other planes."""
         if self.directions is None or self.origin is None:
             return None
         return self.origin + ((points - self.shift) / self.stretch) @ self.directions
@@ -109,7 +113,7 @@ class Plane:
 def attribute_plane(
     table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray
 ) -> Plane:
-    """Return the plane of two columns in the units of the table, or a strip if both are the same column."""
+    """Return the plane of two columns in the units of the table, or a strip of one column."""
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:
@@ -151,11 +155,10 @@ def principal_plane(data: np.ndarray) -> Plane:
 
 
 def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
-    """Return the plane of metric multidimensional scaling, initialized with the principal components."""
+    """Return the plane of metric MDS, initialized with the principal components."""
     start = principal_plane(data).points
-    points = scale_to_plane(
-        data, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress
-    )
+    noise = np.random.default_rng(0).normal(size=start.shape)
+    points = scale_to_plane(data, start + 1e-6 * noise, progress)
     return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
 
 
@@ -165,16 +168,10 @@ def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> n
     Other objects are fitted to them.
     """
     n = len(data)
-    if n <= MAX_LANDMARKS:
-        number = n
-    elif n > MANY_OBJECTS:
-        number = N_LANDMARKS_OF_MANY
-    else:
-        number = MAX_LANDMARKS // 2
-    if number < n:
+    chosen = np.arange(n)
+    if n > MAX_LANDMARKS:
+        number = N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
         chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False))
-    else:
-        chosen = np.arange(n)
     progress("multidimensional scaling", None)
     landmarks = smacof(
         cdist(data[chosen], data[chosen]),
@@ -183,15 +180,14 @@ def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> n
         max_iter=MAX_LANDMARK_STEPS,
         eps=1e-5,
     )[0]
-    if number == n:
+    if len(chosen) == n:
         return landmarks
     points = np.empty((n, 2))
-    n_rows = max(1, _BLOCK_CELLS // number)
+    n_rows = max(1, _BLOCK_CELLS // len(chosen))
     for begin in range(0, n, n_rows):
         end = min(begin + n_rows, n)
-        points[begin:end] = _fit_to_landmarks(
-            cdist(data[begin:end], data[chosen]), start[begin:end], landmarks
-        )
+        distances = cdist(data[begin:end], data[chosen])
+        points[begin:end] = _fit_to_landmarks(distances, start[begin:end], landmarks)
         progress("multidimensional scaling: placing objects", end / n)
     points[chosen] = landmarks
     return points
@@ -200,7 +196,7 @@ def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> n
 def _fit_to_landmarks(
     distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray
 ) -> np.ndarray:
-    """Move points by Guttman transforms, so that their distances to fixed landmarks approximate the given distances."""
+    """Move points by Guttman transforms to fit their distances to fixed landmarks."""
     center = landmarks.mean(axis=0)
     for _ in range(N_PLACING_STEPS):
         flat = cdist(points, landmarks)

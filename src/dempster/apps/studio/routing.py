@@ -13,15 +13,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dempster._errors import InvalidParameterError
+from dempster._text import to_plain
 from dempster.apps.map import MEDIA_TYPE
 from dempster.apps.studio.errors import to_response
+from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.sessions import Run, Session
 
-Params = dict[str, Any]
 
+def route(path: str, function: Callable[[Session, Json], Any], method: str = "GET") -> Route:
+    """Return a route that answers requests by ``function(session, params)``, called in a thread.
 
-def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
-    """Return a route that answers requests by ``function(session, params)``, which is called in a thread."""
+    A result other than bytes or a response is converted to JSON.
+    """
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -32,14 +35,14 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
                 return Response(content, media_type=MEDIA_TYPE)
             if isinstance(content, Response):
                 return content
-            return JSONResponse(content)
+            return JSONResponse(to_plain(content))
         except Exception as error:
             return to_response(error)
 
     return Route(f"/api/sessions/{{session}}{path}", endpoint, methods=[method])
 
 
-def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "GET") -> Route:
+def run_route(path: str, function: Callable[[Run, Json], Any], method: str = "GET") -> Route:
     """Return a route that answers requests about a run by ``function(run, params)``."""
     return route(
         f"/runs/{{run}}{path}",
@@ -54,7 +57,7 @@ def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> R
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def _read_params(request: Request, method: str) -> Params:
+async def _read_params(request: Request, method: str) -> Json:
     if method not in ("POST", "PUT"):
         return dict(request.query_params)
     body = await request.body()
@@ -63,20 +66,20 @@ async def _read_params(request: Request, method: str) -> Params:
     return json.loads(body or b"{}")
 
 
-def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
+def parse_integer(params: Json, name: str, bounds: tuple[int, int] | None = None) -> int:
     """Return an integer parameter given as a number or text.
 
     It must be in ``range(*bounds)`` if bounds are given.
     """
-    value = params.get(name)
-    if bounds is None:
-        expected = "an integer"
-    else:
-        expected = f"an integer from {bounds[0]} to {bounds[1] - 1}"
+    value: Any = params.get(name)
+    expected = "an integer"
+    if bounds is not None:
+        expected += f" from {bounds[0]} to {bounds[1] - 1}"
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise InvalidParameterError(name, expected, value) from error
-    if not number.is_integer() or (bounds is not None and not bounds[0] <= number < bounds[1]):
+        number = int(value)
+        is_valid = number == float(value) and (bounds is None or number in range(*bounds))
+    except (TypeError, ValueError, OverflowError):
+        is_valid = False
+    if not is_valid:
         raise InvalidParameterError(name, expected, value)
-    return int(number)
+    return number

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import to_plain
 from dempster.apps.map import pack
-from dempster.apps.studio.routing import Params, parse_integer, route, run_route
+from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.apps.studio.views import profile_selection
 
@@ -75,11 +75,9 @@ class Rule:
             f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions
         )
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """Return the text and the conditions of the rule as a dictionary for the page."""
-        return to_plain(
-            {"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]}
-        )
+        return {"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]}
 
 
 def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
@@ -107,10 +105,10 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
             for name, values in data.items()
             for low, high in _candidate_ranges(values[is_inside & target])
         ]
-        score, name, low, high = max(
-            candidates, key=lambda one: one[0], default=(-1.0, "", 0.0, 0.0)
-        )
-        if score < best + (MIN_GAIN if step else 0):
+        if not candidates:
+            break
+        score, name, low, high = max(candidates, key=lambda one: one[0])
+        if step and score < best + MIN_GAIN:
             break
         ends = _round_range(columns[name], low, high)
         previous = ranges.get(name, (-np.inf, np.inf))
@@ -137,10 +135,9 @@ def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:
     values = values[np.isfinite(values)]
     if not len(values):
         return []
-    ends = [
-        (float(np.quantile(values, t)), float(np.quantile(values, 1 - t))) for t in _TRIMMED_SHARES
-    ]
-    return list(dict.fromkeys(ends))
+    low = np.quantile(values, _TRIMMED_SHARES).tolist()
+    high = np.quantile(values, 1 - np.array(_TRIMMED_SHARES)).tolist()
+    return list(dict.fromkeys(zip(low, high, strict=True)))
 
 
 def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
@@ -148,33 +145,24 @@ def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
 
 
 def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
-    """Round both ends of a range to as few digits as possible such that the same values remain inside."""
+    """Round both ends to as few digits as possible such that the same values remain inside."""
     inside = values[(values >= low) & (values <= high)]
     below = values[values < low]
     above = values[values > high]
-    if len(below):
-        last_below = float(below.max())
-    else:
-        last_below = -np.inf
-    if len(above):
-        first_above = float(above.min())
-    else:
-        first_above = np.inf
-    return _round_end(float(inside.min()), last_below, -1), _round_end(
-        float(inside.max()), first_above, 1
-    )
+    last_below = below.max(initial=-np.inf)
+    first_above = above.min(initial=np.inf)
+    low = _round_end(float(inside.min()), last_below, -1)
+    return low, _round_end(float(inside.max()), first_above, 1)
 
 
 def _round_end(end: float, limit: float, direction: int) -> float:
-    """Return the number with the fewest digits from the end of a range up to a limit, which is excluded."""
+    """Return the number with the fewest digits from the end of a range to a limit (excluded)."""
+    if not end:
+        return end
+    round_outwards = np.floor if direction < 0 else np.ceil
     for digits in range(1, 17):
-        if end:
-            unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1)
-        else:
-            unit = 1.0
-        number = float(
-            f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}"
-        )
+        unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1)
+        number = float(f"{round_outwards(round(end / unit, 9)) * unit:.15g}")
         if direction * end <= direction * number < direction * limit:
             return number
     return end
@@ -183,8 +171,8 @@ def _round_end(end: float, limit: float, direction: int) -> float:
 # ---- responses -----------------------------------------------------------------------------------
 
 
-def _select(session: Session, params: Params) -> dict[str, Any]:
-    """Store a selection, given as one byte for each object of a run, and compare it with the objects not selected."""
+def _select(session: Session, params: Json) -> Json:
+    """Store a selection (one byte for each object of a run), and compare it with the rest."""
     run = session.get_run(params["run"])
     mask = np.frombuffer(params.get("bytes", b""), dtype=np.uint8) > 0
     if len(mask) != len(run):
@@ -194,13 +182,12 @@ def _select(session: Session, params: Params) -> dict[str, Any]:
     selection = np.zeros(len(session.get_source().table), dtype=bool)
     selection[run.rows] = mask
     session.selection = selection
-    return {"n": int(mask.sum()), "attributes": profile_selection(run, mask)}
+    return {"n": mask.sum(), "attributes": profile_selection(run, mask)}
 
 
-def _get_selection(session: Session, params: Params) -> bytes:
-    return pack(
-        {"mask": _selected_objects(session, session.get_run(params["run"])).astype(np.uint8)}
-    )
+def _get_selection(session: Session, params: Json) -> bytes:
+    selected = _selected_objects(session, session.get_run(params["run"]))
+    return pack({"mask": selected.astype(np.uint8)})
 
 
 def _selected_objects(session: Session, run: Run) -> np.ndarray:
@@ -209,23 +196,23 @@ def _selected_objects(session: Session, run: Run) -> np.ndarray:
     return session.selection[run.rows]
 
 
-def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
+def _fit_rule(session: Session, params: Json) -> Json:
     """Fit a rule to the selection, and return it with the numbers of objects for which it holds."""
     run = session.get_run(params["run"])
     selected = _selected_objects(session, run)
     rule = fit_rule(run.attributes, selected)
     holds = rule.holds(run.table)
     counts = {"holds": holds.sum(), "hits": (holds & selected).sum(), "selected": selected.sum()}
-    return rule.describe() | {name: int(n) for name, n in counts.items()}
+    return rule.describe() | counts
 
 
-def _apply_rule(run: Run, params: Params) -> bytes:
+def _apply_rule(run: Run, params: Json) -> bytes:
     """Return a packed mask of the objects for which a rule holds, and their number."""
     holds = Rule.from_json(json.loads(params["conditions"])).holds(run.table)
     return pack({"mask": holds.astype(np.uint8)}, n=int(holds.sum()))
 
 
-def _store_rule(session: Session, params: Params) -> dict[str, Any]:
+def _store_rule(session: Session, params: Json) -> Json:
     rule = Rule.from_json(params["conditions"])
     # This raises an error if a column does not exist.
     rule.holds(session.get_source().table.head(1))
@@ -235,7 +222,7 @@ def _store_rule(session: Session, params: Params) -> dict[str, Any]:
         return {"rules": session.rules}
 
 
-def _delete_rule(session: Session, params: Params) -> dict[str, Any]:
+def _delete_rule(session: Session, params: Json) -> Json:
     k = parse_integer(params, "rule")
     with session.lock:
         session.rules = [rule for i, rule in enumerate(session.rules) if i != k]

@@ -8,11 +8,12 @@ import webbrowser
 from threading import Timer
 
 from dempster._errors import InvalidParameterError, MissingExtraError
+from dempster._types import FilePath
 from dempster.io.atomic import as_file
 
 
 def serve(
-    file: str | os.PathLike[str] | None = None,
+    file: FilePath | None = None,
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
@@ -54,10 +55,7 @@ def serve(
         raise MissingExtraError("the studio", "starlette and uvicorn", "studio") from error
     from dempster.apps.studio.guard import Guard, is_loopback
 
-    if file is None:
-        path = None
-    else:
-        path = as_file(file, "file")
+    path = None if file is None else as_file(file, "file")
     if port is not None and (
         isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536
     ):
@@ -66,7 +64,8 @@ def serve(
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
         print(
-            f"Anyone who can reach {host} and has the token can use the studio. Nothing is encrypted.",
+            f"Anyone who can reach {host} and has the token can use the studio. "
+            "Nothing is encrypted.",
             flush=True,
         )
     try:
@@ -99,10 +98,7 @@ def serve(
 
 def bind_socket(host: str, port: int | None) -> socket.socket:
     """Return a listening socket; raise OSError if the port is in use."""
-    if ":" in host:
-        family = socket.AF_INET6
-    else:
-        family = socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the
     # protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

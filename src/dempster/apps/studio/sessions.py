@@ -1,4 +1,4 @@
-"""Store the table, runs, selection and answers about pairs of each browser tab, independently of other tabs."""
+"""Store the table, runs, selection and answers about pairs of each browser tab."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import to_plain
 from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
-from dempster.apps.studio.jobs import Finish, Job, Workers
+from dempster.apps.studio.jobs import Finish, Job, Json, Workers
 from dempster.apps.studio.planes import Plane
 from dempster.constraints import Constraints
 from dempster.dissimilarity.partial import impute_missing
@@ -42,7 +41,7 @@ class Source:
 
     path: Path  # the file on disk, or a copy of the uploaded file
     name: str  # name of the file in exported code and commands
-    options: dict[str, Any]  # arguments of `dempster.io.read_table`
+    options: Json  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
     notes: list[str] = field(default_factory=list)  # warnings raised while reading the file
 
@@ -51,7 +50,7 @@ class Source:
         return [str(name) for name in self.table.index]
 
     @cached_property
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Json:
         """Description of the table and its columns for the page."""
         try:
             attributes = choose_attributes(self.table, missing="partial")
@@ -60,49 +59,41 @@ class Source:
         except ValueError as error:
             suggested = set()
             notes = [str(error)]
-        return to_plain(
-            {
-                "name": self.name,
-                "rows": len(self.table),
-                "columns": [
-                    {"name": name, "suggested": name in suggested}
-                    | _describe_column(self.table[name])
-                    for name in self.table.columns[:MAX_COLUMNS]
-                ],
-                "options": self.options,
-                "index": self.table.index.name,
-                "notes": [*self.notes, *notes],
-                "missing": bool(self.table.isna().to_numpy().any()),
-            }
-        )
+        return {
+            "name": self.name,
+            "rows": len(self.table),
+            "columns": [
+                {"name": name, "suggested": name in suggested, **_describe_column(self.table[name])}
+                for name in self.table.columns[:MAX_COLUMNS]
+            ],
+            "options": self.options,
+            "index": self.table.index.name,
+            "notes": [*self.notes, *notes],
+            "missing": self.table.isna().to_numpy().any(),
+        }
 
 
-def _describe_column(column: pd.Series) -> dict[str, Any]:
+def _describe_column(column: pd.Series) -> Json:
     kind = column.dtype.kind
-    description: dict[str, Any] = {"missing": int(column.isna().sum())}
+    description: Json = {"missing": column.isna().sum()}
     if kind in "iuf":
         values = column.to_numpy(dtype=float, na_value=np.nan)
         values = values[np.isfinite(values)]
+        description |= {"kind": "number", "low": None, "high": None}
         if len(values):
-            low = float(values.min())
-            high = float(values.max())
-        else:
-            low = None
-            high = None
+            description |= {"low": values.min(), "high": values.max()}
+        n_values = MAX_CATEGORIES + 1
         if len(values) <= MAX_COUNTED_VALUES:
             n_values = len(np.unique(values))
-        else:
-            n_values = MAX_CATEGORIES + 1
-        return description | {"kind": "number", "low": low, "high": high, "different": n_values}
-    if kind == "b":
-        return description | {"kind": "truth", "different": 2}
-    if kind in "Mm":
+    elif kind == "b":
+        description["kind"] = "truth"
+        n_values = 2
+    elif kind in "Mm":
         return description | {"kind": "date"}
-    n_values = int(column.nunique())
-    return description | {
-        "kind": "category" if n_values <= MAX_CATEGORIES else "text",
-        "different": n_values,
-    }
+    else:
+        n_values = column.nunique()
+        description["kind"] = "category" if n_values <= MAX_CATEGORIES else "text"
+    return description | {"different": n_values}
 
 
 @dataclass(eq=False)
@@ -122,7 +113,7 @@ class Run:
     seconds: float
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
     planes: dict[str, Plane] = field(default_factory=dict)
-    cache: dict[str, Any] = field(default_factory=dict)  # results that take long to compute
+    cache: Json = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 
     @property
@@ -165,34 +156,32 @@ class Run:
     def doubt(self) -> np.ndarray:
         return doubt_scores(self.partition)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """Return a description of the run for the list of runs on the page."""
         partition = self.partition
         model = self.estimator
         cardinality = partition.focal_sets.cardinality[partition.best_set]
-        return to_plain(
-            {
-                "id": self.id,
-                "name": self.name,
-                "method": type(model).__name__,
-                "origin": self.origin,
-                "n": len(self),
-                "n_clusters": partition.n_clusters,
-                "certain": int((cardinality == 1).sum()),
-                "ambiguous": int((cardinality > 1).sum()),
-                "outliers": int((cardinality == 0).sum()),
-                "nonspecificity": partition.nonspecificity_index(),
-                "objective": getattr(model, "objective_", None),
-                "converged": getattr(model, "converged_", None),
-                "columns": list(self.values.columns),
-                "notes": self.notes,
-                "seconds": self.seconds,
-                "can_predict": hasattr(model, "predict_mass"),
-                "can_shepard": hasattr(model, "shepard"),
-                "has_candidates": hasattr(model, "candidates_"),
-                "categories": list(self.preparation.categories),
-            }
-        )
+        return {
+            "id": self.id,
+            "name": self.name,
+            "method": type(model).__name__,
+            "origin": self.origin,
+            "n": len(self),
+            "n_clusters": partition.n_clusters,
+            "certain": (cardinality == 1).sum(),
+            "ambiguous": (cardinality > 1).sum(),
+            "outliers": (cardinality == 0).sum(),
+            "nonspecificity": partition.nonspecificity_index(),
+            "objective": getattr(model, "objective_", None),
+            "converged": getattr(model, "converged_", None),
+            "columns": list(self.values.columns),
+            "notes": self.notes,
+            "seconds": self.seconds,
+            "can_predict": hasattr(model, "predict_mass"),
+            "can_shepard": hasattr(model, "shepard"),
+            "has_candidates": hasattr(model, "candidates_"),
+            "categories": list(self.preparation.categories),
+        }
 
     @cached_property
     def objects(self) -> bytes:
@@ -203,31 +192,28 @@ class Run:
         multiplies the three masses by the weights of the sliders, and assigns the object to the set
         with the largest product.
         """
-        partition = self.partition
-        masses = partition.masses
-        cardinality = partition.focal_sets.cardinality
+        masses = self.partition.masses
+        cardinality = self.partition.focal_sets.cardinality
+        rows = np.arange(len(masses))
         arrays: dict[str, np.ndarray] = {}
-        for name, kind in (
-            ("empty", cardinality == 0),
-            ("single", cardinality == 1),
-            ("several", cardinality > 1),
-        ):
+        kinds = {"empty": cardinality == 0, "single": cardinality == 1, "several": cardinality > 1}
+        for name, kind in kinds.items():
             columns = np.flatnonzero(kind)
             # If two sets have equal mass, the smaller set is selected, like in
             # `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
+            largest = np.zeros(len(masses))
+            sets = np.full(len(masses), -1)
             if len(columns):
-                best = masses[:, columns].argmax(axis=1)
-                arrays[name] = masses[np.arange(len(masses)), columns[best]].astype(np.float32)
-                arrays[f"{name}_set"] = columns[best].astype(np.int32)
-            else:
-                arrays[name] = np.zeros(len(masses), dtype=np.float32)
-                arrays[f"{name}_set"] = np.full(len(masses), -1, dtype=np.int32)
-        return pack_objects(partition, self.rows, arrays)
+                sets = columns[masses[:, columns].argmax(axis=1)]
+                largest = masses[rows, sets]
+            arrays[name] = largest.astype(np.float32)
+            arrays[f"{name}_set"] = sets.astype(np.int32)
+        return pack_objects(self.partition, self.rows, arrays)
 
     def cells(self, position: int) -> list[Any]:
         """Return the attributes of an object in the units of the file."""
-        return to_plain(list(self.attributes.iloc[position]))
+        return list(self.attributes.iloc[position])
 
 
 @dataclass
@@ -254,7 +240,7 @@ class PairAnswers:
         return sum(answer != "unknown" for _, _, answer in self.answers)
 
     def select(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
-        """Return the answers "same" and "different" about pairs of the given rows, as positions in ``rows``."""
+        """Return the answers "same" and "different" about given rows, as positions in them."""
         position = {int(row): k for k, row in enumerate(rows)}
         return [
             (position[a], position[b], answer)
@@ -262,11 +248,10 @@ class PairAnswers:
             if answer != "unknown" and a in position and b in position
         ]
 
-    def describe(self, run: Run | None, names: list[str]) -> dict[str, Any]:
-        """Return all answers, whether a run violates each answer, and the contradictions between answers."""
-        if run is None:
-            labels = {}
-        else:
+    def describe(self, run: Run | None, names: list[str]) -> Json:
+        """Return all answers, whether a run violates each of them, and contradictions."""
+        labels: dict[int, int] = {}
+        if run is not None:
             labels = dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
         answers = []
         for a, b, answer in self.answers:
@@ -286,7 +271,7 @@ class PairAnswers:
             {"chain": [names[k] for k in one.chain]}
             for one in to_constraints(self.answers, len(names)).contradictions()
         ]
-        return to_plain({"answers": answers, "contradictions": contradictions, "n": len(self)})
+        return {"answers": answers, "contradictions": contradictions, "n": len(self)}
 
 
 def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Constraints:
@@ -297,7 +282,7 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
 
 
 class Session:
-    """State of one browser tab, which is kept while the studio runs, so that the page can be reloaded."""
+    """State of one browser tab, which survives a reload of the page."""
 
     def __init__(self, folder: Path, workers: Workers):
         self.id = secrets.token_urlsafe(12)
@@ -307,11 +292,11 @@ class Session:
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
-        self.rules: list[dict[str, Any]] = []  # rules in the format of `selection.Rule.describe`
+        self.rules: list[Json] = []  # rules in the format of `selection.Rule.describe`
         self.selection: np.ndarray | None = None  # boolean mask over the rows of the table
-        self.peaks: dict[str, Any] | None = None
-        self.settings: dict[str, Any] = {}
-        self.number: dict[str, Any] | None = None
+        self.peaks: Json | None = None
+        self.settings: Json = {}
+        self.number: Json | None = None
         self.run_numbers = count(1)
         self._jobs: dict[str, Job] = {}
         self._workers = workers
@@ -361,9 +346,7 @@ class Session:
             raise GoneError("this run no longer exists")
         return self.runs[number]
 
-    def start_job(
-        self, kind: str, task: str, arguments: dict[str, Any], finish: Finish
-    ) -> dict[str, Any]:
+    def start_job(self, kind: str, task: str, arguments: Json, finish: Finish) -> Json:
         """Start a job and stop any running job of its kind.
 
         Its result is discarded if another table is loaded.
@@ -396,15 +379,15 @@ class Session:
     def running_jobs(self) -> list[Job]:
         return [job for job in self._jobs.values() if job.state == "running"]
 
-    def describe(self) -> dict[str, Any]:
-        """Return the state of the session as a dictionary, which the page needs when it is opened or reloaded."""
+    def describe(self) -> Json:
+        """Return the state of the session for a page that is opened or reloaded."""
         with self.lock:
             return {
                 "id": self.id,
                 "source": None if self.source is None else self.source.description,
                 "runs": [run.describe() for run in self.runs.values()],
                 "rules": self.rules,
-                "lessons": len(self.pair_answers),
+                "n_answers": len(self.pair_answers),
                 "settings": self.settings,
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,
@@ -459,7 +442,7 @@ class Sessions:
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path, without characters that have a special meaning in file systems."""
+    """Return the last part of a path, without special characters of file systems."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
     return cleaned[-120:] or "table.csv"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
-from dempster._text import to_plain
 from dempster.apps.studio.clustering import write_answers
-from dempster.apps.studio.routing import Params, download, parse_integer, route
+from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.routing import download, parse_integer, route
 from dempster.apps.studio.sessions import PairAnswers, Run, Session, to_constraints
 from dempster.constraints import Constraints, read_constraints, suggest_pairs
 
@@ -18,27 +16,22 @@ MIN_GAIN_BITS = 0.05  # If the expected gain is smaller, further answers change 
 N_SPARE_PAIRS = 20  # number of suggested pairs in addition to the answered pairs
 
 
-def _describe_answers(session: Session, params: Params) -> dict[str, Any]:
+def _describe_answers(session: Session, params: Json) -> Json:
     run = session.runs.get(str(params.get("run")))
     return session.pair_answers.describe(run, session.get_source().names)
 
 
-def _describe_question(session: Session, params: Params) -> dict[str, Any]:
-    """Return the next question with its two objects and the expected gain, and whether further answers are useful."""
+def _describe_question(session: Session, params: Json) -> Json:
+    """Return the next question, its expected gain, and whether further answers are useful."""
     run = session.get_run(str(params["run"]))
     pair = _next_pair(run, session.pair_answers)
     if pair is None:
         return {"question": None, "words": "All useful pairs have been answered.", "enough": True}
     _, gain, doubt = expected_gain(run, *pair)
     total = float(run.partition.nonspecificity().sum())
-    if total > 0:
-        share = gain / total
-    else:
-        share = 0.0
-    if share >= 0.001:
-        part = f"{share:.1%}"
-    else:
-        part = "less than 0.1%"
+    part = "less than 0.1%"
+    if gain >= 0.001 * total > 0:
+        part = f"{gain / total:.1%}"
     message = (
         f"The answer is expected to remove {gain:.2f} of the {doubt:.2f} bits of nonspecificity of "
         f"{run.names[pair[0]]}, {part} of the total nonspecificity."
@@ -49,36 +42,36 @@ def _describe_question(session: Session, params: Params) -> dict[str, Any]:
     objects = [
         {
             "position": position,
-            "row": int(run.rows[position]),
+            "row": run.rows[position],
             "name": run.names[position],
             "said": run.set_names[run.partition.best_set[position]],
-            "set": int(run.partition.best_set[position]),
+            "set": run.partition.best_set[position],
             "values": run.cells(position),
         }
         for position in pair
     ]
     columns = [str(name) for name in run.attributes.columns]
     question = {"objects": objects, "columns": columns, "gain": gain, "doubt": doubt}
-    return to_plain({"question": question, "words": message, "enough": is_enough})
+    return {"question": question, "words": message, "enough": is_enough}
 
 
 def _next_pair(run: Run, answers: PairAnswers) -> tuple[int, int] | None:
-    """Return the unanswered pair with the largest expected gain, or None if no useful pair is left."""
+    """Return the unanswered pair with the largest expected gain, or None if none is left."""
     constraints = to_constraints(answers.select(run.rows), len(run))
     if len(constraints.contradictions()):
         constraints = Constraints(n_objects=len(run))
     answered = {frozenset((a, b)) for a, b, _ in answers.answers}
-    for i, j in suggest_pairs(
-        run.partition, len(answered) + N_SPARE_PAIRS, constraints=constraints
-    ).tolist():
-        if frozenset((int(run.rows[i]), int(run.rows[j]))) not in answered:
+    n_pairs = len(answered) + N_SPARE_PAIRS
+    for i, j in suggest_pairs(run.partition, n_pairs, constraints=constraints).tolist():
+        if frozenset((run.rows[i], run.rows[j])) not in answered:
             return i, j
     return None
 
 
 def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
-    """Return p, gain and N(m_i) of a question about an uncertain object i and a certain object j of cluster k.
+    """Return p, gain and N(m_i) of a question about objects i and j.
 
+    Object i is uncertain, and j certainly belongs to cluster k.
     N(m_i) is the nonspecificity of the masses m_i of object i in bits, and p is the pignistic
     probability that i belongs to k. The answer "same" assigns i to cluster k and removes its
     nonspecificity. The answer "different" excludes k, so that m_i is conditioned on the other
@@ -92,44 +85,43 @@ def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
     masses = own.masses[0].astype(float)
     size = (own.focal_sets.membership & is_other).sum(axis=1)
     total = float(masses[size > 0].sum())
+    remaining = 0.0
     if total > 0:
         remaining = float(masses @ np.log2(np.maximum(size, 1))) / total
-    else:
-        remaining = 0.0
     return probability, max(0.0, doubt - (1 - probability) * remaining), doubt
 
 
-def _parse_pair(session: Session, params: Params) -> tuple[int, int]:
+def _parse_pair(session: Session, params: Json) -> tuple[int, int]:
     bounds = (0, len(session.get_source().table))
     return parse_integer(params, "first", bounds), parse_integer(params, "second", bounds)
 
 
-def _add_answer(session: Session, params: Params) -> dict[str, Any]:
+def _add_answer(session: Session, params: Json) -> Json:
     with session.lock:
         session.pair_answers.add(*_parse_pair(session, params), str(params.get("answer")))
     return _describe_answers(session, params)
 
 
-def _undo_answer(session: Session, params: Params) -> dict[str, Any]:
+def _undo_answer(session: Session, params: Json) -> Json:
     with session.lock:
         del session.pair_answers.answers[-1:]
     return _describe_answers(session, params)
 
 
-def _remove_answer(session: Session, params: Params) -> dict[str, Any]:
+def _remove_answer(session: Session, params: Json) -> Json:
     with session.lock:
         session.pair_answers.remove(*_parse_pair(session, params))
     return _describe_answers(session, params)
 
 
-def _save_answers(session: Session, params: Params) -> Response:
+def _save_answers(session: Session, params: Json) -> Response:
     path = session.new_file("answers.csv")
     table = session.get_source().table
     write_answers(path, session.pair_answers.select(np.arange(len(table))), table.index)
     return download(path.read_bytes(), "answers.csv", "text/csv; charset=utf-8")
 
 
-def _load_answers(session: Session, params: Params) -> dict[str, Any]:
+def _load_answers(session: Session, params: Json) -> Json:
     """Add the answers in an uploaded file."""
     path = session.new_file("answers.csv")
     path.write_bytes(params.get("bytes", b""))
@@ -139,18 +131,16 @@ def _load_answers(session: Session, params: Params) -> dict[str, Any]:
             "answers cannot be read from a file, because the names of the rows are not unique"
         )
     constraints = read_constraints(path, index)
+    pairs = {"same": constraints.must_link, "different": constraints.cannot_link}
     with session.lock:
-        for pairs, answer in (
-            (constraints.must_link, "same"),
-            (constraints.cannot_link, "different"),
-        ):
-            for first, second in np.asarray(pairs).tolist():
+        for answer, answered in pairs.items():
+            for first, second in np.asarray(answered).tolist():
                 session.pair_answers.add(first, second, answer)
     return _describe_answers(session, params)
 
 
 ROUTES = [
-    route("/lessons", _describe_answers),
+    route("/answers", _describe_answers),
     route("/runs/{run}/question", _describe_question),
     route("/answers", _add_answer, "POST"),
     route("/answers/undo", _undo_answer, "POST"),

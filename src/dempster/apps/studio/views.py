@@ -1,4 +1,4 @@
-"""Return the objects, planes, explanations, boundaries, profiles and curves of a run, and comparisons of runs."""
+"""Return the objects, planes, explanations, profiles and curves of a run, and compare runs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import to_plain
 from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
+from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
-from dempster.apps.studio.routing import Params, parse_integer, route, run_route
+from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.explain import (
     ObjectExplanation,
@@ -33,66 +33,58 @@ CONTOUR_ROWS = 90
 MAX_CONTOUR_SETS = 40
 
 
-def _start_plane(session: Session, params: Params) -> dict[str, Any]:
+def _start_plane(session: Session, params: Json) -> Json:
     """Start a job that computes a plane by MDS or UMAP.
 
     Other planes are fast and computed on request.
     """
-    run = session.get_run(str(params["run"]))
-    kind = str(params.get("kind"))
+    run = session.get_run(params["run"])
+    kind = params.get("kind")
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
 
-    def finish(plane: Plane, warnings: list[str]) -> dict[str, Any]:
+    def finish(plane: Plane, warnings: list[str]) -> Json:
         run.planes[kind] = plane
         return {"ready": True}
 
     return session.start_job("plane", "plane", {"kind": kind, "numbers": run.numbers}, finish)
 
 
-def _get_plane(run: Run, params: Params) -> Plane:
+def _get_plane(run: Run, params: Json) -> Plane:
     key = kind = str(params.get("kind"))
     names = run.preparation.numbers
     if kind == "attributes":
         x, y = (parse_integer(params, axis, (0, len(names))) for axis in ("x", "y"))
         key = f"attributes {x} {y}"
     with run.lock:
-        if key not in run.planes:
-            if kind == "attributes":
-                scaling = (run.preparation.center, run.preparation.scale)
-                run.planes[key] = attribute_plane(
-                    run.attributes[names], run.numbers, x, y, *scaling
-                )
-            elif kind == "pca":
-                run.planes[key] = principal_plane(run.numbers)
-            else:
-                raise InvalidInputError(f"the plane {kind!r} has not been computed")
-        return run.planes[key]
+        if key in run.planes:
+            return run.planes[key]
+        if kind == "attributes":
+            scaling = (run.preparation.center, run.preparation.scale)
+            plane = attribute_plane(run.attributes[names], run.numbers, x, y, *scaling)
+        elif kind == "pca":
+            plane = principal_plane(run.numbers)
+        else:
+            raise InvalidInputError(f"the plane {kind!r} has not been computed")
+        run.planes[key] = plane
+        return plane
 
 
-def _plane(run: Run, params: Params) -> bytes:
+def _plane(run: Run, params: Json) -> bytes:
     plane = _get_plane(run, params)
     return pack({"points": plane.points.astype(np.float32)}, **plane.describe())
 
 
-def _contours(run: Run, params: Params) -> bytes:
+def _contours(run: Run, params: Json) -> bytes:
     """Return masses (0 to 255) on a grid in a box of a plane.
 
     Attributes that it does not show have their median.
     """
-    try:
-        left, bottom, right, top = box = [float(part) for part in str(params.get("box")).split(",")]
-        is_box = bool(np.isfinite(box).all() and left < right and bottom < top)
-    except ValueError:
-        is_box = False
-    if not is_box:
-        raise InvalidParameterError(
-            "box", "four numbers left < right and bottom < top", params.get("box")
-        )
     if not hasattr(run.estimator, "predict_mass"):
         raise InvalidInputError(
             f"{type(run.estimator).__name__} cannot predict masses of new points"
         )
+    left, bottom, right, top = box = _parse_box(params)
     grid = np.meshgrid(
         np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS)
     )
@@ -101,17 +93,24 @@ def _contours(run: Run, params: Params) -> bytes:
         raise InvalidInputError(
             "contours of masses need two attributes or principal components of numeric columns"
         )
-    masses = np.asarray(
-        run.estimator.predict_mass(pd.DataFrame(values, columns=run.values.columns)).masses
-    )
+    table = pd.DataFrame(values, columns=run.values.columns)
+    masses = np.asarray(run.estimator.predict_mass(table).masses)
     sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])
     shades = np.round(255 * masses[:, sets]).astype(np.uint8)
     return pack(
-        {"shades": shades.T},
-        width=CONTOUR_COLUMNS,
-        height=CONTOUR_ROWS,
-        sets=sets.tolist(),
-        box=box,
+        {"shades": shades.T}, width=CONTOUR_COLUMNS, height=CONTOUR_ROWS, sets=sets, box=box
+    )
+
+
+def _parse_box(params: Json) -> list[float]:
+    try:
+        left, bottom, right, top = box = [float(part) for part in str(params["box"]).split(",")]
+        if np.isfinite(box).all() and left < right and bottom < top:
+            return box
+    except (KeyError, ValueError):
+        pass
+    raise InvalidParameterError(
+        "box", "four numbers left < right and bottom < top", params.get("box")
     )
 
 
@@ -121,49 +120,49 @@ MAX_ROWS = 500
 MAX_MATCHES = 8
 
 
-def _rows(run: Run, params: Params) -> dict[str, Any]:
+def _rows(run: Run, params: Json) -> Json:
     """Return the names and all cells of the objects at the given positions."""
     positions = (params.get("positions") or [])[:MAX_ROWS]
     if not all(0 <= i < len(run) for i in positions):
-        raise InvalidInputError(f"positions must be integers from 0 to {len(run) - 1}")
+        raise InvalidParameterError("positions", f"integers from 0 to {len(run) - 1}", positions)
     rows = run.table.iloc[positions]
     return {
         "names": [run.names[i] for i in positions],
-        "cells": [to_plain(list(row)) for row in rows.itertuples(index=False, name=None)],
+        "cells": list(rows.itertuples(index=False, name=None)),
         "columns": [str(name) for name in run.table.columns],
     }
 
 
-def _order(run: Run, params: Params) -> bytes:
-    """Return the positions of the objects, sorted by doubt, mass, set, name or a column, with missing values last."""
+def _order(run: Run, params: Json) -> bytes:
+    """Return the positions of the objects in the order of a quantity, missing values last."""
     by = str(params.get("by"))
-    if by == "doubt":
-        keys: Any = run.doubt
-    elif by == "mass":
-        keys = run.partition.masses[np.arange(len(run)), run.partition.best_set]
-    elif by == "set":
-        keys = run.partition.best_set
-    elif by == "name":
-        keys = run.table.index.to_numpy()
-    elif by.startswith("column:"):
-        k = parse_integer({"column": by.removeprefix("column:")}, "column", (0, run.table.shape[1]))
-        keys = run.table.iloc[:, k].to_numpy()
-    else:
-        raise InvalidParameterError("by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by)
-    column = pd.Series(keys)
+    column = pd.Series(_sort_keys(run, by))
     if column.dtype.kind not in "iufbMm":
-        column = (
-            column.astype(object)
-            .where(column.notna(), None)
-            .map(lambda cell: None if cell is None else str(cell))
-        )
+        column = column.astype(object).where(column.notna(), None).map(str, na_action="ignore")
     ordered = column.sort_values(
         ascending=params.get("down") != "1", kind="stable", na_position="last"
     )
     return pack({"order": ordered.index.to_numpy().astype(np.int32)})
 
 
-def _find(run: Run, params: Params) -> dict[str, Any]:
+def _sort_keys(run: Run, by: str) -> np.ndarray:
+    partition = run.partition
+    if by == "doubt":
+        return run.doubt
+    if by == "mass":
+        return partition.masses[np.arange(len(run)), partition.best_set]
+    if by == "set":
+        return partition.best_set
+    if by == "name":
+        return run.table.index.to_numpy()
+    name, _, column = by.partition(":")
+    if name != "column":
+        raise InvalidParameterError("by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by)
+    k = parse_integer({"column": column}, "column", (0, run.table.shape[1]))
+    return run.table.iloc[:, k].to_numpy()
+
+
+def _find(run: Run, params: Json) -> Json:
     """Return objects whose name contains a text; names that start with the text come first."""
     text = str(params.get("text", "")).strip().lower()
     matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
@@ -179,8 +178,8 @@ MAX_COMPARED_OBJECTS = 50_000
 MIN_SHOWN_MASS = 0.005
 
 
-def _why(run: Run, params: Params) -> dict[str, Any]:
-    """Return the explanation of an object, with sentences, masses, contributions of attributes, and exemplars."""
+def _why(run: Run, params: Json) -> Json:
+    """Return the explanation of an object with its masses, contributions and exemplars."""
     position = parse_integer(params, "object", (0, len(run)))
     compared = np.arange(len(run))
     if len(run) > MAX_COMPARED_OBJECTS:
@@ -191,52 +190,47 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
             run.estimator, run.values.iloc[compared], _reference(run, compared, position)
         )
     explanation = Units.from_preparation(run.preparation).convert_explanation(explanation)
-    partition = run.partition
-    masses = partition.masses[position]
-    order = [
-        int(j)
-        for j in np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
-        if masses[j] >= MIN_SHOWN_MASS
-    ]
-    exemplars = [
-        {
-            "cluster": str(exemplar.cluster),
-            "name": run.names[i],
-            "position": i,
-            "values": run.cells(i),
-        }
-        for exemplar in explanation.exemplars
-        for i in [int(compared[exemplar.position])]
-    ]
+    masses = run.partition.masses[position]
+    order = np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
+    exemplars = []
+    for exemplar in explanation.exemplars:
+        i = int(compared[exemplar.position])
+        exemplars.append(
+            {
+                "cluster": str(exemplar.cluster),
+                "name": run.names[i],
+                "position": i,
+                "values": run.cells(i),
+            }
+        )
     sentences = explanation.to_text().splitlines()
     if len(compared) < len(run):
         sentences.append(
             f"Compared with a sample of {len(compared):,} of the {len(run):,} objects."
         )
-    return to_plain(
-        {
-            "name": run.names[position],
-            "doubt": float(run.doubt[position]),
-            "sentences": sentences,
-            "masses": [
-                {"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order
-            ],
-            "by": explanation.by,
-            "quantity": explanation.quantity,
-            "clusters": [str(name) for name in explanation.clusters],
-            "cluster_positions": [
-                list(partition.frame).index(name) for name in explanation.clusters
-            ],
-            "attributes": _contributions(run, explanation, position),
-            "exemplars": exemplars,
-            "values": run.cells(position),
-            "columns": [str(name) for name in run.attributes.columns],
-        }
-    )
+    frame = list(run.partition.frame)
+    return {
+        "name": run.names[position],
+        "doubt": run.doubt[position],
+        "sentences": sentences,
+        "masses": [
+            {"set": j, "name": run.set_names[j], "mass": masses[j]}
+            for j in order
+            if masses[j] >= MIN_SHOWN_MASS
+        ],
+        "by": explanation.by,
+        "quantity": explanation.quantity,
+        "clusters": [str(name) for name in explanation.clusters],
+        "cluster_positions": [frame.index(name) for name in explanation.clusters],
+        "attributes": _contributions(run, explanation, position),
+        "exemplars": exemplars,
+        "values": run.cells(position),
+        "columns": [str(name) for name in run.attributes.columns],
+    }
 
 
 def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
-    """Return the position, the unique name or the values of an object, as accepted by `explain_object`."""
+    """Return the position, the unique name or the values of an object for `explain_object`."""
     if run.partition.index is None and len(compared) == len(run):
         return position
     index = run.values.index
@@ -245,22 +239,19 @@ def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
     return run.values.iloc[position]
 
 
-def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[dict[str, Any]]:
-    """Return the contributions of the attributes, sorted by decreasing size, and their values in original units."""
+def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[Json]:
+    """Return the contributions of the attributes in decreasing order, with their values."""
     pull = explanation.contributions
-    order = np.argsort(
-        -np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable"
-    )
+    strength = np.abs(pull[:, 0])
+    if pull.shape[1] > 1:
+        strength = np.ptp(pull, axis=1)
     values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
-    return [
-        {
-            "name": explanation.attributes[a],
-            "value": values.get(explanation.attributes[a]),
-            "usual": [column[a] for column in explanation.typical] if explanation.typical else None,
-            "pull": pull[a].tolist(),
-        }
-        for a in order[:MAX_EXPLAINED_ATTRIBUTES]
-    ]
+    rows = []
+    for a in np.argsort(-strength, kind="stable")[:MAX_EXPLAINED_ATTRIBUTES]:
+        name = explanation.attributes[a]
+        usual = [column[a] for column in explanation.typical or ()] or None
+        rows.append({"name": name, "value": values.get(name), "usual": usual, "pull": pull[a]})
+    return rows
 
 
 # ---- profiles of clusters and of selections ------------------------------------------------------
@@ -279,56 +270,57 @@ def _sample_objects(n: int) -> np.ndarray:
 
 
 def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
-    """Return the profile of the clusters of a run, and the positions of the objects used (all or a sample)."""
+    """Return the profile of the clusters, and the positions of the objects used."""
     with run.lock:
         if "profile" not in run.cache:
             sample = _sample_objects(len(run))
-            used = set(run.values.columns)
+            clustered = list(run.values.columns)
             columns = [
                 name
                 for name, column in run.table.items()
-                if name in used
+                if name in clustered
                 or column.dtype.kind in "iufbM"
                 or column.iloc[sample].nunique() <= MAX_TEXTS
             ]
             # `profile` matches the rows of the table with the partition by name.
             table = run.table[columns].iloc[sample].set_axis(run.values.index[sample], axis=0)
-            if len(sample) == len(run):
-                partition = run.partition
-            else:
-                partition = run.partition[sample]
-            clustered = [name for name in columns if name in used]
+            partition = run.partition
+            if len(sample) < len(run):
+                partition = partition[sample]
+            clustered = [name for name in columns if name in clustered]
             run.cache["profile"] = profile(partition, table, clustered=clustered), sample
         return run.cache["profile"]
 
 
-def _profiles(run: Run, params: Params) -> dict[str, Any]:
-    """Return the size, the typical objects and the attributes of each group, compared with all other objects."""
+def _profiles(run: Run, params: Json) -> Json:
+    """Return the size, the typical objects and the attributes of each group."""
     group_profile, sample = _compute_profile(run)
     statistics = group_profile.statistics
     strength = np.nan_to_num(np.abs(statistics["delta"])).max(axis=0, initial=0)
     features = np.sort(np.argsort(-strength, kind="stable")[:MAX_PROFILE_FEATURES])
-    groups = [
-        {
-            "name": group.name,
-            "clusters": list(group.clusters),
-            "n": len(group),
-            "typical": [str(name) for name in group.typical],
-            **{name: statistics[name][g, features].tolist() for name in ("mean", "std", "delta")},
-        }
-        for g, group in enumerate(group_profile.groups[:MAX_PROFILE_GROUPS])
-    ]
-    return to_plain(
-        {
-            "features": [group_profile.features[k].label for k in features],
-            "groups": groups,
-            "sampled": len(sample) if len(sample) < len(run) else None,
-            "more_groups": max(0, len(group_profile.groups) - MAX_PROFILE_GROUPS),
-        }
-    )
+    groups = []
+    for g, group in enumerate(group_profile.groups[:MAX_PROFILE_GROUPS]):
+        groups.append(
+            {
+                "name": group.name,
+                "clusters": group.clusters,
+                "n": len(group),
+                "typical": [str(name) for name in group.typical],
+                **{name: statistics[name][g, features] for name in ("mean", "std", "delta")},
+            }
+        )
+    n_sampled = None
+    if len(sample) < len(run):
+        n_sampled = len(sample)
+    return {
+        "features": [group_profile.features[k].label for k in features],
+        "groups": groups,
+        "sampled": n_sampled,
+        "more_groups": max(0, len(group_profile.groups) - MAX_PROFILE_GROUPS),
+    }
 
 
-def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
+def profile_selection(run: Run, selected: np.ndarray) -> list[Json]:
     """Compare the attributes of selected and remaining objects.
 
     Sort the attributes by decreasing difference.
@@ -337,7 +329,7 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
     inside = selected[sample]
     if not inside.any() or inside.all():
         return []
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     for name, column in run.attributes.iloc[sample].items():
         if column.dtype.kind not in "iufb":
             continue
@@ -345,19 +337,21 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
         ours = values[inside & np.isfinite(values)]
         others = values[~inside & np.isfinite(values)]
         if len(ours) and len(others):
+            mean = ours.mean()
+            rest = others.mean()
             spread = float(np.concatenate([ours, others]).std()) or 1.0
             rows.append(
                 {
                     "name": str(name),
-                    "mean": float(ours.mean()),
-                    "rest": float(others.mean()),
-                    "low": float(ours.min()),
-                    "high": float(ours.max()),
-                    "difference": float((ours.mean() - others.mean()) / spread),
+                    "mean": mean,
+                    "rest": rest,
+                    "low": ours.min(),
+                    "high": ours.max(),
+                    "difference": (mean - rest) / spread,
                 }
             )
     rows.sort(key=lambda row: -abs(row["difference"]))
-    return to_plain(rows[:MAX_SELECTION_ATTRIBUTES])
+    return rows[:MAX_SELECTION_ATTRIBUTES]
 
 
 # ---- boundaries between clusters -----------------------------------------------------------------
@@ -370,30 +364,25 @@ MIN_RIVAL_SHARE = 0.02
 MIN_CLOSE_SHARE = 0.2
 
 
-def _boundaries(run: Run, params: Params) -> dict[str, Any]:
-    """Return the pairs of clusters with ambiguous or nearly ambiguous objects, sorted by the number of objects."""
+def _boundaries(run: Run, params: Json) -> Json:
+    """Return the pairs of clusters with ambiguous or nearly ambiguous objects, largest first."""
     first, second, share = _rivals(run)
     is_ambiguous = run.partition.focal_sets.cardinality[run.partition.best_set] > 1
     c = run.partition.n_clusters
     code = np.minimum(first, second) * c + np.maximum(first, second)
     ambiguous = np.bincount(code[is_ambiguous], minlength=c * c)
     close = np.bincount(code[share >= MIN_CLOSE_SHARE], minlength=c * c)
-    order = [int(k) for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
+    order = [k for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
     frame = [str(name) for name in run.partition.frame]
-    pairs = [
-        {
-            "a": k // c,
-            "b": k % c,
-            "names": [frame[k // c], frame[k % c]],
-            "ambiguous": int(ambiguous[k]),
-        }
-        for k in order[:MAX_BOUNDARIES]
-    ]
+    pairs = []
+    for k in order[:MAX_BOUNDARIES]:
+        a, b = divmod(k, c)
+        pairs.append({"a": a, "b": b, "names": [frame[a], frame[b]], "ambiguous": ambiguous[k]})
     return {"boundaries": pairs}
 
 
-def _boundary(run: Run, params: Params) -> dict[str, Any]:
-    """Return the objects whose two most plausible clusters are a and b, sorted by increasing plausibility of b."""
+def _boundary(run: Run, params: Json) -> Json:
+    """Return the objects between two clusters a and b, sorted by increasing plausibility of b."""
     bounds = (0, run.partition.n_clusters)
     a = parse_integer(params, "a", bounds)
     b = parse_integer(params, "b", bounds)
@@ -408,48 +397,40 @@ def _boundary(run: Run, params: Params) -> dict[str, Any]:
         middle = np.sort(np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS])
         objects = objects[middle]
         towards = towards[middle]
-    order = np.argsort(towards, kind="stable")
-    listed = [
-        {
-            "position": int(i),
-            "name": run.names[i],
-            "towards": float(t),
-            "set": int(run.partition.best_set[i]),
-        }
-        for i, t in zip(objects[order], towards[order], strict=True)
-    ]
-    frame = list(run.partition.frame)
+    listed = []
+    for k in np.argsort(towards, kind="stable"):
+        i = objects[k]
+        best = run.partition.best_set[i]
+        listed.append({"position": i, "name": run.names[i], "towards": towards[k], "set": best})
+    frame = run.partition.frame
     rules = _separating_attributes(run, frame[a], frame[b])
     names = [str(frame[a]), str(frame[b])]
-    return to_plain({"a": a, "b": b, "names": names, "objects": listed, "n": n, "apart": rules})
+    return {"a": a, "b": b, "names": names, "objects": listed, "n": n, "apart": rules}
 
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the two most plausible clusters of each object, and the share of the second in their plausibilities."""
+    """Return the two most plausible clusters of each object, and the share of the second."""
     contour = np.asarray(run.partition.contour, dtype=float)
+    rows = np.arange(len(contour))
     order = np.argsort(-contour, axis=1, kind="stable")
     first = order[:, 0]
-    second = order[:, min(1, contour.shape[1] - 1)]
+    share = np.zeros(len(contour))
     if contour.shape[1] < 2:
-        return first, second, np.zeros(len(contour))
-    rows = np.arange(len(contour))
+        return first, first, share
+    second = order[:, 1]
     total = contour[rows, first] + contour[rows, second]
-    return (
-        first,
-        second,
-        np.divide(contour[rows, second], total, out=np.zeros(len(total)), where=total > 0),
-    )
+    np.divide(contour[rows, second], total, out=share, where=total > 0)
+    return first, second, share
 
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
-    """Return the attributes that separate the certain objects of two clusters, sorted by decreasing separation."""
+    """Return the attributes that separate the certain objects of two clusters, best first."""
     try:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:  # One of the clusters has no certain object.
         return []
-    return table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]].to_dict(
-        "records"
-    )
+    shown = table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]]
+    return shown.to_dict("records")
 
 
 # ---- quality of a run ----------------------------------------------------------------------------
@@ -459,24 +440,23 @@ N_SHEPARD_PAIRS = 20_000
 _RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 
-def _curve(run: Run, params: Params) -> dict[str, Any]:
-    """Return the quality of the partition when only the objects with the least doubt are retained, by share."""
-    classes = params.get("classes") or None
+def _curve(run: Run, params: Json) -> Json:
+    """Return the quality of the partition of the objects with the least doubt, by their share."""
+    classes = params.get("classes") or ""
     key = f"curve {classes}"
     with run.lock:
         if key not in run.cache:
             if classes:
-                measure, share, quality = _agreement_curve(run, str(classes))
+                run.cache[key] = _agreement_curve(run, classes)
             else:
-                measure, share, quality = _silhouette_curve(run)
-            curve = {
-                "share": share,
-                "quality": quality,
-                "measure": measure,
-                "low": min([0.0, *quality]),
-            }
-            run.cache[key] = to_plain(curve)
-        return run.cache[key]
+                run.cache[key] = _silhouette_curve(run)
+        measure, share, quality = run.cache[key]
+    return {
+        "share": share,
+        "quality": quality,
+        "measure": measure,
+        "low": quality.min(initial=0.0),
+    }
 
 
 def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarray]:
@@ -495,60 +475,52 @@ def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
         return "silhouette", np.zeros(0), np.zeros(0)
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
-    if len(run) > MAX_SILHOUETTES:
-        size = MAX_SILHOUETTES
-    else:
-        size = None
+    size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
     silhouette = credal_silhouette(partition, run.numbers, sample_size=size, random_state=0)
     values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
     is_finite = np.isfinite(values)
     means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)
     quality = means[np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
-    measure = "mean silhouette" + (
-        f" of {len(values):,} sampled objects" if silhouette.is_sampled else ""
-    )
+    measure = "mean silhouette"
+    if silhouette.is_sampled:
+        measure += f" of {len(values):,} sampled objects"
     return measure, _RETAINED_SHARES, quality
 
 
-def _history(run: Run, params: Params) -> dict[str, Any]:
+def _history(run: Run, params: Json) -> Json:
     model = run.estimator
-    return to_plain(
-        {
-            "history": np.asarray(getattr(model, "history_", ()), dtype=float),
-            "validation": np.asarray(getattr(model, "validation_history_", ()), dtype=float),
-            "converged": getattr(model, "converged_", None),
-            "iterations": getattr(model, "n_iter_", None),
-        }
-    )
+    return {
+        "history": np.asarray(getattr(model, "history_", ()), dtype=float),
+        "validation": np.asarray(getattr(model, "validation_history_", ()), dtype=float),
+        "converged": getattr(model, "converged_", None),
+        "iterations": getattr(model, "n_iter_", None),
+    }
 
 
-def _shepard(run: Run, params: Params) -> bytes:
+def _shepard(run: Run, params: Json) -> bytes:
     if not hasattr(run.estimator, "shepard"):
         raise InvalidInputError(f"{type(run.estimator).__name__} has no Shepard diagram")
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
     delta = np.asarray(delta, dtype=np.float32)
     conflict = np.asarray(conflict, dtype=np.float32)
+    error = None
     if len(delta):
-        error = float(np.sqrt(np.mean((conflict.astype(float) - delta) ** 2)))
-    else:
-        error = None
+        error = np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))
     return pack({"delta": delta, "conflict": conflict}, error=error, n=len(delta))
 
 
-def _candidates(run: Run, params: Params) -> bytes:
-    """Return the candidates that `CredalClustering` compared, and the labels of those with the selected number."""
+def _candidates(run: Run, params: Json) -> bytes:
+    """Return the candidates of `CredalClustering`, and labels of those with the selected number."""
     model = run.estimator
     if not hasattr(model, "candidates_"):
         raise InvalidInputError(f"{type(model).__name__} does not compare candidates")
     table = model.candidates_.to_dict("records")
-    selected = next((k for k, one in enumerate(table) if one["selected"]), None)
     arrays = {}
     shown = []
-    if selected is not None:
+    for selected in (k for k, one in enumerate(table) if one["selected"]):
         labels = model.candidate_labels_
-        shown = [
-            k for k, one in enumerate(table) if one["n_clusters"] == table[selected]["n_clusters"]
-        ]
+        n_clusters = table[selected]["n_clusters"]
+        shown = [k for k, one in enumerate(table) if one["n_clusters"] == n_clusters]
         matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
         arrays = {
             "points": model.candidate_points_.astype(np.float32),
@@ -567,8 +539,11 @@ N_SAMPLED_PAIRS = 200_000
 _STATES = ("outlier", "certain", "ambiguous")
 
 
-def _compare(session: Session, params: Params) -> dict[str, Any]:
-    """Compare two runs on their common objects, with the clusters of the second run matched with those of the first."""
+def _compare(session: Session, params: Json) -> Json:
+    """Compare two runs on their common objects.
+
+    The clusters of the second run are matched with those of the first run.
+    """
     before = session.get_run(str(params.get("before")))
     after = session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
@@ -577,13 +552,11 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
     one = _select(before, i)
     other = _select(after, j)
     index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
-    match = match_one_to_one(
-        count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters)
-    )
+    counts = count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters)
+    match = match_one_to_one(counts)
     old_state, new_state = (
         np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)
     )
-    states = count_pairs(old_state, new_state, len(_STATES), len(_STATES))
     # An unmatched cluster has the match -1, so that a set with this cluster is not a set of the
     # first run.
     position = {frozenset(clusters): s for s, clusters in enumerate(one.focal_sets)}
@@ -592,42 +565,40 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
     ]
     moved = np.flatnonzero(one.best_set != np.array(same_set)[other.best_set])
 
-    def describe_sets(old: int, new: int) -> dict[str, Any]:
+    def describe_sets(old: int, new: int) -> Json:
         names = {"from_name": before.set_names[old], "to_name": after.set_names[new]}
-        return {"from": int(old), "to": int(new), **names}
+        return {"from": old, "to": new, **names}
 
-    pairs, counts = np.unique(
+    pairs, sizes = np.unique(
         np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True
     )
-    largest = np.argsort(-counts, kind="stable")[:MAX_FLOWS]
+    largest = np.argsort(-sizes, kind="stable")[:MAX_FLOWS]
     was = old_state[moved]
     now = new_state[moved]
     # Sort objects that became ambiguous first, then objects that became certain.
     kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
     objects = [
         {
-            "row": int(before.rows[i[k]]),
+            "row": common[k],
             "name": before.names[i[k]],
             **describe_sets(one.best_set[k], other.best_set[k]),
         }
         for k in moved[np.argsort(kind, kind="stable")][:MAX_LISTED_OBJECTS]
     ]
-    return to_plain(
-        {
-            "n": len(common),
-            "index": float(index),
-            "error": index.standard_error,
-            "states": list(_STATES),
-            "table": states.tolist(),
-            "moved": len(moved),
-            "flows": [describe_sets(*pairs[k]) | {"n": int(counts[k])} for k in largest],
-            "objects": objects,
-        }
-    )
+    return {
+        "n": len(common),
+        "index": float(index),
+        "error": index.standard_error,
+        "states": _STATES,
+        "table": count_pairs(old_state, new_state, len(_STATES), len(_STATES)),
+        "moved": len(moved),
+        "flows": [describe_sets(*pairs[k]) | {"n": sizes[k]} for k in largest],
+        "objects": objects,
+    }
 
 
 def _select(run: Run, positions: np.ndarray) -> CredalPartition:
-    """Return the partition of the objects at the given positions, without names because they need not be unique."""
+    """Return the partition of some objects, without names because they need not be unique."""
     return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
 
 
@@ -637,7 +608,7 @@ def _n_pairs(n_objects: int) -> int | None:
     return N_SAMPLED_PAIRS
 
 
-def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
+def _embed_runs(session: Session, params: Json) -> Json:
     """Return positions of the runs in the plane.
 
     Runs with similar partitions of their common objects are close.
@@ -651,14 +622,13 @@ def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
     if len(common) < 2:
         raise InvalidInputError("the runs have fewer than two objects in common")
     partitions = [_select(run, np.searchsorted(run.rows, common)) for run in runs]
-    embedding = embed_partitions(
-        partitions, [run.id for run in runs], n_pairs=_n_pairs(len(common))
-    )
+    names = [run.id for run in runs]
+    embedding = embed_partitions(partitions, names, n_pairs=_n_pairs(len(common)))
     points = [
-        {"id": run.id, "name": run.name, "x": float(x), "y": float(y)}
+        {"id": run.id, "name": run.name, "x": x, "y": y}
         for run, (x, y) in zip(runs, embedding.coordinates, strict=True)
     ]
-    return to_plain({"points": points})
+    return {"points": points}
 
 
 ROUTES = [

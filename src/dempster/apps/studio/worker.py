@@ -1,4 +1,4 @@
-"""Worker process of the studio, which reads tables, clusters, embeds and writes reports, one task after the other.
+"""Worker process of the studio, which runs one task after the other.
 
 Run as ``python -m dempster.apps.studio.worker``. The worker reads tasks from standard input and
 writes messages to standard output, as pickles. Pickles are safe here, because both processes belong
@@ -98,13 +98,14 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
 
 def _to_listener(progress: Progress) -> Callable[..., None]:
     def listen(name: str, done: int, total: int | None, unit: str, state: str) -> None:
-        progress(f"{name}{': ' + state if state else ''}", done / total if total else None)
+        words = f"{name}: {state}" if state else name
+        progress(words, done / total if total else None)
 
     return listen
 
 
 def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) -> dict[str, Any]:
-    """Compute the belief and delta of each object (the coordinates of belief peaks) from the prepared values."""
+    """Compute the belief and delta of each object, which are high for belief peaks."""
     progress("finding belief peaks", None)
     attributes = _prepare_attributes(recipe)
     if attributes.preparation.categories:
@@ -133,16 +134,13 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     """Compute the support of each number of clusters by several criteria."""
     progress("comparing numbers of clusters", None)
     attributes = _prepare_attributes(recipe)
-    if attributes.preparation.categories:
-        metric = "gower"
-    else:
-        metric = "euclidean"
+    metric = "gower" if attributes.preparation.categories else "euclidean"
     with report_progress_to(_to_listener(progress)):
         selection = number_of_clusters(attributes.values, metric=metric, random_state=0)
     return {
-        "n_clusters": selection.n_clusters.tolist(),
-        "support": selection.support.tolist(),
-        "criteria": {name: values.tolist() for name, values in selection.criteria.items()},
+        "n_clusters": selection.n_clusters,
+        "support": selection.support,
+        "criteria": selection.criteria,
         "best": selection.best,
         "reasons": selection.reasons(),
         "n_objects": selection.n_objects,

@@ -67,10 +67,10 @@ function seedField() {
 }
 
 function learnField(method) {
-  const lessons = get("session").lessons;
-  if (!lessons) return null;
+  const answers = get("session").n_answers;
+  if (!answers) return null;
   const box = el("input", { type: "checkbox", checked: choices.learn && method.learns, disabled: !method.learns, onchange: () => { choices.learn = box.checked; storeChoices(); } });
-  const words = method.learns ? `Use the answers about pairs (${lessons})` : "This method does not use answers about pairs; EVCLUS and CECM do";
+  const words = method.learns ? `Use the answers about pairs (${answers})` : "This method does not use answers about pairs; EVCLUS and CECM do";
   return el("label", { class: "check" }, box, el("span", {}, words));
 }
 
@@ -106,7 +106,7 @@ export function methodCard(host) {
     if (card.hidden) return;
     const method = currentMethod();
     // Rebuild the form only if its fields change, so that the focus is not lost.
-    const subject = JSON.stringify([method.name, session.source.name, session.lessons, choices.turn]);
+    const subject = JSON.stringify([method.name, session.source.name, session.n_answers, choices.turn]);
     const field = body.querySelector("#clusters");
     if (field && field !== document.activeElement) field.value = choices.clusters;
     if (subject === drawn) return;

@@ -24,11 +24,11 @@ export function teachPanel(host) {
     if (!get("objects")) { replace(top, empty("After the first run, this panel asks about pairs of objects with the largest expected gain.")); replace(below); return; }
     const run = get("runId");
     try {
-      const [asked, lessons] = await Promise.all([getJson(`/runs/${run}/question`), getJson(`/lessons?run=${run}`)]);
+      const [asked, given] = await Promise.all([getJson(`/runs/${run}/question`), getJson(`/answers?run=${run}`)]);
       if (mine !== turn) return;
       question = asked.question;
       drawQuestion(asked);
-      drawLessons(lessons);
+      drawAnswers(given);
       set({ marked: question ? question.objects.map((one, k) => ({ position: one.position, letter: "AB"[k] })) : [] });
     } catch (error) {
       showError(error);
@@ -54,30 +54,30 @@ export function teachPanel(host) {
       el("p", { class: asked.enough ? "note warn" : "note" }, asked.words));
   }
 
-  function drawLessons(lessons) {
+  function drawAnswers(given) {
     const automatic = get("methods").find((method) => method.name === "auto");
     const replaced = choices.method === "auto" || !currentMethod().learns;
     const file = el("input", { type: "file", accept: ".csv", hidden: true, onchange: async () => {
       try {
-        drawLessons(await putBytes(`/answers/file?run=${get("runId")}`, file.files[0]));
+        drawAnswers(await putBytes(`/answers/file?run=${get("runId")}`, file.files[0]));
         await refreshSession();
         load();
       } catch (error) { showError(error); }
       file.value = "";
     } });
     replace(below,
-      lessons.contradictions.map((one) => el("div", { class: "contradiction" },
+      given.contradictions.map((one) => el("div", { class: "contradiction" },
         el("strong", {}, "These answers contradict each other: "), `${one.chain[0]} and ${one.chain[one.chain.length - 1]} are different, but ${one.chain.join(" – ")} are each the same as the next. Remove one of them.`)),
-      el("h3", {}, lessons.answers.length ? `Answers (${lessons.n} used)` : "Answers"),
-      lessons.answers.length ? el("ul", { class: "said-list" }, [...lessons.answers].reverse().map((one) => el("li", {},
+      el("h3", {}, given.answers.length ? `Answers (${given.n} used)` : "Answers"),
+      given.answers.length ? el("ul", { class: "said-list" }, [...given.answers].reverse().map((one) => el("li", {},
         el("span", {}, `${one.names[0]} and ${one.names[1]}: ${one.answer === "unknown" ? "don't know" : one.answer}`),
         one.broken ? el("span", { class: "tag warn", title: "The current run violates this answer" }, "violated") : null,
         el("button", { type: "button", class: "quiet", "aria-label": `Remove: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
         : el("p", { class: "note" }, "Press S, D or K, or click a button. The answers apply to all runs of this table."),
       el("div", { class: "buttons", style: { marginTop: "10px" } },
-        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, replaced ? `Cluster again with ${automatic.learner}` : "Cluster again"),
-        el("button", { type: "button", id: "undo", disabled: !lessons.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
-        el("button", { type: "button", disabled: !lessons.n, onclick: () => download("/answers/file", "answers.csv").catch(showError) }, "Save"),
+        el("button", { type: "button", class: "main", id: "refit", disabled: !given.n || given.contradictions.length > 0, onclick: refit }, replaced ? `Cluster again with ${automatic.learner}` : "Cluster again"),
+        el("button", { type: "button", id: "undo", disabled: !given.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
+        el("button", { type: "button", disabled: !given.n, onclick: () => download("/answers/file", "answers.csv").catch(showError) }, "Save"),
         file, el("button", { type: "button", onclick: () => file.click() }, "Load")));
   }
 
