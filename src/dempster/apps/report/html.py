@@ -97,18 +97,14 @@ _N_SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; a column with ``is_extra`` is hidden on phones."""
+    """A column of a table.
+
+    Its class is "number", "wide", or "extra" if the column is hidden on phones.
+    """
 
     heading: str
-    is_number: bool = False
-    is_wide: bool = False
+    css_class: str | None = None
     is_sortable: bool = True
-    is_extra: bool = False
-
-    @property
-    def css_classes(self) -> str | None:
-        classes = {"number": self.is_number, "wide": self.is_wide, "extra": self.is_extra}
-        return " ".join(name for name, applies in classes.items() if applies) or None
 
 
 def table(
@@ -126,10 +122,10 @@ def table(
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
     head = []
     for column in columns:
-        attributes = {"class_": column.css_classes, "data_sort": column.is_sortable}
+        attributes = {"class_": column.css_class, "data_sort": column.is_sortable}
         head.append(tag("th", column.heading, scope="col", **attributes))
     class_ = "sortable"
-    if any(column.is_wide for column in columns):
+    if any(column.css_class == "wide" for column in columns):
         class_ += " stacks"
     content = tag(
         "table",
@@ -166,16 +162,9 @@ def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Ht
         key = None
         if isinstance(cell, tuple):
             cell, key = cell
-        elements.append(
-            tag(
-                element,
-                cell,
-                scope=scope,
-                class_=column.css_classes,
-                data_v=key,
-                data_label=column.heading if column.is_number else None,
-            )
-        )
+        label = column.heading if column.css_class == "number" else None
+        attributes = {"class_": column.css_class, "data_v": key, "data_label": label}
+        elements.append(tag(element, cell, scope=scope, **attributes))
         element = "td"
         scope = None
     return tag("tr", elements, class_="beyond" if beyond else None)

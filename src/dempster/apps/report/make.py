@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from dempster import _validation as rule
 from dempster._random import as_generator
 from dempster._text import format_count
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, FilePath, Seed, TableLike
 from dempster.apps.recipe import Recipe
 from dempster.apps.report.facts import Facts
 from dempster.apps.report.page import render_page
@@ -171,7 +170,7 @@ class Report:
         """
         return render_page(self._facts, self.title)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: FilePath) -> Path:
         """Write the page to a file; if writing fails, an existing file remains unchanged.
 
         Parameters

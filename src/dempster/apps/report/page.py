@@ -282,18 +282,18 @@ def _cluster_table(facts: Facts) -> Html:
     columns = [
         Column("Cluster"),
         Column("Certain and possible", is_sortable=False),
-        Column("Certain", is_number=True),
-        Column("Possible", is_number=True),
+        Column("Certain", "number"),
+        Column("Possible", "number"),
     ]
     measures = []
     if trust.silhouette is not None:
         measures.append(trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float))
-        columns.append(Column("Silhouette", is_number=True))
+        columns.append(Column("Silhouette", "number"))
     if trust.jaccard is not None:
         measures.append(trust.jaccard)
-        columns.append(Column("Stability", is_number=True))
+        columns.append(Column("Stability", "number"))
     if facts.profiles is not None:
-        columns.append(Column("Typical objects", is_sortable=False, is_extra=True))
+        columns.append(Column("Typical objects", "extra", is_sortable=False))
     largest = int(counts.possible.max(initial=1))
     rows = []
     for k in range(counts.n_clusters):
@@ -449,9 +449,9 @@ def _doubt_section(facts: Facts) -> list[Any]:
 
 
 def _pair_table(facts: Facts) -> Html:
-    columns = [Column("Clusters"), Column("Ambiguous objects", is_number=True)]
+    columns = [Column("Clusters"), Column("Ambiguous objects", "number")]
     if facts.profiles is not None:
-        columns.append(Column("Best rule to separate them", is_wide=True, is_sortable=False))
+        columns.append(Column("Best rule to separate them", "wide", is_sortable=False))
     rows = []
     for pair in facts.pairs:
         first, second = (tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters)
@@ -477,10 +477,10 @@ def _object_table(
     columns = [
         Column("Object"),
         Column(texts.answer_heading),
-        Column(texts.measure_heading, is_number=True),
+        Column(texts.measure_heading, "number"),
     ]
     if n_explained:
-        columns.append(Column("Explanation", is_wide=True, is_sortable=False))
+        columns.append(Column("Explanation", "wide", is_sortable=False))
     sets = list(facts.data.partition.focal_sets)
     rows = []
     for obj in objects:
@@ -513,8 +513,8 @@ def _sets_section(conformal: ConformalClustering) -> list[Any]:
     n = len(conformal.sets_)
     columns = [
         Column("Clusters in the set"),
-        Column("Objects", is_number=True),
-        Column("Share", is_number=True),
+        Column("Objects", "number"),
+        Column("Share", "number"),
     ]
     rows = []
     for size in np.flatnonzero(counts).tolist():
