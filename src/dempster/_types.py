@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -18,6 +19,9 @@ Index: TypeAlias = Any
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 """Permitted values of ``random_state``."""
+
+FilePath: TypeAlias = str | os.PathLike[str]
+"""Path of a file."""
 
 Metric: TypeAlias = str | Callable[[np.ndarray, np.ndarray], float]
 """Name of a metric, or a function of two rows."""

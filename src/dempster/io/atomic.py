@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
+from dempster._types import FilePath
 
 _PREFIX = ".dempster-"
 # required package and extra by extension; other formats need pyarrow
@@ -24,14 +25,14 @@ _EXTRAS = {".xlsx": ("openpyxl", "excel")}
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: FilePath) -> Iterator[Path]:
     """Write one file completely or not at all (see `atomic_writes`)."""
     with atomic_writes([path]) as temporaries:
         yield temporaries[0]
 
 
 @contextmanager
-def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
     """Write either all of several files or none of them.
 
     Yield an empty temporary file for each path.
@@ -60,7 +61,7 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
             _flush_to_disk(folder)
 
 
-def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
+def as_path(path: FilePath, name: str = "path") -> Path:
     """Return a path given as text or `Path`.
 
     Raise InvalidParameterError for the argument ``name`` if it is invalid.
@@ -72,7 +73,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     return Path(path)
 
 
-def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
+def as_file(path: FilePath, name: str = "path") -> Path:
     """Return the path of a file to read.
 
     Raise an OSError for pipes, devices and files that cannot be opened.
@@ -131,7 +132,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
 # ---- steps of an atomic write --------------------------------------------------------------------
 
 
-def _validate_target(path: str | os.PathLike[str]) -> Path:
+def _validate_target(path: FilePath) -> Path:
     """Return the file to write with links resolved, so that links are not replaced.
 
     Reject devices and folders.

@@ -8,12 +8,12 @@ error shows both results and the options that select each of them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
+from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
@@ -77,7 +77,7 @@ class _Reading:
 
 
 def sniff(
-    path: str | os.PathLike[str],
+    path: Path,
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -108,7 +108,7 @@ def sniff(
     )
 
 
-def _first_lines(path: str | os.PathLike[str]) -> list[str]:
+def _first_lines(path: Path) -> list[str]:
     """Return the first nonblank lines, including all lines of a quoted cell.
 
     Raise an error if they are not a table.
@@ -392,7 +392,7 @@ def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
     return f"the lines cannot be split by {_name_delimiter(delimiter)}; {_ADVICE}"
 
 
-def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str | None:
+def explain_uneven_lines(path: Path, dialect: Dialect) -> str | None:
     """Return a message about the first line with a wrong number of cells, or None."""
     expected = len(dialect.first_line)
     record = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._types import FilePath
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import looks_like_number
@@ -31,7 +31,7 @@ _FORMATS |= {".npz": "sparse", ".mtx": "market", ".mat": "matlab"}
 
 
 def read_dissimilarities(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     index_col: str | None = None,
     header: bool | None = None,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._types import FilePath
 from dempster._validation import check, check_memory, format_value, integer
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
@@ -58,7 +58,7 @@ _MAX_ROUNDING_UNITS = 64  # Masses are not normalized again if the sum is one wi
 
 
 def write_partition(
-    partition: CredalPartition, path: str | os.PathLike[str], *, sets: np.ndarray | None = None
+    partition: CredalPartition, path: FilePath, *, sets: np.ndarray | None = None
 ) -> None:
     """Write a credal partition to a file, completely or not at all.
 
@@ -120,7 +120,7 @@ def write_partition(
         write(partition.to_numpy(), temporary, sets)
 
 
-def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
+def read_partition(path: FilePath) -> CredalPartition:
     """Read a credal partition written by `write_partition`, without executing code from the file.
 
     Parameters
@@ -441,7 +441,7 @@ def _to_index(names: Any, heading: str) -> Any:
 # ---- largest masses ------------------------------------------------------------------------------
 
 
-def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], top: int) -> None:
+def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> None:
     """Write the largest masses of each object, and assign its remaining mass to the frame.
 
     Use this for partitions into very many clusters. Beliefs do not increase and plausibilities do

@@ -12,7 +12,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._types import FilePath
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.partitions import check_partition
@@ -100,7 +100,7 @@ class RValue:
         return values.reshape([int(n) for n in dim.values], order="F")
 
 
-def read_r(path: str | os.PathLike[str]) -> CredalPartition:
+def read_r(path: FilePath) -> CredalPartition:
     """Read a credal partition written in R by ``saveRDS(clus, "clus.rds")``.
 
     Code in the file is not executed.
@@ -136,7 +136,7 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
             ) from error
 
 
-def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
+def write_r(partition: CredalPartition, path: FilePath) -> None:
     """Write a credal partition to a file for ``readRDS`` in R.
 
     The R object is a ``credpart`` of the package evclust. It has the components that

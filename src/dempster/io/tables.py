@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import join_some, quote_names
+from dempster._types import FilePath
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
 from dempster.io.numbers import choose_decimal, looks_like_number, parse_numbers, warn_about_text
@@ -42,7 +42,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     columns: Sequence[str] | None = None,
     index_col: str | None = None,

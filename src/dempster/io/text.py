@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
-import os
 import re
 import zlib
 from collections.abc import Iterable
@@ -26,7 +25,7 @@ _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=.?"?\s*', re.IGNORECASE)
 
 
-def open_text(path: str | os.PathLike[str]) -> IO[str]:
+def open_text(path: Path) -> IO[str]:
     """Open a file as text with its `text_encoding`, and decompress it if its name ends in .gz.
 
     Single carriage returns are converted to line feeds, because pandas does not always support
@@ -35,7 +34,7 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
     """
     if _is_compressed(path):
         with open(path, "rb") as binary:
-            binary.seek(max(0, os.stat(path).st_size - 4))
+            binary.seek(max(0, path.stat().st_size - 4))
             # The file ends with the size.
             check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))
     encoding = text_encoding(path)
@@ -53,7 +52,7 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
     return file
 
 
-def text_encoding(path: str | os.PathLike[str]) -> str:
+def text_encoding(path: Path) -> str:
     """Return the encoding: UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
     with _open(path, "rb") as file:
         try:
@@ -69,19 +68,19 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
     return "utf-8-sig"
 
 
-def _is_compressed(path: str | os.PathLike[str]) -> bool:
-    return Path(path).suffix.lower() == ".gz"
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
 
 
-def _open(path: str | os.PathLike[str], mode: Any, **options: Any) -> Any:
+def _open(path: Path, mode: Any, **options: Any) -> Any:
     if _is_compressed(path):
         return gzip.open(path, mode, **options)
     return open(path, mode, **options)
 
 
-def check_compression_ratio(path: str | os.PathLike[str], size: int) -> None:
+def check_compression_ratio(path: Path, size: int) -> None:
     """Raise an error if the ``size`` bytes in a compressed file would fill the memory."""
-    n_bytes = os.stat(path).st_size
+    n_bytes = path.stat().st_size
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
         raise InvalidInputError(
             f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes"
