@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dempster._validation import column_bounds
+from dempster._arrays import column_bounds
 from dempster.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
 from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
 from dempster.metric import FDA, KFDA, KPCCA, LFDA, PCCA

@@ -28,7 +28,6 @@ LAYERS = [
     {
         "_arrays",
         "_blas",
-        "_deprecation",
         "_errors",
         "_fitting",
         "_native",

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import dempster
-from dempster._deprecation import rename_function, rename_parameter
 
 ROOT = Path(__file__).resolve().parents[1]
 if not (ROOT / ".github").is_dir():
@@ -109,62 +108,6 @@ def test_placeholders_are_listed():
         if file.is_file() and b"OWNER" in file.read_bytes()
     }
     assert found - {"docs/releasing.md"} == set(re.findall(r"`([^`]+\.\w+)`", listed))
-
-
-# ---- deprecation ---------------------------------------------------------------------------------
-
-
-class Estimator:
-    @rename_parameter("n_starts", "n_init", removed_in="9.9")
-    def __init__(self, *, n_init=1):
-        self.n_init = n_init
-
-
-def test_former_parameter():
-    import inspect
-
-    with pytest.warns(
-        FutureWarning, match="'n_starts' is now 'n_init'; .* removed in 9.9"
-    ) as caught:
-        assert Estimator(n_starts=3).n_init == 3
-    assert caught[0].filename == __file__
-    assert Estimator(n_init=2).n_init == 2
-    # as scikit-learn's get_params reads it
-    assert [*inspect.signature(Estimator).parameters] == ["n_init"]
-    with (
-        pytest.warns(FutureWarning),
-        pytest.raises(TypeError, match="multiple values for keyword argument 'n_init'"),
-    ):
-        Estimator(n_starts=3, n_init=2)
-
-
-def test_former_function():
-    former = rename_function("size", len, removed_in="9.9")
-    with pytest.warns(
-        FutureWarning, match="^'size' is now 'len'; the former name will be removed in 9.9$"
-    ) as caught:
-        assert former([1, 2]) == 2
-    assert caught[0].filename == __file__
-
-
-def overdue(source, version):
-    """Return the versions in a source that should have removed a name."""
-
-    def key(text):
-        return [int(part) for part in text.split(".")[:2]]
-
-    return [end for end in re.findall(r'removed_in="([\d.]+)"', source) if key(end) <= key(version)]
-
-
-def test_no_deprecated_name_is_overdue():
-    assert overdue('a(removed_in="0.9") b(removed_in="0.10") c(removed_in="0.11")', "0.10.3") == [
-        "0.9",
-        "0.10",
-    ]
-    sources = "".join(
-        file.read_text(encoding="utf-8") for file in Path(dempster.__file__).parent.rglob("*.py")
-    )
-    assert not overdue(sources, dempster.__version__)
 
 
 # ---- published site ------------------------------------------------------------------------------

@@ -14,6 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 _ROWS_PER_BLOCK = 512
+# For at most this number of columns, reductions are ten times faster column by column.
+_FEW_COLUMNS = 16
+# If the ratio of distance from zero to range is larger, squares lose most digits of the
+# differences.
+_FAR = 2.0**16
 
 Array: TypeAlias = Any
 """NumPy array or torch tensor."""
@@ -163,3 +168,52 @@ def positions_where(marks: Array) -> Array:
     if is_tensor(marks):
         return library_of(marks).nonzero(marks).flatten()
     return np.flatnonzero(marks)
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def row_mean(
+    values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float
+) -> np.ndarray:
+    """Return the mean of each of the p columns, shape (p,), clipped to the range of the column.
+
+    Without clipping, the mean could be outside the range because of rounding. It is computed in
+    double precision, or in the precision of the rows if ``dtype`` is None.
+    """
+    if weights is None:
+        mean = values.mean(axis=0, dtype=dtype)
+    else:
+        mean = np.average(values, axis=0, weights=weights)
+    return clip_to_range(mean, values)
+
+
+def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Clip the means of columns to the range of their values, which excludes missing values."""
+    low, high = column_bounds(values)
+    return np.fmax(np.fmin(mean, high), low)
+
+
+def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest value of each column, two arrays (p,), ignoring NaN."""
+    if values.ndim != 2 or values.shape[1] > _FEW_COLUMNS:
+        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    low = np.empty(values.shape[1], values.dtype)
+    high = np.empty(values.shape[1], values.dtype)
+    for j, column in enumerate(values.T):
+        low[j] = np.fmin.reduce(column)
+        high[j] = np.fmax.reduce(column)
+    return low, high
+
+
+def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+    """Return the offset to subtract from each of the p columns, shape (p,), or None.
+
+    ``low`` and ``high`` are the bounds of the columns. The offset of a column is its minimum if the
+    distance of the column from zero is much larger than the range of every column, and zero
+    otherwise. The result is None if no offset is needed.
+    """
+    far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
+    if far.any():
+        return np.where(far, low, 0.0)
+    return None

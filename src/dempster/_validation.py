@@ -20,6 +20,7 @@ import numpy as np
 from dempster._arrays import (
     Array,
     cast_like,
+    column_bounds,
     is_tensor,
     library_of,
     module_of,
@@ -30,10 +31,9 @@ from dempster._arrays import (
 from dempster._errors import (
     InvalidInputError,
     InvalidParameterError,
-    MissingExtraError,
     format_value,
 )
-from dempster._text import printable
+from dempster._text import format_count, join_some, printable
 
 # bounds for the absolute values of X in double precision, and for real parameters
 LARGEST = 1e75
@@ -47,11 +47,6 @@ _MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
 # largest error of a sum of masses that rounding in single precision can cause
 _MAX_SUM_ERROR = 1e-4
 _FEW_ROWS = 1000  # number of rows that usually suffices to show that not all rows are equal
-# For at most this number of columns, reductions are ten times faster column by column.
-_FEW_COLUMNS = 16
-# If the ratio of distance from zero to range is larger, squares lose most digits of the
-# differences.
-_FAR = 2.0**16
 _OBJECT = np.dtype(object)
 
 
@@ -133,22 +128,20 @@ def is_estimator(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
 
 
-def integer(low: int) -> Rule:
-    return Rule(f"an integer of at least {low}", integers=(low, _MAX_INTEGER))
+def integer(low: int, high: int | None = None) -> Rule:
+    words = f"an integer of at least {low}"
+    if high is not None:
+        words += f" and at most {high:,}"
+    return Rule(words, integers=(low, high or _MAX_INTEGER))
 
 
 def repetitions(low: int = 1) -> Rule:
     """Return the rule for ``n_init`` and similar parameters."""
-    return Rule(
-        f"an integer of at least {low} and at most {_MAX_REPETITIONS:,}",
-        integers=(low, _MAX_REPETITIONS),
-    )
+    return integer(low, _MAX_REPETITIONS)
 
 
 def iterations() -> Rule:
-    return Rule(
-        f"an integer of at least 1 and at most {_MAX_ITERATIONS:,}", integers=(1, _MAX_ITERATIONS)
-    )
+    return integer(1, _MAX_ITERATIONS)
 
 
 def real(
@@ -214,15 +207,13 @@ seed = Rule(
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
     """Raise an error if a parameter of an estimator is not permitted by its rule."""
     for name, rule in rules.items():
-        if not rule.test(getattr(owner, name)):
-            check(getattr(owner, name), name, rule)
+        check(getattr(owner, name), name, rule)
 
 
 def check(value: Any, name: str, rule: Rule) -> None:
     """Raise an error if the value of the argument ``name`` is not permitted by the rule."""
     if not rule.test(value):
-        expected = f"{rule.words}{_explain_range(value)}"
-        raise InvalidParameterError(name, expected, value)
+        raise InvalidParameterError(name, f"{rule.words}{_explain_range(value)}", value)
 
 
 def check_flags(**flags: Any) -> None:
@@ -234,15 +225,12 @@ def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
     """Raise an error if the value of the argument ``name`` is not one of the options."""
     options = tuple(options)
     words = [repr(option) for option in options]
-    if len(words) > 2:
-        several = f"one of {', '.join(words)}"
-    else:
-        several = " or ".join(words)
+    several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
     check(value, name, Rule(several, options=options))
 
 
 def _explain_range(value: Any) -> str:
-    """Return a note about the supported range if the value is a number outside of it, otherwise ""."""
+    """Return a note about the supported range if the value is outside of it, otherwise ""."""
     if is_integer(value) and abs(int(value)) > _MAX_INTEGER:
         return f" (and at most {_MAX_INTEGER:,})"
     if isinstance(value, float | np.floating) and (
@@ -253,37 +241,32 @@ def _explain_range(value: Any) -> str:
 
 
 def as_list(values: Any, name: str, what: str) -> list[Any]:
-    """Return the items of an argument as a list, and raise an error if it is a string or not iterable."""
+    """Return the items of an argument as a list, unless it is a string or not iterable."""
     if not isinstance(values, str | bytes | Mapping):
         with suppress(Exception):  # Iterators of other libraries may raise any exception.
             return list(values)
-    raise InvalidParameterError(
-        name, value=values, message=f"{name} must contain {what}, got {format_value(values)}"
-    )
+    raise InvalidParameterError(name, value=values, must=f"contain {what}")
 
 
 def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
     """Return the names in an argument as strings; the argument may be a single name."""
     if isinstance(values, str):
-        found = (values,)
-    else:
-        found = tuple(as_list(values, name, what))
-    return _as_texts(found, name, what, lambda value: isinstance(value, str | Integral))
+        return (values,)
+    return tuple(_as_texts(values, name, what, lambda value: isinstance(value, str | Integral)))
 
 
 def as_texts(values: Any, name: str, what: str) -> list[str]:
     """Return the hashable values in an argument as strings."""
-    return list(_as_texts(as_list(values, name, what), name, what, _is_hashable))
+    return _as_texts(values, name, what, _is_hashable)
 
 
-def _as_texts(
-    found: Iterable[Any], name: str, what: str, is_name: Callable[[Any], bool]
-) -> tuple[str, ...]:
+def _as_texts(values: Any, name: str, what: str, is_name: Callable[[Any], bool]) -> list[str]:
+    found = as_list(values, name, what)
     for value in found:
         if not is_name(value):
             message = f"{name} must contain {what}, but one of its items is {format_value(value)}"
             raise InvalidParameterError(name, value=value, message=message)
-    return tuple(map(str, found))
+    return list(map(str, found))
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -291,16 +274,16 @@ def _as_texts(
 
 @contextmanager
 def validating(values: Any, name: str) -> Iterator[None]:
-    """Add the name of the argument to errors in its conversion to numbers, and reject unsuitable types."""
+    """Name the argument in errors of its conversion to numbers, and reject unsuitable types."""
     if not (type(values) is np.ndarray and values.dtype.kind == "f"):
         check_tensor(values, name)
         _check_not_masked(values, name)
         _check_kinds(values, name)
     try:
         yield
+    except InvalidInputError:
+        raise
     except Exception as error:
-        if isinstance(error, InvalidInputError):
-            raise
         if (
             _is_table(values)
             and hasattr(values, "iloc")
@@ -325,8 +308,8 @@ def check_tensor(values: Any, name: str) -> None:
 def _check_not_masked(values: Any, name: str) -> None:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = (
-            f"{name} has masked values, and the mask would be lost: remove these rows, or replace masked values by NaN "
-            "if the method accepts missing values"
+            f"{name} has masked values, and the mask would be lost: remove these rows, or replace "
+            "masked values by NaN if the method accepts missing values"
         )
         raise InvalidParameterError(name, message=message)
 
@@ -338,19 +321,19 @@ def _check_kinds(values: Any, name: str) -> None:
     else:
         kinds = [(name, getattr(values, "dtype", None))]
     for place, dtype in kinds:
-        temporal = getattr(dtype, "is_temporal", None)  # polars data types
+        letter = getattr(dtype, "kind", "")
+        is_temporal = getattr(dtype, "is_temporal", bool)  # a method of polars data types
         message = f"{name} must contain real numbers, but {place} contains"
-        if getattr(dtype, "kind", "") in ("m", "M") or (temporal is not None and bool(temporal())):
+        if letter in ("m", "M") or is_temporal():
             raise InvalidParameterError(name, message=f"{message} dates or times ({dtype})")
-        # The estimator checks of scikit-learn require the first words.
-        if getattr(dtype, "kind", "") == "c":
-            raise InvalidParameterError(
-                name, message=f"Complex data not supported: {message} complex numbers"
-            )
+        if letter == "c":
+            # The estimator checks of scikit-learn require the first words.
+            message = f"Complex data not supported: {message} complex numbers"
+            raise InvalidParameterError(name, message=message)
 
 
 def _why_not_numbers(values: Any) -> str | None:
-    """Return the reason why values cannot be converted to numbers, or None if they can be converted."""
+    """Return the reason why values cannot be converted to numbers, or None if they can be."""
     for lazy in ("collect", "compute"):
         if hasattr(values, lazy):
             return f"it is a lazy object; call its {lazy}() method"
@@ -384,11 +367,10 @@ def _is_table(values: Any) -> bool:
 
 
 def as_reals(values: Any, name: str) -> np.ndarray:
-    """Return values as an array of real numbers, float32 unchanged and all other types as float64."""
+    """Return values as an array of real numbers, float32 unchanged and other types as float64."""
     if hasattr(values, "tocsr"):
-        raise InvalidParameterError(
-            name, "a dense array, got a sparse matrix: use its toarray() method"
-        )
+        expected = "a dense array, got a sparse matrix: use its toarray() method"
+        raise InvalidParameterError(name, expected)
     if isinstance(values, bool | np.bool_):
         raise InvalidParameterError(name, "a number or an array of numbers", values)
     with validating(values, name):
@@ -398,14 +380,11 @@ def as_reals(values: Any, name: str) -> np.ndarray:
             for cell in found.flat:
                 # Reject text such as "1.5", which NumPy would convert to a number.
                 if isinstance(cell, str | bytes):
-                    raise InvalidParameterError(
-                        name, message=f"{name} must contain real numbers, got the text {cell!r}"
-                    )
+                    must = f"contain real numbers, got the text {cell!r}"
+                    raise InvalidParameterError(name, must=must)
             found = found.astype(float)
     if found.dtype.kind not in "buif":
-        raise InvalidParameterError(
-            name, message=f"{name} must contain real numbers, got {found.dtype}"
-        )
+        raise InvalidParameterError(name, must=f"contain real numbers, got {found.dtype}")
     if found.dtype == np.float32:
         return found
     return found.astype(float, copy=False)
@@ -415,9 +394,7 @@ def real_tensor(values: Array, name: str) -> Array:
     """Return a tensor of real numbers, float32 unchanged and all other types as float64."""
     check_tensor(values, name)
     if values.is_complex():
-        raise InvalidParameterError(
-            name, message=f"{name} must contain real numbers, got {values.dtype}"
-        )
+        raise InvalidParameterError(name, must=f"contain real numbers, got {values.dtype}")
     if values.dtype == library_of(values).float32:
         return values
     return values.double()
@@ -444,15 +421,12 @@ def convert_fields(owner: Any, **axes: str) -> None:
         found = as_reals(getattr(owner, name), name)
         shape = ", ".join(letters) + "," * (len(letters) == 1)
         if found.ndim != len(letters) or not np.isfinite(found).all():
-            raise InvalidParameterError(
-                name, f"an array ({shape}) of finite numbers, got shape {found.shape}"
-            )
+            expected = f"an array ({shape}) of finite numbers, got shape {found.shape}"
+            raise InvalidParameterError(name, expected)
         for letter, length in zip(letters, found.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
-                expected = (
-                    f"of shape ({shape}) with {letter} = {lengths[letter]}, got {found.shape}"
-                )
-                raise InvalidParameterError(name, expected)
+                known = f"({shape}) with {letter} = {lengths[letter]}"
+                raise InvalidParameterError(name, f"of shape {known}, got {found.shape}")
         object.__setattr__(owner, name, found)
 
 
@@ -460,51 +434,44 @@ def check_size(values: Array, name: str) -> None:
     """Raise an error if squares of the values could overflow; NaN is ignored."""
     if 0 in values.shape:
         return
-    if precision_of(values) == np.float32:
-        largest = _SINGLE[0]
-    else:
-        largest = LARGEST
+    largest, _ = _limits(values)
     most = max(-float(values.min()), float(values.max()))
     if np.isnan(most):
         values = library_of(values).where(library_of(values).isnan(values), 0, values)
         most = float(abs(values).max())
     if most > largest:
         place = np.unravel_index(int(abs(values).argmax()), values.shape)
-        message = (
-            f"{name} must contain numbers of absolute value at most {largest:g} ({precision_of(values)}), but "
-            f"{name}[{', '.join(map(str, place))}] is {values[place]:.6g}: rescale {name}; if large numbers mark "
-            "missing values, replace them by NaN"
+        must = (
+            f"contain numbers of absolute value at most {largest:g} ({precision_of(values)}), but "
+            f"{name}[{', '.join(map(str, place))}] is {values[place]:.6g}: rescale {name}; "
+            "if large numbers mark missing values, replace them by NaN"
         )
-        raise InvalidParameterError(name, message=message)
+        raise InvalidParameterError(name, must=must)
 
 
 def check_scale(values: Array, name: str) -> None:
-    """Raise an error if squares of the values could overflow, or squares of their differences could underflow."""
+    """Raise an error if squares of the values or of their differences could over- or underflow."""
     check_size(values, name)
     if len(values) == 0:
         return
-    if precision_of(values) == np.float32:
-        smallest = _SINGLE[1]
-    else:
-        smallest = SMALLEST
+    _, smallest = _limits(values)
     if _spread(values[:_FEW_ROWS]) >= smallest:  # The range of all rows is at least as large.
         return
     spread = _spread(values)
     if np.isnan(spread):
-        if values.ndim > 1:
-            known = values[:, ~np.isnan(values).all(axis=0)]
-        else:
-            known = values[~np.isnan(values)]
-        if known.size:
-            spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0))
-        else:
-            spread = 0.0
+        low, high = column_bounds(values)
+        spread = float(np.nanmax(high - low, initial=0.0))
     if 0 < spread < smallest:
-        message = (
-            f"{name} must contain values that differ by at least {smallest:g} ({precision_of(values)}), but they "
-            f"differ by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
+        must = (
+            f"contain values that differ by at least {smallest:g} ({precision_of(values)}), but "
+            f"they differ by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
-        raise InvalidParameterError(name, message=message)
+        raise InvalidParameterError(name, must=must)
+
+
+def _limits(values: Array) -> tuple[float, float]:
+    """Return the largest and the smallest absolute value that are supported."""
+    return _SINGLE if precision_of(values) == np.float32 else (LARGEST, SMALLEST)
 
 
 def _spread(values: Array) -> float:
@@ -529,67 +496,17 @@ def check_memory(n_bytes: int, what: str, advice: str) -> None:
 
 def check_masses(masses: Array) -> Array:
     """Return the masses, and raise an error if those of an object do not sum to one."""
-    if is_tensor(masses):
-        ones = cast_like(np.ones(masses.shape[1]), masses)
-    else:
-        ones = np.ones(masses.shape[1], masses.dtype)
-    total = masses @ ones
+    total = masses @ cast_like(np.ones(masses.shape[1]), masses)
     wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # also True for NaN
     if wrong.any():
         first = to_host(wrong).argmax()
         message = (
-            f"the masses of X cannot be computed: the sum for object {first} is {total[first]:g} instead of 1, because "
-            "powers overflow or underflow. Rescale X, use double precision, or set less extreme parameters"
+            f"the masses of X cannot be computed: the sum for object {first} is {total[first]:g} "
+            "instead of 1, because powers overflow or underflow. Rescale X, use double precision, "
+            "or set less extreme parameters"
         )
         raise InvalidParameterError("X", message=message)
     return masses
-
-
-def row_mean(
-    values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float
-) -> np.ndarray:
-    """Return the mean of each of the p columns, shape (p,), clipped to the range of the column.
-
-    Without clipping, the mean could be outside the range because of rounding. It is computed in
-    double precision, or in the precision of the rows if ``dtype`` is None.
-    """
-    if weights is None:
-        mean = values.mean(axis=0, dtype=dtype)
-    else:
-        mean = np.average(values, axis=0, weights=weights)
-    low, high = column_bounds(values)
-    return np.fmax(np.fmin(mean, high), low)
-
-
-def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Clip the means of columns to the range of their values, which excludes missing values."""
-    low, high = column_bounds(values)
-    return np.fmax(np.fmin(mean, high), low)
-
-
-def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest value of each of the p columns, two arrays of shape (p,), ignoring NaN."""
-    if values.ndim != 2 or values.shape[1] > _FEW_COLUMNS:
-        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-    low = np.empty(values.shape[1], values.dtype)
-    high = np.empty(values.shape[1], values.dtype)
-    for j, column in enumerate(values.T):
-        low[j] = np.fmin.reduce(column)
-        high[j] = np.fmax.reduce(column)
-    return low, high
-
-
-def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """Return the offset to subtract from each of the p columns, shape (p,), or None if no offset is needed.
-
-    ``low`` and ``high`` are the bounds of the columns. The offset of a column is its minimum if the
-    distance of the column from zero is much larger than the range of every column, and zero
-    otherwise.
-    """
-    far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
-    if far.any():
-        return np.where(far, low, 0.0)
-    return None
 
 
 # ---- X and weights -------------------------------------------------------------------------------
@@ -638,7 +555,10 @@ def validate_tensor(
     check_tensor(X, "X")
     found = f"(shape={tuple(X.shape)}) while a minimum of"
     if X.ndim != 2 and not (more_axes and X.ndim > 2):
-        message = f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)"
+        message = (
+            f"Expected 2D array, got {X.ndim}D array instead: "
+            "X must be a tensor (n_samples, n_features)"
+        )
     elif len(X) < fewest:
         message = f"Found array with {len(X)} sample(s) {found} {fewest} is required."
     elif X.shape[1] == 0:
@@ -651,14 +571,14 @@ def validate_tensor(
             return values
         count = int(library_of(values).isnan(values).sum())
         message = (
-            f"X has {count:,} missing value{'s' * (count > 1)} (NaN), but tensors must be complete: impute them, "
-            "or pass a NumPy array with missing='partial'"
+            f"X has {format_count(count, 'missing value')} (NaN), but tensors must be complete: "
+            "impute them, or pass a NumPy array with missing='partial'"
         )
     raise InvalidParameterError("X", message=message)
 
 
 def to_supported_type(estimator: Any, X: Any) -> Any:
-    """Convert X to a type that scikit-learn accepts (tensors to arrays, and columns of tables to NumPy types)."""
+    """Convert tensors to arrays and columns of tables to NumPy types, for scikit-learn."""
     X = to_array_with_shape(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "O":
@@ -670,11 +590,11 @@ def to_supported_type(estimator: Any, X: Any) -> Any:
         return to_plain_columns(X)
     check_tensor(X, "X")
     if X.device.type != "cpu":
-        message = (
-            f"X must be in main memory for {type(estimator).__name__} with these parameters, but it is a tensor on "
-            f"{X.device}: pass X.cpu()"
+        must = (
+            f"be in main memory for {type(estimator).__name__} with these parameters, "
+            f"but it is a tensor on {X.device}: pass X.cpu()"
         )
-        raise InvalidParameterError("X", message=message)
+        raise InvalidParameterError("X", must=must)
     return to_host(X)
 
 
@@ -690,7 +610,7 @@ def has_missing(values: Array) -> bool:
 
 
 def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[str, str]] | None:
-    """Return advice about missing values and the suggested parameters, or None if the estimator accepts them."""
+    """Return advice about missing values and suggested parameters, or None if they are accepted."""
     if metric is None:
         metric = getattr(estimator, "metric", "euclidean")
     if isinstance(metric, str) and metric == "precomputed":
@@ -703,7 +623,10 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
         )
         return advice, settings
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
-        advice = f"metric={metric!r} does not accept them; impute them, or set metric='euclidean' and missing='partial'"
+        advice = (
+            f"metric={metric!r} does not accept them; impute them, "
+            "or set metric='euclidean' and missing='partial'"
+        )
         return advice, settings
     if estimator.missing != "partial":
         return "set missing='partial' to use the values that are present, or impute them", settings
@@ -713,7 +636,7 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
 def check_missing(
     values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool
 ) -> None:
-    """Raise an error for missing values or, if they are allowed, for rows and columns that contain only NaN.
+    """Raise an error for missing values or, if allowed, for rows and columns of NaN only.
 
     ``advice`` is the result of `missing_value_advice`, and ``learning`` is True for the argument of
     ``fit``.
@@ -725,39 +648,25 @@ def check_missing(
     if advice is not None:
         count = int(missing.sum())
         where = _name_columns(np.flatnonzero(missing.any(axis=0)), columns)
-        message = f"X has {count:,} missing value{'s' * (count > 1)} (NaN) in {where}: {advice[0]}"
+        message = f"X has {format_count(count, 'missing value')} (NaN) in {where}: {advice[0]}"
         raise InvalidParameterError("X", message=message, settings=advice[1])
     empty = np.flatnonzero(missing.all(axis=0))
     if learning and len(empty):
-        if len(empty) == 1:
-            it = "it"
-        else:
-            it = "them"
+        it = "it" if len(empty) == 1 else "them"
         message = f"X contains only NaN in {_name_columns(empty, columns)}; remove {it}"
         raise InvalidParameterError("X", message=message)
     empty = np.flatnonzero(missing.all(axis=1))
     if len(empty):
         index = row_index(X)
-        if index is None:
-            row = f"row {empty[0]}"
-        else:
-            row = f"row {printable(index[empty[0]])!r}"
-        if len(empty) > 1:
-            more = f" (and {len(empty) - 1:,} more)"
-        else:
-            more = ""
-        raise InvalidParameterError("X", message=f"X contains only NaN in {row}{more}; remove it")
+        row = empty[0] if index is None else repr(printable(index[empty[0]]))
+        more = f" (and {len(empty) - 1:,} more)" if len(empty) > 1 else ""
+        message = f"X contains only NaN in row {row}{more}; remove it"
+        raise InvalidParameterError("X", message=message)
 
 
 def _name_columns(which: np.ndarray, columns: Any) -> str:
-    named = [
-        str(k) if columns is None else printable(columns[k]) for k in which[:_MAX_NAMED_COLUMNS]
-    ]
-    if len(which) > _MAX_NAMED_COLUMNS:
-        more = f" and {len(which) - _MAX_NAMED_COLUMNS} more"
-    else:
-        more = ""
-    return f"column{'s' if len(which) > 1 else ''} {', '.join(named)}{more}"
+    names = [str(k) if columns is None else printable(columns[k]) for k in which]
+    return f"column{'s' * (len(which) > 1)} {join_some(names, _MAX_NAMED_COLUMNS)}"
 
 
 def validate_weights(
@@ -772,35 +681,34 @@ def validate_weights(
     given = as_reals(sample_weight, name)
     if given.ndim == 0:
         given = np.full(n_objects, float(given))
-    weights = given.astype(np.float64)
-    if weights.ndim != 1:
-        # The estimator checks of scikit-learn require the first words of this message.
-        expected = f"1D array or scalar of {n_objects:,} weights, one for each object"
-        raise InvalidParameterError(
-            name, message=f"Sample weights must be {expected}: {name} has shape {given.shape}"
-        )
-    if len(weights) != n_objects:
-        message = f"{name} must contain {n_objects:,} weights, one per object: {name}.shape == {weights.shape}"
-        raise InvalidParameterError(name, message=message)
-    if not np.isfinite(weights).all():
-        raise InvalidParameterError(
-            name, message=f"{name} must contain finite weights, got NaN or infinity"
-        )
-    if (weights < 0).any():
-        message = (
-            f"Negative values in data passed to `{name}`: {name} must contain nonnegative weights"
-        )
-        raise InvalidParameterError(name, message=message)
+    weights = check_weights(given, n_objects, name)
     if not weights.any():
-        raise InvalidParameterError(
-            name, message=f"{name} must contain at least one non-zero weight"
-        )
-    check_size(weights, name)
-    least = weights[weights > 0].min()
-    if least < SMALLEST:
-        message = f"{name} must contain zeros or weights of at least {SMALLEST:g}, got {least:.6g}"
-        raise InvalidParameterError(name, message=message)
+        raise InvalidParameterError(name, must="contain at least one non-zero weight")
     return weights
+
+
+def check_weights(
+    weights: Any, n_objects: int, name: str = "sample_weight", where: str = ""
+) -> np.ndarray:
+    """Return weights of some objects as floats; ``where`` describes them, such as " in block 3"."""
+    values = as_reals(weights, name).astype(float)
+    if values.ndim != 1:
+        # The estimator checks of scikit-learn require the first words of this message.
+        expected = f"1D array or scalar of {n_objects:,} weights, one for each object{where}"
+        message = f"Sample weights must be {expected}: {name} has shape {values.shape}"
+        raise InvalidParameterError(name, message=message)
+    if len(values) != n_objects:
+        must = f"contain {n_objects:,} weights{where}, one per object: got shape {values.shape}"
+        raise InvalidParameterError(name, must=must)
+    if (values < 0).any():
+        message = f"Negative values in data passed to `{name}`{where}: weights must not be negative"
+        raise InvalidParameterError(name, message=message)
+    valid = (values == 0) | ((values >= SMALLEST) & (values <= LARGEST))
+    if not valid.all():
+        must = f"contain finite weights, 0 or from {SMALLEST:g} to {LARGEST:g}"
+        wrong = values[valid.argmin()]
+        raise InvalidParameterError(name, must=f"{must}, got {wrong:.6g}{where}")
+    return values
 
 
 # ---- labels and tables ---------------------------------------------------------------------------
@@ -813,9 +721,9 @@ def validating_labels(labels: Any, name: str) -> Iterator[None]:
     _check_not_masked(labels, name)
     try:
         yield
+    except InvalidInputError:
+        raise
     except Exception as error:
-        if isinstance(error, InvalidInputError):
-            raise
         uneven = isinstance(labels, list | tuple) and _has_rows_of_several_lengths(labels)
         reason = "its rows have different lengths" if uneven else error
         message = f"{name} must contain one label for each object: {reason}"
@@ -824,37 +732,34 @@ def validating_labels(labels: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def validating_table(table: Any, name: str) -> Iterator[None]:
-    """Add the name of the argument to errors while a table is read, and reject tables that are not in memory."""
+    """Name the argument in errors while a table is read, and reject tables outside of memory."""
     check_tensor(table, name)
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
-        raise InvalidParameterError(
-            name, f"in memory, got a lazy {type(table).__name__}; call its compute() method"
-        )
+        expected = f"in memory, got a lazy {type(table).__name__}; call its compute() method"
+        raise InvalidParameterError(name, expected)
     if module_of(table) == "pyarrow":
-        raise InvalidParameterError(
-            name, "an array or a pandas or polars table; call its to_pandas() method"
-        )
+        expected = "an array or a pandas or polars table; call its to_pandas() method"
+        raise InvalidParameterError(name, expected)
     with naming_table(name):
         yield
 
 
 @contextmanager
 def naming_table(name: str) -> Iterator[None]:
-    """Add the name of the argument to errors while a table is read, unless the errors name another one."""
+    """Name the argument in errors while a table is read, unless they name another argument."""
     try:
         yield
     except Exception as error:
         if isinstance(error, InvalidParameterError) and error.name != "table":
             raise
-        message = (
-            f"{name} must be a table with objects in rows: {str(error) or type(error).__name__}"
-        )
-        raise InvalidParameterError(name, message=message) from error
+        reason = str(error) or type(error).__name__
+        expected = f"a table with objects in rows: {reason}"
+        raise InvalidParameterError(name, expected) from error
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
-    """Return labels of any type as an array of shape (n,), and raise an error for missing values."""
+    """Return labels of any type as an array of shape (n,); missing values raise an error."""
     with validating_labels(labels, name):
         values = np.asarray(labels)
     if values.ndim != 1:
@@ -864,7 +769,7 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
         values.dtype.kind == "f" and not np.isfinite(values).all()
     ):
         raise InvalidParameterError(
-            name, message=f"{name} must contain labels without missing values, NaN or infinity"
+            name, must="contain labels without missing values, NaN or infinity"
         )
     if values.dtype.kind == "O":
         with validating_labels(labels, name):
@@ -939,47 +844,23 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
     return filled
 
 
-def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
-    """Return values as a pandas table, or as a polars table with the row names in the column "object"."""
-    check_choice(backend, "backend", ("pandas", "polars"))
-    if backend == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(values, index=index, columns=columns)
-    try:
-        import polars as pl
-    except ImportError as error:
-        raise MissingExtraError("backend='polars'", "polars", "polars") from error
-    if len(set(columns)) < len(columns):
-        raise InvalidInputError(f"polars requires unique column names, got {columns}")
-    if index is None:
-        named = {}
-    else:
-        named = {"object": list(index)}
-    return pl.DataFrame(named | dict(zip(columns, values.T, strict=True)), strict=False)
-
-
 # ---- names of rows and columns -------------------------------------------------------------------
 
 
 def row_index(X: Any) -> Any:
-    """Return the index of a pandas table, or None for a default index (0, 1, ...) and for other types."""
-    if not hasattr(X, "iloc"):
-        return None
-    if _is_plain(X.index):
+    """Return the index of a pandas table, or None for a default index and for other types."""
+    if not hasattr(X, "iloc") or _is_plain(X.index):
         return None
     return X.index
 
 
 def column_index(X: Any) -> Any:
-    """Return the column names of a pandas or polars table, or None for default names and for other types."""
+    """Return the column names of a pandas or polars table, or None for default names."""
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
-    if not hasattr(X, "iloc"):
-        if module_of(X) == "polars":
-            return list(X.columns)
-        return None
-    if _is_plain(X.columns):
+    if module_of(X) == "polars":
+        return list(X.columns)
+    if not hasattr(X, "iloc") or _is_plain(X.columns):
         return None
     return X.columns
 
@@ -989,7 +870,7 @@ def _is_plain(index: Any) -> bool:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Return the column names of a pandas, polars or Arrow table, or None for default names and for other types."""
+    """Return the column names of a pandas, polars or Arrow table, or None for default names."""
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
@@ -1002,15 +883,12 @@ def default_feature_names(count: int) -> list[str]:
 
 
 def table_names(values: Any) -> dict[str, Any]:
-    if getattr(values, "ndim", 0) == 2:
-        index = row_index(values)
-    else:
-        index = None
+    index = row_index(values) if getattr(values, "ndim", 0) == 2 else None
     return {"index": index, "frame": column_names(values)}
 
 
 def match_names(names: Any, wanted: Any) -> np.ndarray | None:
-    """Return the positions of the names ``wanted`` in ``names``, or None if both are in the same order."""
+    """Return the positions of ``wanted`` in ``names``, or None if both are in the same order."""
     if names is None or wanted is None:
         return None
     ours = list(names)
@@ -1026,14 +904,14 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
     if missing or len(theirs) != len(ours):
         odd = missing or [name for name in ours if name not in set(theirs)] or ours
         message = (
-            f"the names of the objects differ: {odd[0]!r} occurs in only one table; use the same objects, or remove "
-            "the names (index=None) if the rows correspond by position"
+            f"the names of the objects differ: {odd[0]!r} occurs in only one table; use the same "
+            "objects, or remove the names (index=None) if the rows correspond by position"
         )
         raise InvalidParameterError("index", message=message)
     if len(where) < len(ours) or len(set(theirs)) < len(theirs):
         message = (
-            "the objects are in different orders, and their names are not unique; make the names unique, or use the "
-            "same order"
+            "the objects are in different orders, and their names are not unique; "
+            "make the names unique, or use the same order"
         )
         raise InvalidParameterError("index", message=message)
     return np.array([where[name] for name in theirs], dtype=np.intp)
@@ -1049,10 +927,7 @@ def reorder_like(values: Any, index: Any) -> Any:
     If both contain different names, rows correspond by position (like in scikit-learn), and the
     order does not change.
     """
-    if values is None:
-        given = None
-    else:
-        given = row_index(values)
+    given = row_index(values)
     if given is None or index is None or len(given) != len(index):
         return values
     ours = list(given)
@@ -1063,7 +938,7 @@ def reorder_like(values: Any, index: Any) -> Any:
 
 
 def reorder_by_names(values: Any, names: Any) -> Any:
-    """Reorder the rows of a pandas Series or table by ``names``, followed by the rows that are not in ``names``."""
+    """Reorder the rows of a pandas Series or table by ``names``; other rows follow."""
     index = row_index(values)
     if index is None or names is None:
         return values

@@ -23,7 +23,7 @@ from dempster._arrays import (
     to_host,
     zeros,
 )
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._text import format_count, html_table, printable
 from dempster._validation import (
     as_list,
@@ -33,7 +33,6 @@ from dempster._validation import (
     check_memory,
     column_names,
     is_integer,
-    make_table,
     match_names,
     real,
     reorder_by_names,
@@ -1355,9 +1354,21 @@ class MassFunctions:
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
         """
-        return make_table(
-            to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend
-        )
+        check_choice(backend, "backend", ("pandas", "polars"))
+        masses = to_host(self._masses)
+        columns = self.focal_sets.names(self.frame)
+        if backend == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(masses, index=self.index, columns=columns)
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("backend='polars'", "polars", "polars") from error
+        if len(set(columns)) < len(columns):
+            raise InvalidInputError(f"polars requires unique column names, got {columns}")
+        names = {} if self.index is None else {"object": list(self.index)}
+        return pl.DataFrame(names | dict(zip(columns, masses.T, strict=True)), strict=False)
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.

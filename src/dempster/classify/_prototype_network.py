@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from dempster import _validation as rule
+from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import as_reals, row_mean
+from dempster._validation import as_reals
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import clip_to_range
+from dempster._arrays import clip_to_range
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
+from dempster._arrays import Array, centering_offset, is_tensor, precision_of, to_device_of, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed
-from dempster._validation import centering_offset, has_missing
+from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest

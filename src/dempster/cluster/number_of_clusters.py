@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from dempster._arrays import row_mean
 from dempster._random import as_random_state
 from dempster._types import Seed
-from dempster._validation import has_missing, row_mean
+from dempster._validation import has_missing
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import to_host
+from dempster._arrays import row_mean, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, Seed
-from dempster._validation import as_reals, check_scale, check_size, row_mean, validating
+from dempster._validation import as_reals, check_scale, check_size, validating
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support

@@ -22,11 +22,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import module_of
+from dempster._arrays import module_of, row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import has_missing, row_mean
+from dempster._validation import has_missing
 from dempster.optimize.blocks import Apply
 
 

@@ -17,8 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidParameterError
+from dempster._validation import check_weights
 from dempster.data.blocks import BlockFunction, Blocks, is_dask
-from dempster.data.in_process import Columns, validate_weights
+from dempster.data.in_process import Columns
 from dempster.optimize.blocks import Apply, block_map
 
 _SUM_ARITY = 8  # number of results that one task adds
@@ -227,7 +228,7 @@ def _empty_table(X: Any) -> Any:
 
 
 def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
-    return np.column_stack([block, validate_weights(weights, len(block), f"block {number}")])
+    return np.column_stack([block, check_weights(weights, len(block), where=f" in block {number}")])
 
 
 def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:

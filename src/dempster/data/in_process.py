@@ -20,7 +20,7 @@ import numpy as np
 from dempster._arrays import module_of
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._text import printable
-from dempster._validation import LARGEST, SMALLEST, check_size, column_names, validating
+from dempster._validation import check_size, check_weights, column_names, validating
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
 
@@ -205,24 +205,6 @@ def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
     return partial(iter, [np.asarray(column)])
 
 
-def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
-    """Validate n weights and return them as floats.
-
-    ``where`` describes their rows in error messages.
-    """
-    values = np.asarray(weights)
-    if values.shape != (n,):
-        raise InvalidParameterError(
-            "sample_weight", must=f"have {n} values for {where}, got shape {values.shape}"
-        )
-    if values.dtype.kind not in "biuf":
-        raise InvalidParameterError("sample_weight", f"numeric, got {values.dtype} in {where}")
-    values = values.astype(float)
-    valid = (values == 0) | ((values >= SMALLEST) & (values <= LARGEST))
-    if not valid.all():
-        expected = f"0 or finite and at least {SMALLEST:g}, got {values[valid.argmin()]} in {where}"
-        raise InvalidParameterError("sample_weight", expected)
-    return values
 
 
 class Tiles(Blocks):
@@ -309,7 +291,7 @@ class Tiles(Blocks):
 
     def _append_weights(self, read: Callable[[], Iterable[Any]]) -> Iterator[np.ndarray]:
         blocks = (
-            validate_weights(block, np.size(block), f"block {number} of the weights")
+            check_weights(block, np.size(block), where=f" in block {number}")
             for number, block in enumerate(read())
         )
         seen = 0

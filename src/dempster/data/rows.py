@@ -12,11 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
+from dempster._arrays import Array, column_bounds, is_tensor, library_of, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import Seed
-from dempster._validation import check_scale, column_bounds, has_missing
+from dempster._validation import check_scale, has_missing
 from dempster.data import sampling
 from dempster.data.blocks import Blocks, Moments, compute_moments, sample_rows, weighted_sample
 from dempster.data.device import import_torch, order_on_device, to_tensor

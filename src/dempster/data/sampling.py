@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._validation import clip_to_range, has_missing, row_mean
+from dempster._arrays import clip_to_range, row_mean
+from dempster._validation import has_missing
 
 SAMPLE_SIZE = 20_000  # maximum number of rows on which different initial prototypes are compared
 _BLOCK_ROWS = 4096

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from dempster import _validation as rule
+from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._types import Metric, TableLike
 from dempster._validation import (
@@ -34,7 +35,6 @@ from dempster._validation import (
     missing_value_advice,
     naming_table,
     row_index,
-    row_mean,
     to_supported_type,
     validating,
 )

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._validation import clip_to_range, has_missing
+from dempster._arrays import clip_to_range
+from dempster._validation import has_missing
 from dempster.optimize.blocks import row_blocks
 
 _MAX_DONORS = 1000  # maximum number of rows from which values are imputed

@@ -18,10 +18,10 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array, precision_of, to_device_of, to_host
+from dempster._arrays import Array, precision_of, row_mean, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
-from dempster._validation import SMALLEST, check_size, has_missing, row_mean
+from dempster._validation import SMALLEST, check_size, has_missing
 from dempster.dissimilarity.gower import (
     GowerData,
     gower_block,

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from dempster import _validation as rule
+from dempster._arrays import centering_offset
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
@@ -262,7 +263,7 @@ class LinearMetricLearner(MetricLearner):
         """
         values = super()._validate_features(X, reset=reset)
         if reset:
-            origin = rule.centering_offset(values.min(axis=0), values.max(axis=0))
+            origin = centering_offset(values.min(axis=0), values.max(axis=0))
         else:
             origin = None
         if origin is None:
@@ -336,7 +337,7 @@ class KernelMetricLearner(MetricLearner):
             return linear_kernel(rows, columns)
         if self.kernel == "laplacian":
             return laplacian_kernel(rows, columns, gamma=self.gamma_)
-        origin = rule.centering_offset(columns.min(axis=0), columns.max(axis=0))
+        origin = centering_offset(columns.min(axis=0), columns.max(axis=0))
         if origin is not None:
             rows = rows - origin
             columns = columns - origin

@@ -17,11 +17,11 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.special import logsumexp, softmax
 
 from dempster import _validation as rule
+from dempster._arrays import row_mean
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import row_mean
 from dempster.metric._base import (
     PAIR_RULES,
     LinearMetricLearner,

@@ -11,11 +11,12 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
 from dempster import _validation as rule
+from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import as_reals, row_mean
+from dempster._validation import as_reals
 from dempster.metric._base import (
     KERNEL_RULES,
     PAIR_RULES,

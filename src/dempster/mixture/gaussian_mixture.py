@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
+from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._progress import progress_bar
@@ -556,7 +557,7 @@ class EMStarts:
                 w = np.ones(len(self.data))
             else:
                 w = self.weights
-            mean = rule.row_mean(self.data, w)
+            mean = row_mean(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
             order = np.argsort(

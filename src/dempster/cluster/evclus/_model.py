@@ -32,13 +32,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._arrays import Array, cast_like, is_tensor, precision_of, to_device_of, to_host
+from dempster._arrays import (
+    Array,
+    cast_like,
+    is_tensor,
+    precision_of,
+    row_mean,
+    to_device_of,
+    to_host,
+)
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import check, choice, integer, row_mean
+from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import gabriel_pairs
 from dempster.cluster._mass_step import masses_from_plausibilities

@@ -23,12 +23,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, to_device_of, to_host, zeros
+from dempster._arrays import Array, row_mean, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import format_value, row_mean
+from dempster._validation import format_value
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import masses_from_plausibilities, project_partition
