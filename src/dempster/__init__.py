@@ -22,22 +22,13 @@ __all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
 _VALUES = {"FocalSets": "belief", "MassFunctions": "belief", "CredalPartition": "partition"}
 _PACKAGES = (
     *("belief", "partition", "io", "datasets", "constraints", "dissimilarity", "metric", "mixture"),
-    *(
-        "cluster",
-        "classify",
-        "model_selection",
-        "explain",
-        "plot",
-        "persistence",
-        "onnx",
-        "apps",
-        "integrations",
-    ),
+    *("cluster", "classify", "model_selection", "explain", "plot", "persistence", "onnx"),
+    *("apps", "integrations"),
 )
 
 
 def __getattr__(name: str) -> Any:
-    """Import subpackages, ``FocalSets``, ``MassFunctions`` and ``CredalPartition`` when they are first used."""
+    """Import subpackages and result types when they are first used."""
     if name in _PACKAGES:
         return import_module(f"dempster.{name}")
     if name in _VALUES:

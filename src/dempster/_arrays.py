@@ -71,9 +71,8 @@ def as_array(values: Any) -> Array:
 
 
 def to_array_with_shape(values: Any) -> Any:
-    """Convert objects that have an array interface but no shape, such as Pillow images, to NumPy arrays."""
-    plain = hasattr(values, "__array_interface__") and not hasattr(values, "shape")
-    if plain:
+    """Convert objects with an array interface but no shape, such as Pillow images, to arrays."""
+    if hasattr(values, "__array_interface__") and not hasattr(values, "shape"):
         return np.asarray(values)
     return values
 
@@ -95,12 +94,9 @@ def to_device_of(values: Array, other: Array) -> Array:
         return values
     if is_tensor(values):
         return values.to(other.device)
-    # Torch warns about read-only arrays.
-    if values.flags.writeable:
-        writable = values
-    else:
-        writable = values.copy()
-    return library_of(other).as_tensor(np.ascontiguousarray(writable), device=other.device)
+    if not values.flags.writeable:  # Torch warns about read-only arrays.
+        values = values.copy()
+    return library_of(other).as_tensor(np.ascontiguousarray(values), device=other.device)
 
 
 def cast_like(values: np.ndarray, other: Array) -> Array:
@@ -146,7 +142,7 @@ def multiply(values: Array, table: np.ndarray) -> Array:
 
 
 def multiply_rows(rows: Array, table: np.ndarray) -> Array:
-    """Return the matrix product in the precision of the rows, computed in blocks that fit into the cache."""
+    """Return the matrix product in the precision of the rows, in blocks that fit into the cache."""
     if is_tensor(rows):
         return rows @ cast_like(table, rows)
     there = table.astype(rows.dtype)
@@ -158,7 +154,7 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
 
 
 def look_up(table: np.ndarray, where: Array) -> Array:
-    """Return the elements or rows of a table at the positions ``where``, on the device of ``where``."""
+    """Return the elements or rows of a table at the positions ``where``, on their device."""
     if is_tensor(where):
         return to_device_of(table, where)[where]
     return table[where]

@@ -1,4 +1,4 @@
-"""Limit BLAS to one thread during loops over small matrix products and during parallel computations in threads."""
+"""Limit BLAS to one thread during loops over small products and computations in threads."""
 
 from __future__ import annotations
 

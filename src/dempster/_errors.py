@@ -16,7 +16,7 @@ MAX_VALUE_CHARACTERS = 80
 
 
 class InvalidInputError(ValueError, TypeError):
-    """Error for invalid input, which is both a ValueError and a TypeError like scikit-learn's InvalidParameterError."""
+    """Error for invalid input, which is both a ValueError and a TypeError as in scikit-learn."""
 
 
 class InvalidParameterError(InvalidInputError):
@@ -54,10 +54,7 @@ class InvalidParameterError(InvalidInputError):
         self.name = name
         self.expected = expected
         self.settings = dict(settings or {})
-        if value is _NOT_GIVEN:
-            self.value = None
-        else:
-            self.value = value
+        self.value = None if value is _NOT_GIVEN else value
         if message is None:
             message = f"{name} must {must or f'be {expected}'}"
             if value is not _NOT_GIVEN:

@@ -18,7 +18,7 @@ Estimator = TypeVar("Estimator")
 
 @contextmanager
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy of the estimator for the caller to fit, then transfer the attributes of the copy to the estimator.
+    """Yield a copy of the estimator to fit, then transfer its attributes to the estimator.
 
     After an error or an interrupt, the estimator is unchanged. The copy has the private attributes
     of the estimator, from which a fit can resume, but no fitted attributes. During the fit, NumPy
@@ -43,7 +43,7 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
 
 
 def warn_not_converged(estimator: Any) -> None:
-    """Warn, from a method that `fit` calls within `fit_transaction`, that the iterations did not converge."""
+    """Warn that the iterations did not converge, from a method that `fit` calls."""
     limits = f"tol={estimator.tol:g} in max_iter={estimator.max_iter} iterations"
     message = f"{type(estimator).__name__} did not reach {limits}; increase max_iter or tol"
     warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -6,7 +6,7 @@ ADDRESS = "https://dempster.readthedocs.io/en/stable"
 
 
 class DocumentedEstimator:
-    """Mixin that links the HTML representation of an estimator in notebooks to its documentation page."""
+    """Mixin that links the HTML representation of an estimator to its documentation page."""
 
     _doc_link_module = "dempster"
     _doc_link_template = ADDRESS + "/api/generated/{package}.{name}.html"

@@ -33,7 +33,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def printable(name: Any) -> str:
-    """Return a name as text in which control characters are escaped, so that it cannot control a terminal."""
+    """Return a name as text whose control characters are escaped, for output on a terminal."""
     text = str(name)
     if text.isprintable():
         return text
@@ -46,7 +46,7 @@ def one_line(name: Any) -> str:
 
 
 def shorten(name: str, limit: int) -> str:
-    """Shorten a name to at most ``limit`` characters by replacing characters in the middle by an ellipsis."""
+    """Shorten a name to at most ``limit`` characters by an ellipsis in the middle."""
     if len(name) <= limit:
         return name
     tail = (limit - 1) // 3
@@ -72,7 +72,7 @@ def shorten_all(names: Sequence[str], limit: int) -> list[str]:
 
 
 def unique_names(names: Iterable[Any], limit: int) -> list[str]:
-    """Shorten names to at most ``limit`` characters without line breaks, and number the names that become equal."""
+    """Shorten names to at most ``limit`` characters, and number names that become equal."""
     taken: dict[str, int] = {}
     unique = []
     for short in shorten_all([one_line(str(name)[: 40 * limit]) for name in names], limit):
@@ -100,8 +100,12 @@ def join_some(words: Sequence[str], limit: int = 8, *, total: int | None = None)
 
     ``total`` is the number of all words.
     """
-    more = (len(words) if total is None else total) - limit
-    return ", ".join(words[:limit]) + (f" and {more:,} more" if more > 0 else "")
+    if total is None:
+        total = len(words)
+    text = ", ".join(words[:limit])
+    if total > limit:
+        text += f" and {total - limit:,} more"
+    return text
 
 
 def quote_names(names: Iterable[Any], limit: int = 8) -> str:
@@ -113,12 +117,10 @@ def quote_names(names: Iterable[Any], limit: int = 8) -> str:
 
 
 def format_number(value: Any, digits: int = 4) -> str:
-    """Return a number with ``digits`` significant digits and commas between thousands, or "-" for NaN."""
+    """Return a number with ``digits`` significant digits and commas, or "-" for NaN."""
     number = float(value)
-    if not math.isfinite(number):
-        if math.isnan(number):
-            return "-"
-        return str(number)
+    if math.isnan(number):
+        return "-"
     if 10 ** (digits - 1) <= abs(number) < 1e9:
         return f"{number:,.0f}"
     return f"{number:.{digits}g}"
@@ -126,7 +128,7 @@ def format_number(value: Any, digits: int = 4) -> str:
 
 def format_count(count: int, thing: str = "object") -> str:
     """Return a number with a noun, such as ``1 object`` or ``12,345 objects``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
 def format_share(part: int, whole: int) -> str:
@@ -134,10 +136,7 @@ def format_share(part: int, whole: int) -> str:
 
     Positive values below 1% become ``<1%``, and values above 99% ``>99%``.
     """
-    if whole:
-        percent = 100 * part / whole
-    else:
-        percent = 0.0
+    percent = 100 * part / max(whole, 1)
     if 0 < percent < 1:
         return "<1%"
     if 99 < percent < 100:
@@ -146,7 +145,7 @@ def format_share(part: int, whole: int) -> str:
 
 
 def format_cell(value: Any) -> str:
-    """Return a value of a table as text, floats with four significant digits and missing values as "unknown"."""
+    """Return a value of a table as text, and missing values as "unknown"."""
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     if value is None or (is_fraction and math.isnan(value)):
         return "unknown"
@@ -167,7 +166,7 @@ def format_cluster(name: Hashable) -> str:
 
 
 def format_clusters(names: Sequence[Hashable]) -> str:
-    """Return ``clusters 1 and 2`` for the names 1 and 2, and ``a and b`` for names that are not numbers."""
+    """Return ``clusters 1 and 2`` for the names 1 and 2, and ``a and b`` for other names."""
     texts = [printable(name) for name in names]
     if len(texts) > 1 and all(map(_is_number, texts)):
         return f"clusters {join_words(texts)}"
@@ -175,24 +174,28 @@ def format_clusters(names: Sequence[Hashable]) -> str:
 
 
 def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe objects in a set of clusters, e.g. as ``cluster 2``, ``between 2 and 3`` or ``outliers``."""
+    """Describe a set of clusters as ``cluster 2``, ``between 2 and 3`` or ``outliers``."""
     if not len(clusters):
         return "outliers"
     if len(clusters) == 1:
         return format_cluster(frame[clusters[0]])
     if len(clusters) > MAX_NAMED_CLUSTERS:
-        return f"between {'all ' if len(clusters) == len(frame) else ''}{len(clusters)} clusters"
+        return f"between {_count_clusters(clusters, frame)}"
     return f"between {join_words([printable(frame[k]) for k in clusters])}"
 
 
 def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe a predicted set of clusters, e.g. as ``cluster 2``, ``cluster 2 or 3`` or ``no cluster (outlier)``."""
+    """Describe a predicted set of clusters, such as ``cluster 2 or 3``."""
     if not len(clusters):
         return "no cluster (outlier)"
     if len(clusters) > MAX_NAMED_CLUSTERS:
-        return f"any of {'all ' if len(clusters) == len(frame) else ''}{len(clusters)} clusters"
+        return f"any of {_count_clusters(clusters, frame)}"
     others = [printable(frame[k]) for k in clusters[1:]]
     return join_words([format_cluster(frame[clusters[0]]), *others], "or")
+
+
+def _count_clusters(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
+    return f"{'all ' * (len(clusters) == len(frame))}{len(clusters)} clusters"
 
 
 def _is_number(text: str) -> bool:
@@ -207,8 +210,12 @@ def html_table(head: Iterable[str], rows: Iterable[str]) -> str:
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     # Some notebooks do not separate the columns of a table.
-    style = "<style>.dempster-table th, .dempster-table td { padding: .2em .6em; text-align: right; }</style>"
-    return f'{style}<table class="dempster-table"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+    cells = ".dempster-table th, .dempster-table td"
+    return (
+        f"<style>{cells} {{ padding: .2em .6em; text-align: right; }}</style>"
+        f'<table class="dempster-table"><thead><tr>{titles}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -226,9 +233,7 @@ def to_plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # NumPy arrays and numbers, pandas columns
         return to_plain(value.tolist())
     if isinstance(value, float):
-        if math.isfinite(value):
-            return value
-        return None
+        return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | bool | int):
         return value
     return str(value)

@@ -100,7 +100,7 @@ def is_integer(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an int, float or NumPy number of a type that compiled code supports."""
+    """Return whether a value is an int, float or NumPy number that compiled code supports."""
     if is_integer(value):
         return abs(int(value)) < 2**63
     return isinstance(value, float | np.floating)
@@ -225,8 +225,10 @@ def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
     """Raise an error if the value of the argument ``name`` is not one of the options."""
     options = tuple(options)
     words = [repr(option) for option in options]
-    several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
-    check(value, name, Rule(several, options=options))
+    expected = " or ".join(words)
+    if len(words) > 2:
+        expected = f"one of {', '.join(words)}"
+    check(value, name, Rule(expected, options=options))
 
 
 def _explain_range(value: Any) -> str:
@@ -471,7 +473,9 @@ def check_scale(values: Array, name: str) -> None:
 
 def _limits(values: Array) -> tuple[float, float]:
     """Return the largest and the smallest absolute value that are supported."""
-    return _SINGLE if precision_of(values) == np.float32 else (LARGEST, SMALLEST)
+    if precision_of(values) == np.float32:
+        return _SINGLE
+    return LARGEST, SMALLEST
 
 
 def _spread(values: Array) -> float:
@@ -724,8 +728,9 @@ def validating_labels(labels: Any, name: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except Exception as error:
-        uneven = isinstance(labels, list | tuple) and _has_rows_of_several_lengths(labels)
-        reason = "its rows have different lengths" if uneven else error
+        reason = str(error)
+        if isinstance(labels, list | tuple) and _has_rows_of_several_lengths(labels):
+            reason = "its rows have different lengths"
         message = f"{name} must contain one label for each object: {reason}"
         raise InvalidParameterError(name, value=labels, message=message) from error
 
@@ -874,7 +879,9 @@ def column_names(X: Any) -> list[Any] | None:
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(X.column_names if module_of(X) == "pyarrow" else columns)
+    if module_of(X) == "pyarrow":
+        columns = X.column_names
+    return list(columns)
 
 
 def default_feature_names(count: int) -> list[str]:

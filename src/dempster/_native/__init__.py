@@ -1,4 +1,4 @@
-"""Kernels, which are C functions that are compiled at installation and called through ctypes without the GIL."""
+"""Kernels: C functions, compiled at installation and called through ctypes without the GIL."""
 
 from dempster._native.binding import Kernel, interruptible, kernel
 

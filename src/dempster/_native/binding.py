@@ -80,7 +80,7 @@ _REMEDY = (
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """Load the fastest kernels for this processor, or the file in the environment variable DEMPSTER_KERNELS."""
+    """Load the fastest kernels for this processor, or the file that DEMPSTER_KERNELS names."""
     chosen = os.environ.get("DEMPSTER_KERNELS")
     if chosen:
         return _load(chosen)
@@ -91,9 +91,8 @@ def library() -> ctypes.CDLL:
         if kernels.library_has_avx2():
             kernels = _load(str(build.HERE / there[-1]))
         elif len(there) == 1:
-            raise ImportError(
-                f"the kernels of dempster were compiled for another processor: {_REMEDY}"
-            )
+            reason = "were compiled for another processor"
+            raise ImportError(f"the kernels of dempster {reason}: {_REMEDY}")
     _check_age(kernels)
     return kernels
 
@@ -107,9 +106,8 @@ def _load(path: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(
-            f"the compiled kernels of dempster cannot be loaded ({error}): {_REMEDY}"
-        ) from error
+        reason = f"cannot be loaded ({error})"
+        raise ImportError(f"the compiled kernels of dempster {reason}: {_REMEDY}") from error
 
 
 def _check_age(kernels: ctypes.CDLL) -> None:
@@ -121,7 +119,8 @@ def _check_age(kernels: ctypes.CDLL) -> None:
     kernels.library_fingerprint(found)
     if found.value.decode() != present:
         raise ImportError(
-            "the C sources of dempster have changed since its kernels were compiled: run `make kernels`"
+            "the C sources of dempster have changed since its kernels were compiled: "
+            "run `make kernels`"
         )
 
 
@@ -167,10 +166,7 @@ class _Argument:
     first: int
 
     def range_text(self, end: int) -> str:
-        if self.rule == "up to":
-            last = "at most"
-        else:
-            last = "below"
+        last = {"up to": "at most"}.get(self.rule or "", "below")
         return f"at least {self.first} and {last} {self.bound} = {end}"
 
 
@@ -193,17 +189,13 @@ class _Number(_Argument):
                 return float(value)
             number = operator.index(value)
         except (TypeError, ValueError):
-            if self.type == "int":
-                kind = "an integer"
-            else:
-                kind = "a number"
+            kind = {"int": "an integer", "float": "a number"}[self.type]
             raise TypeError(f"{self.name} must be {kind}, got {value!r}") from None
         if not -_MAX_INT <= number <= _MAX_INT:
             raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
         if sizes.setdefault(self.name, number) != number:
-            raise ValueError(
-                f"{self.name} must be {sizes[self.name]}, the length of the arrays, got {number}"
-            )
+            expected = f"{sizes[self.name]}, the length of the arrays"
+            raise ValueError(f"{self.name} must be {expected}, got {number}")
         return number
 
     def check(self, value: Any, end: int) -> None:
@@ -221,32 +213,30 @@ class _Array(_Argument):
     ctype: ClassVar = ctypes.c_void_p
 
     def convert(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
-        """Check the type, shape and memory layout of an array, and return the address that ctypes passes."""
+        """Check the type, shape and memory layout of an array, and return its address."""
         if value is None and self.optional:
             return None
         if not isinstance(value, np.ndarray):
             raise TypeError(f"{self.name} must be a NumPy array, got {type(value).__name__}")
-        wanted = types.setdefault(self.variable, value.dtype) if self.variable else self.dtype
+        wanted = self.dtype
+        if self.variable:
+            wanted = types.setdefault(self.variable, value.dtype)
         if value.dtype != wanted:
             raise TypeError(f"{self.name} must be an array of {wanted}, got {value.dtype}")
         if value.ndim != len(self.lengths) or any(
             length < more or sizes.setdefault(name, length - more) != length - more
             for (name, more), length in zip(self.lengths, value.shape, strict=True)
         ):
-            raise ValueError(
-                f"{self.name} must have shape {self._shape_text(sizes)}, got {value.shape}"
-            )
+            shape = self._shape_text(sizes)
+            raise ValueError(f"{self.name} must have shape {shape}, got {value.shape}")
         if not value.flags.c_contiguous:
-            raise ValueError(
-                f"{self.name} must be C-contiguous, got shape {value.shape} and strides {value.strides}"
-            )
+            found = f"shape {value.shape} and strides {value.strides}"
+            raise ValueError(f"{self.name} must be C-contiguous, got {found}")
         if not value.flags.aligned:
             raise ValueError(f"{self.name} must be aligned in memory")
         if self.out and not value.flags.writeable:
             raise ValueError(f"{self.name} must be writable, got a read-only array")
-        if value.flags.carray:
-            return _address(value)
-        return value.ctypes.data
+        return _place(value)
 
     def check(self, value: np.ndarray | None, end: int) -> None:
         """Check in compiled code that the values are in the permitted range."""
@@ -255,31 +245,32 @@ class _Array(_Argument):
         is_offsets = self.rule == "offsets in"
         beyond = end + (self.rule == "up to")
         holds = _rule("are_offsets" if is_offsets else "all_within", value.dtype.name)
-        if value.flags.carray:
-            place = _address(value)
-        else:
-            place = value.ctypes.data
-        if holds(place, value.size, self.first, end if is_offsets else beyond):
+        if holds(_place(value), value.size, self.first, beyond):
             return
         if is_offsets:
-            raise ValueError(
-                f"{self.name} must rise from 0 to at most {end}, the number of entries"
-            )
+            expected = f"rise from 0 to at most {end}, the number of entries"
+            raise ValueError(f"{self.name} must {expected}")
         wrong = value[(value < self.first) | (value >= beyond)]
         raise ValueError(f"{self.name} must be {self.range_text(end)}, got {wrong[0]}")
 
     def _shape_text(self, sizes: Sizes) -> str:
-        lengths = [
-            str(more) if name is None else name if more == 0 else f"{name} + {more}"
-            for name, more in self.lengths
-        ]
-        agreed = {
-            name: sizes[name] for name, _ in self.lengths if name is not None and name in sizes
-        }
-        where = ", ".join(f"{name} = {size}" for name, size in agreed.items())
-        return f"({', '.join(lengths)}{',' * (len(lengths) == 1)})" + (
-            f" with {where}" if where else ""
-        )
+        lengths = []
+        agreed = {}
+        for name, more in self.lengths:
+            terms = [str(term) for term in (name, more) if term]
+            lengths.append(" + ".join(terms))
+            if name in sizes and name is not None:
+                agreed[name] = sizes[name]
+        text = f"({', '.join(lengths)}{',' * (len(lengths) == 1)})"
+        if agreed:
+            where = ", ".join(f"{name} = {size}" for name, size in agreed.items())
+            text += f" with {where}"
+        return text
+
+
+def _place(value: np.ndarray) -> Any:
+    """Return the address of an array."""
+    return _address(value) if value.flags.carray else value.ctypes.data
 
 
 @functools.cache
@@ -295,19 +286,13 @@ def _parse_argument(text: str) -> _Number | _Array:
     if not found:
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     name, kind, shape, rule, bound, absent, out, optional = found.groups()
-    if absent:
-        first = -1
-    else:
-        first = 0
+    first = -1 if absent else 0
     if shape is None:
         is_plain = kind in _NUMBERS and not out and not optional and rule != "offsets in"
         if not is_plain or (rule and kind != "int") or (absent and rule != "below"):
             raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
         return _Number(name, rule, bound, first, kind)
-    if re.fullmatch(r"(real|integer)\d?", kind):
-        variable = kind
-    else:
-        variable = None
+    variable = kind if re.fullmatch(r"(real|integer)\d?", kind) else None
     if (variable is None and kind not in _DTYPES) or (absent and rule != "below"):
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
@@ -321,9 +306,7 @@ def _parse_length(text: str) -> tuple[str | None, int]:
     if not found:
         raise SyntaxError(f"not a length: {text!r}")
     name, number, alone = found.groups()
-    if alone:
-        return (alone, 0)
-    return (name, int(number))
+    return name or alone, int(number or 0)
 
 
 # ---- kernels -------------------------------------------------------------------------------------
@@ -352,10 +335,7 @@ class Kernel:
         self._variables = list(dict.fromkeys(a.variable for a in self._arguments if a.variable))
         for name in {a.bound for a in self._arguments if a.rule} - {*self._sizes, *numbers}:
             raise SyntaxError(f"{self.name}: {name} is neither a length nor an integer argument")
-        if result:
-            self._result = _NUMBERS[result]
-        else:
-            self._result = None
+        self._result = _NUMBERS.get(result)
         self._functions: dict[tuple[np.dtype, ...], Callable] = {}
         if not self._variables:
             self._function(())
@@ -396,17 +376,14 @@ class Kernel:
         return self._run(function, leading, passed)
 
     def _check_and_call(self, values: tuple[Any, ...], signature: tuple | None = None) -> Any:
-        """Check all arguments, store their types and shapes as ``signature`` if they are valid, and call the kernel."""
+        """Check all arguments, store their types and shapes under ``signature``, and call."""
         if len(values) != len(self._arguments):
-            raise TypeError(
-                f"{self.name} takes {len(self._arguments)} arguments, got {len(values)}"
-            )
+            expected = f"{len(self._arguments)} arguments"
+            raise TypeError(f"{self.name} takes {expected}, got {len(values)}")
         sizes: Sizes = {None: 0}
         types: dict[str, np.dtype] = {}
-        passed = [
-            argument.convert(value, sizes, types)
-            for argument, value in zip(self._arguments, values, strict=True)
-        ]
+        pairs = zip(self._arguments, values, strict=True)
+        passed = [argument.convert(value, sizes, types) for argument, value in pairs]
         for argument, i, name, _ in self._rules:
             argument.check(values[i], sizes.get(name, 0))
         key = tuple(types[name] for name in self._variables)

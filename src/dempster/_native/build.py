@@ -1,7 +1,7 @@
 """Compile all C files of the package into one shared library in the folder of this file.
 
     python src/dempster/_native/build.py                       compile changed files
-    python src/dempster/_native/build.py --sanitize FOLDER     compile with address and undefined-behavior sanitizers
+    python src/dempster/_native/build.py --sanitize FOLDER     compile with sanitizers
 
 The build hook of the package calls this module during installation. It imports only the standard
 library, because it runs before any dependency is installed.
@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,32 +59,30 @@ SANITIZE = [
 BASELINE = ["-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16"]
 AVX2 = [*BASELINE, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mfma", "-mf16c", "-mlzcnt", "-mmovbe"]
 
-_TRIAL = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\ndouble f(double x) { return exp(x); }\n"
+_TRIAL = """\
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+double f(double x) { return exp(x); }
+"""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """Command of a C compiler, and whether the compiler is zig, which has different flags for processors."""
+    """Command of a C compiler, and whether it is zig, which has different flags."""
 
     command: tuple[str, ...]
     zig: bool = False
 
     def works(self) -> bool:
-        """Return whether the compiler can build a small library, which fails if headers or the linker are missing."""
+        """Return whether the compiler can build a small library, with headers and the linker."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "trial.c")
             source.write_text(_TRIAL)
-            command = [
-                *self.command,
-                "-shared",
-                "-fPIC",
-                str(source),
-                "-o",
-                str(Path(folder, "trial.so")),
-                "-lm",
-            ]
+            command = [*self.command, "-fPIC"]
+            link = _link_command(command, [source], Path(folder, "trial.so"))
             try:
-                return subprocess.run(command, capture_output=True, timeout=120).returncode == 0
+                return subprocess.run(link, capture_output=True, timeout=120).returncode == 0
             except (OSError, subprocess.TimeoutExpired):
                 return False
 
@@ -127,10 +125,9 @@ def library_names(target: Target) -> list[str]:
 
     The first one supports all processors.
     """
+    kinds = ["kernels"]
     if target.machine == "x86_64":
-        kinds = ["kernels", "kernels-avx2"]
-    else:
-        kinds = ["kernels"]
+        kinds.append("kernels-avx2")
     return [kind + target.suffix for kind in kinds]
 
 
@@ -142,23 +139,15 @@ def names_here(compiler: Compiler) -> list[str]:
         return names
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         probe = Path(folder, names[0])
-        _run(
-            [
-                *_command(compiler, target, probe),
-                "-shared",
-                str(HERE / "library.c"),
-                "-o",
-                str(probe),
-                "-lm",
-            ]
-        )
+        command = _command(compiler, target, probe)
+        _run(_link_command(command, [HERE / "library.c"], probe))
         if ctypes.CDLL(str(probe)).library_has_avx2():
             return names[1:]
         return names[:1]
 
 
 def machine_compiler() -> Compiler | None:
-    """Return the compiler in the environment variable ``CC``, or the first of cc, gcc and clang that works."""
+    """Return the compiler ``CC``, or the first of cc, gcc and clang that works."""
     if os.environ.get("CC"):
         return Compiler(tuple(shlex.split(os.environ["CC"])))
     found = (Compiler((name,)) for name in ("cc", "gcc", "clang") if shutil.which(name))
@@ -166,11 +155,8 @@ def machine_compiler() -> Compiler | None:
 
 
 def find_compiler(cross: bool = False) -> Compiler:
-    """Return the system's C compiler, or zig if there is none or if ``cross`` (to compile for other platforms)."""
-    if cross:
-        compiler = None
-    else:
-        compiler = machine_compiler()
+    """Return the system's C compiler, or zig if there is none or to compile for other platforms."""
+    compiler = None if cross else machine_compiler()
     if compiler:
         return compiler
     if importlib.util.find_spec("ziglang"):
@@ -204,7 +190,7 @@ def is_current() -> bool:
 
 
 def build_here(cache: Path | None = None) -> None:
-    """Compile the library for this machine into this folder, and delete the libraries for other processors."""
+    """Compile the library for this machine into this folder, and delete those for other ones."""
     compiler = find_compiler()
     kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
     for name in library_names(Target.this_machine()):
@@ -220,7 +206,7 @@ def build(
     cache: Path | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Compile the libraries of a target into a folder, where they are replaced atomically, even if they are in use."""
+    """Compile the libraries of a target, and replace them atomically, even if they are in use."""
     target = target or Target.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
     folder.mkdir(parents=True, exist_ok=True)
@@ -234,9 +220,13 @@ def build(
         ]
         for library, command, parts in zip(libraries, commands, compiled, strict=True):
             linked = Path(scratch, library.name)
-            _run([*command, "-shared", *map(str, parts), "-o", str(linked), "-lm"])
+            _run(_link_command(command, parts, linked))
             _replace(linked, library)
     return libraries
+
+
+def _link_command(command: Sequence[str], parts: Iterable[Path], library: Path) -> list[str]:
+    return [*command, "-shared", *map(str, parts), "-o", str(library), "-lm"]
 
 
 def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
@@ -249,13 +239,9 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
         command.append(f"-mmacosx-version-min={MACOS}")
     faster = library.stem.endswith("avx2")
     if compiler.zig:  # Without -mcpu, zig compiles for the processor on which it runs.
+        kind = "baseline"
         if target.machine == "x86_64":
-            if faster:
-                kind = "x86_64_v3"
-            else:
-                kind = "x86_64_v2"
-        else:
-            kind = "baseline"
+            kind = "x86_64_v3" if faster else "x86_64_v2"
         command += [f"-mcpu={kind}", "-fno-sanitize=all"]
     elif target.machine == "x86_64":
         command += AVX2 if faster else BASELINE
@@ -263,14 +249,12 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
 
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
-    """Return the object file of a source file, compiled unless the sources and flags have not changed."""
+    """Return the object file of a source file, compiled if the sources or flags have changed."""
+    flags = list(command)
     if source.parent == HERE:
-        flags = [*command, f'-DFINGERPRINT="{fingerprint()}"']
-    else:
-        flags = command
-    key = _hash(
-        "\0".join(flags).encode(), source.read_bytes(), *(h.read_bytes() for h in headers())
-    )
+        flags.append(f'-DFINGERPRINT="{fingerprint()}"')
+    files = [source, *headers()]
+    key = _hash("\0".join(flags).encode(), *(file.read_bytes() for file in files))
     compiled = folder / f"{source.stem}-{key}.o"
     if not compiled.exists():
         partial = folder / f"{compiled.stem}-{os.getpid()}.o"
@@ -287,7 +271,7 @@ def _hash(*parts: bytes) -> str:
 
 
 def _replace(new: Path, old: Path) -> None:
-    """Replace a library by renaming a copy, so that processes that have loaded the old library can still use it."""
+    """Replace a library by renaming a copy, so that other processes can still use the old one."""
     beside = old.with_name(f".{old.name}.{os.getpid()}")
     shutil.copy2(new, beside)
     beside.replace(old)
@@ -317,9 +301,8 @@ def main() -> None:
     folder = options.sanitize
     try:
         if folder:
-            build(
-                folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1]
-            )
+            names = library_names(Target.this_machine())[:1]
+            build(folder, extra=SANITIZE, cache=CACHE, names=names)
         elif not is_current():
             build_here(CACHE)
     except RuntimeError as error:

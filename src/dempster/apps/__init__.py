@@ -1,4 +1,4 @@
-"""Applications: recipes of runs (`recipe`), the program (`cli`), the report (`report`) and the studio (`studio`).
+"""Applications: recipes of runs (`recipe`), the program (`cli`), the `report` and the `studio`.
 
 Report and studio draw the same map (`map`). Nothing below imports them.
 """

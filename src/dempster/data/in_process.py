@@ -205,8 +205,6 @@ def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
     return partial(iter, [np.asarray(column)])
 
 
-
-
 class Tiles(Blocks):
     """Tiles of rows, read again at every pass by ``n_jobs`` threads.
 

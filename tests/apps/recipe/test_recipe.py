@@ -175,7 +175,7 @@ def test_invalid_recipes():
             "confidence: method bootclus has its own .*-p confidence=",
         ),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
-        ({"missing": "impute"}, "missing must be one of 'refuse', 'drop', 'partial', got 'impute'"),
+        ({"missing": "impute"}, "missing must be 'refuse', 'drop' or 'partial', got 'impute'"),
         ({"files": ["a.csv", "b.csv"]}, "files: .*method='wmvec'"),
         ({"files": []}, "files must name at least one file"),
     ):

@@ -1,4 +1,4 @@
-"""The program ``dempster``, with one module for each command, imported when the command is called."""
+"""The program ``dempster``, with one module for each command, imported when it is called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import click
 
 from dempster import __version__
-from dempster.apps.cli.shared.errors import Program, install_signal_handlers
+from dempster.apps.cli.shared import Program, install_signal_handlers
 
 __all__ = ["COMMANDS", "main", "program"]
 

@@ -12,23 +12,23 @@ import numpy as np
 from dempster._text import format_cell, format_count
 from dempster.apps.cli.cluster import describe_result, run_recipe
 from dempster.apps.cli.compare import list_moved_objects
-from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.options import (
+from dempster.apps.cli.shared import (
+    PATH,
+    Outputs,
     RecipeCommand,
+    Screen,
+    UserError,
+    WholeNumber,
+    WrongUse,
     build_recipe,
+    default_path,
+    list_input_files,
     output_option,
+    partition_document,
     recipe_options,
     screen_options,
-)
-from dempster.apps.cli.shared.output import (
-    Outputs,
-    Screen,
-    default_path,
-    partition_document,
     write_table,
 )
-from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.apps.methods import METHODS, methods_that
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ MAX_PRINTED_CHANGES = 10
     help="Table that this command wrote, with same or different in its third column.",
 )
 @output_option(
-    "File of the questions and answers; an existing file is overwritten. [default: FILE.answers.csv, unless it "
-    "contains answers]"
+    "File of the questions and answers; an existing file is overwritten. "
+    "[default: FILE.answers.csv, unless it contains answers]"
 )
 @click.option("--partition", type=PATH, help="Write the partition that uses the answers.")
 @screen_options
 @click.pass_context
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
-    """Cluster the rows of FILE, ask which pairs of rows belong together, and cluster again with the answers.
+    """Cluster the rows of FILE, ask which pairs belong together, and cluster with the answers.
 
     On a terminal, answer each question with a key. Otherwise, or with --json, the questions are
     written to a table. Fill in its third column and pass the table to --answers. Contradictions
@@ -76,15 +76,11 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
     recipe = build_recipe(ctx, options, constrained=True)
     if "constraints" not in METHODS[recipe.method].capabilities:
-        raise WrongUse(
-            f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}"
-        )
+        expected = ", ".join(methods_that("constraints"))
+        raise WrongUse(f"--method must be one of {expected}, got {recipe.method}")
     outputs = Outputs(list_input_files(recipe))
-    outputs.add(
-        "answers",
-        options["output"] or _default_output(Path(recipe.files[0]), options["answers"]),
-        [".csv"],
-    )
+    output = options["output"] or _default_output(Path(recipe.files[0]), options["answers"])
+    outputs.add("answers", output, [".csv"])
     outputs.protect(options["answers"])  # Outputs added below must not overwrite the answers.
     outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
@@ -111,10 +107,8 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         }
     )
     if changes is None:
-        screen.print(
-            f"\n{format_count(len(table), 'question')}: are these two in the same cluster?",
-            style="bold",
-        )
+        count = format_count(len(table), "question")
+        screen.print(f"\n{count}: are these two in the same cluster?", style="bold")
         for row in table.itertuples():
             screen.print(f"  {row.object} and {row.other}")
     else:
@@ -136,17 +130,16 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
 
 def _default_output(file: Path, answers: Path | None) -> Path:
-    """Return the default path of the answers, or raise an error if existing answers in this file would be lost."""
+    """Return the default path of the answers, unless existing answers would be lost."""
     from dempster.io.tables import read_quietly
 
     output = default_path(file, ".answers.csv")
-    if (
-        answers is None
-        and output.is_file()
-        and read_quietly(output).iloc[:, 2:].notna().any(axis=None)
-    ):
+    if answers is not None or not output.is_file():
+        return output
+    if read_quietly(output).iloc[:, 2:].notna().any(axis=None):
         raise UserError(
-            f"{output} contains answers that would be lost; use them with --answers, or choose another --output"
+            f"{output} contains answers that would be lost; use them with --answers, "
+            "or choose another --output"
         )
     return output
 
@@ -163,10 +156,7 @@ class _Questions:
 
         self._result = result
         partition = result.partition
-        if partition.index is None:
-            self._names = range(len(partition))
-        else:
-            self._names = partition.index
+        self._names = range(len(partition)) if partition.index is None else partition.index
         self._former = result.prepared.constraints or Constraints(n_objects=len(partition))
         self.pairs = suggest_pairs(partition, n_questions, constraints=self._former)
         self.answers: list[bool | None] = [None] * len(self.pairs)
@@ -179,9 +169,8 @@ class _Questions:
         """Return the constraints from the recipe and from the answers."""
         from dempster.constraints import Constraints
 
-        same, different = (
-            self.pairs[[answer is value for answer in self.answers]] for value in (True, False)
-        )
+        same = self.pairs[[answer is True for answer in self.answers]]
+        different = self.pairs[[answer is False for answer in self.answers]]
         return self._former | Constraints(same, different, n_objects=len(self._names))
 
     def contradictions(self) -> list[Any]:
@@ -189,7 +178,7 @@ class _Questions:
         return self.constraints().contradictions()
 
     def read_answers(self, path: Path) -> None:
-        """Read questions and answers from a table whose columns are two objects and an answer, which may be empty."""
+        """Read a table whose columns are two objects and an answer, which may be empty."""
         from dempster.constraints.files import find_positions
         from dempster.io.atomic import as_file
         from dempster.io.tables import read_names, read_quietly
@@ -197,12 +186,12 @@ class _Questions:
         table = read_quietly(as_file(path))
         if table.shape[1] < 3:
             raise UserError(
-                f"{path.name} must have three columns, two objects and an answer, got {table.shape[1]}"
+                f"{path.name} must have three columns, two objects and an answer, "
+                f"got {table.shape[1]}"
             )
         columns = read_names(path, table, (0, 1))
-        self.pairs = np.column_stack(
-            [find_positions(names, self._names, path.name) for names in columns]
-        )
+        positions = [find_positions(names, self._names, path.name) for names in columns]
+        self.pairs = np.column_stack(positions)
         self.answers = [_parse_answer(cell, path) for cell in table.iloc[:, 2]]
 
     def describe_object(self, position: int) -> str:
@@ -212,10 +201,11 @@ class _Questions:
         if attributes is None:
             return name
         row = attributes.table.iloc[position]
-        return f"{name}: {', '.join(f'{column} {format_cell(value)}' for column, value in row.items())}"
+        cells = [f"{column} {format_cell(value)}" for column, value in row.items()]
+        return f"{name}: {', '.join(cells)}"
 
     def describe_contradiction(self, contradiction: Any) -> str:
-        """Return a sentence about a pair in different clusters and the chain of pairs that contradicts it."""
+        """Return a sentence about a pair and the chain of pairs that contradicts it."""
         first, second = (self._names[k] for k in contradiction.cannot_link)
         chain = " - ".join(str(self._names[k]) for k in contradiction.chain)
         return f"{first} and {second} are different, but {chain} are the same"
@@ -224,21 +214,16 @@ class _Questions:
         """Return the questions as a table with the columns ``object``, ``other`` and ``answer``."""
         import pandas as pd
 
-        columns = [[str(self._names[k]) for k in positions] for positions in self.pairs.T]
-        answers = [_ANSWERS[answer] for answer in self.answers]
-        return pd.DataFrame(
-            {"object": columns[0], "other": columns[1], "answer": pd.Series(answers, dtype=object)}
-        )
+        first, second = ([str(self._names[k]) for k in positions] for positions in self.pairs.T)
+        answers = pd.Series([_ANSWERS[answer] for answer in self.answers], dtype=object)
+        return pd.DataFrame({"object": first, "other": second, "answer": answers})
 
 
 def _parse_answer(cell: Any, path: Path) -> bool | None:
     from dempster.constraints.files import DIFFERENT, SAME
 
-    if cell is None or cell != cell:
-        text = ""
-    else:
-        text = str(cell).strip().lower()
-    if text in ("", "?"):
+    text = str(cell).strip().lower()
+    if cell is None or cell != cell or text in ("", "?"):
         return None
     if text not in SAME | DIFFERENT:
         raise UserError(f"{path.name}: an answer must be same, different or empty, got '{cell}'")
@@ -246,15 +231,14 @@ def _parse_answer(cell: Any, path: Path) -> bool | None:
 
 
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
-    """Ask the questions on the terminal, and print contradictions immediately, so that the user can undo an answer."""
+    """Ask the questions on the terminal, and print contradictions before the next question."""
     n_questions = len(questions.pairs)
     screen.print(f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold")
     number = 0
     while number < n_questions:
         first, second = map(questions.describe_object, questions.pairs[number])
-        click.echo(
-            f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? ", nl=False
-        )
+        question = f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? "
+        click.echo(question, nl=False)
         try:
             key = click.getchar().lower() or "q"
         except EOFError:  # Ctrl-D
@@ -280,13 +264,8 @@ def _fit_with_answers(result: RecipeResult, constraints: Constraints, screen: Sc
     from sklearn.base import clone
 
     prepared = result.prepared
+    knowledge: dict[str, Any] = {"constraints": constraints}
     if prepared.y is not None and result.recipe.learns_labels:
-        labels = {"y": prepared.y}
-    else:
-        labels = {}
+        knowledge["y"] = prepared.y
     with screen.progress("clustering with the answers"):
-        return (
-            clone(result.estimator)
-            .fit(prepared.X, **labels, constraints=constraints)
-            .credal_partition_
-        )
+        return clone(result.estimator).fit(prepared.X, **knowledge).credal_partition_

@@ -10,11 +10,29 @@ import numpy as np
 
 from dempster._text import format_count
 from dempster.apps.cli.predict import OR, UNDECIDED, print_decisions, write_decisions
-from dempster.apps.cli.shared import options as shared
-from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.loading import read_rows
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path
-from dempster.apps.cli.shared.param_types import PATH, MethodName, WholeNumber
+from dempster.apps.cli.shared import (
+    PATH,
+    MethodName,
+    Outputs,
+    RecipeCommand,
+    Screen,
+    UserError,
+    WholeNumber,
+    WrongUse,
+    column_options,
+    confidence_option,
+    default_path,
+    output_option,
+    parse_parameters,
+    read_rows,
+    reading_options,
+    save_model_option,
+    scale_option,
+    screen_options,
+    seed_option,
+    settings_option,
+    split_names,
+)
 from dempster.apps.methods import METHODS
 
 if TYPE_CHECKING:
@@ -35,7 +53,7 @@ _SCORES = {
 }
 
 
-class ClassifyCommand(shared.RecipeCommand):
+class ClassifyCommand(RecipeCommand):
     """Command that has the parameters of the selected classifier as options."""
 
     package = "classify"
@@ -45,7 +63,7 @@ class ClassifyCommand(shared.RecipeCommand):
     cls=ClassifyCommand,
     examples=(
         "dempster classify flowers.csv --target species --new new-flowers.csv --reject 0.2",
-        "dempster classify flowers.csv --target species --rule interval_dominance --save-model flowers.dempster",
+        "dempster classify flowers.csv --target species --rule maximality --save-model m.dempster",
         "dempster classify flowers.csv --target species --new new-flowers.csv --confidence 0.95",
     ),
 )
@@ -57,8 +75,8 @@ class ClassifyCommand(shared.RecipeCommand):
     help="Classes; rows without a class are classified.",
 )
 @click.option("--new", type=PATH, help="Table of rows to classify instead.")
-@shared.output_option("File of the decisions. [default: FILE.decisions.csv]")
-@shared.save_model_option
+@output_option("File of the decisions. [default: FILE.decisions.csv]")
+@save_model_option
 @click.option(
     "--method", type=MethodName("classify"), default="eknn", help="Classifier; see below."
 )
@@ -74,29 +92,27 @@ class ClassifyCommand(shared.RecipeCommand):
     metavar="LOSS",
     help="Loss of no decision, relative to that of a wrong class.",
 )
-@shared.confidence_option(
-    "Select sets of classes that contain the true class with this probability."
-)
+@confidence_option("Select sets of classes that contain the true class with this probability.")
 @click.option(
     "--cv",
     type=WholeNumber(0),
     default=5,
     help="Folds of the cross-validation, at least 2; 0 skips it.",
 )
-@shared.column_options
-@shared.reading_options
+@column_options
+@reading_options
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop"]),
     default="refuse",
     help="Missing values: raise an error, or drop the rows.",
 )
-@shared.scale_option
-@shared.seed_option
-@shared.settings_option
-@shared.screen_options
+@scale_option
+@seed_option
+@settings_option
+@screen_options
 def classify(file: Path, screen: Screen, **options: Any) -> None:
-    """Train a classifier on the rows of FILE with a known class, and classify its other rows or another table.
+    """Train a classifier on the labeled rows of FILE, and classify its other rows or another table.
 
     The decision is a class, several classes (see --rule and --confidence), or "undecided" (see
     --reject). Cross-validation estimates the quality of the decisions. Columns are standardized
@@ -111,9 +127,8 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     rule = options["rule"]
     new = options["new"]
     if reject is not None and rule in _SET_RULES:
-        raise WrongUse(
-            f"--reject cannot be used with --rule {rule}, which may select several classes"
-        )
+        reason = "which may select several classes"
+        raise WrongUse(f"--reject cannot be used with --rule {rule}, {reason}")
     if reject is not None and not reject >= 0:
         raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
     if options["confidence"] is not None and (reject is not None or rule != "pignistic"):
@@ -121,19 +136,17 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     if options["cv"] == 1:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
     info = METHODS[options["method"]]
+    parameters = parse_parameters(options, info.name)
     if info.parameter("random_state"):
-        seed = {"random_state": options["seed"]}
-    else:
-        seed = {}
-    parameters = shared.parse_parameters(options, "classify", info.name)
-    outputs = Outputs(
-        [file, new, Path(options["target"]) if is_file_name(options["target"]) else None]
-    )
+        parameters["random_state"] = options["seed"]
+    outputs = Outputs([file, new])
+    if is_file_name(options["target"]):
+        outputs.protect(Path(options["target"]))
     decisions_file = options["output"] or default_path(new or file, ".decisions.csv")
     outputs.add("decisions", decisions_file, (".csv", ".tsv", ".parquet"))
     outputs.add_options(options)
     with screen.progress(f"reading {file.name}"):
-        estimator = info.load()(**seed, **parameters)
+        estimator = info.load()(**parameters)
         if options["confidence"] is not None:
             from dempster.classify import ConformalClassifier
 
@@ -150,24 +163,21 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         rows = attributes.values[~is_labelled]
         if new is not None:
             rows = attributes.preparation.transform(read_rows(new, options), screen.note)
-        decisions = np.array(
-            [OR.join(names) or UNDECIDED for names in _decide(estimator, rows, options)]
-        )
+        answers = _decide(estimator, rows, options)
+        decisions = np.array([OR.join(names) or UNDECIDED for names in answers])
         if not len(decisions):
             del outputs["decisions"]
-        outputs.write(
-            {
-                "decisions": lambda path: write_decisions(
-                    estimator.predict_mass(rows), decisions, path
-                ),
-                "model": lambda path: save(TableModel(estimator, attributes.preparation), path),
-            }
-        )
+
+        def write(path: Path) -> None:
+            write_decisions(estimator.predict_mass(rows), decisions, path)
+
+        model = TableModel(estimator, attributes.preparation)
+        outputs.write({"decisions": write, "model": lambda path: save(model, path)})
     name = type(estimator).__name__
-    size = (
-        f"{format_count(len(classes), 'row')}, {format_count(len(attributes.columns), 'attribute')}"
-    )
-    screen.print(f"{name}: trained on {size}, {estimator.classes_.size:,} classes", style="bold")
+    n_rows = format_count(len(classes), "row")
+    n_columns = format_count(len(attributes.columns), "attribute")
+    head = f"{name}: trained on {n_rows}, {n_columns}, {estimator.classes_.size:,} classes"
+    screen.print(head, style="bold")
     if scores:
         texts = [_SCORES[score].format(value) for score, value in scores.items()]
         screen.print(f"in {options['cv']}-fold cross-validation: {', '.join(texts)}")
@@ -196,14 +206,13 @@ def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attribut
 
     table = read_rows(file, options)
     labels = find_labels("target", options["target"], table)
-    if is_file_name(options["target"]):
-        target = []
-    else:
-        target = [options["target"]]
+    exclude = split_names(options["exclude"], "exclude")
+    if not is_file_name(options["target"]):
+        exclude.append(options["target"])
     attributes = choose_attributes(
         table,
-        columns=shared.split_names(options["columns"], "columns"),
-        exclude=[*shared.split_names(options["exclude"], "exclude"), *target],
+        columns=split_names(options["columns"], "columns"),
+        exclude=exclude,
         scale=options["scale"],
         missing=options["missing"],
     )
@@ -213,13 +222,14 @@ def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attribut
 
 
 def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
-    """Raise an error if there are fewer than two classes, or if the name of a class also denotes another decision."""
+    """Raise an error if there are fewer than two classes, or if a class has a reserved name."""
     target = f"--target {options['target']}"
     if len(set(classes)) < 2:
         raise UserError(f"{target} must have at least two classes, got {len(set(classes))}")
+    has_confidence = options["confidence"] is not None
+    may_be_set = has_confidence or options["rule"] in _SET_RULES
+    may_be_undecided = has_confidence or options["reject"] is not None
     for name in classes:
-        may_be_set = options["rule"] in _SET_RULES or options["confidence"] is not None
-        may_be_undecided = options["reject"] is not None or options["confidence"] is not None
         if (may_be_undecided and name == UNDECIDED) or (may_be_set and OR in name):
             raise UserError(
                 f"{target}: rename the class '{name}', which is also the name of another decision"
@@ -227,7 +237,7 @@ def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
 
 
 def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarray]:
-    """Return the array of selected classes for each row, which contains one, several or no classes."""
+    """Return the array of one, several or no selected classes for each row."""
     if not len(rows):
         return []
     rule = options["rule"]
@@ -236,9 +246,8 @@ def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarr
         return [classes[selected] for selected in estimator.predict_set(rows)]
     if rule in _SET_RULES:
         return [classes[selected] for selected in estimator.decide(rows, rule)]
-    if options["reject"] is None:
-        rejection = {}
-    else:
+    rejection = {}
+    if options["reject"] is not None:
         rejection = {"reject": options["reject"], "reject_label": UNDECIDED}
     singles = {name: classes[k : k + 1] for k, name in enumerate(classes)}
     return [singles.get(name, classes[:0]) for name in estimator.decide(rows, rule, **rejection)]
@@ -247,7 +256,7 @@ def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarr
 def _cross_validate(
     estimator: Any, values: np.ndarray, classes: np.ndarray, options: dict[str, Any], screen: Screen
 ) -> dict[str, float]:
-    """Return scores of the decisions on held-out rows, or an empty dictionary if a class has too few rows."""
+    """Return scores of the decisions on held-out rows; empty if a class has too few rows."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
     from sklearn.preprocessing import StandardScaler
@@ -257,23 +266,20 @@ def _cross_validate(
         return {}
     smallest = int(np.unique(classes, return_counts=True)[1].min())
     if smallest < n_folds:
-        rows = format_count(smallest, "row")
-        screen.note(
-            f"no cross-validation: the smallest class has {rows}, fewer than --cv {n_folds}"
+        reason = (
+            f"the smallest class has {format_count(smallest, 'row')}, fewer than --cv {n_folds}"
         )
+        screen.note(f"no cross-validation: {reason}")
         return {}
     sizes = []
     held = []
-    for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=options["seed"]).split(
-        values, classes
-    ):
-        train_rows = values[train]
-        test_rows = values[test]
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=options["seed"])
+    for train, test in folds.split(values, classes):
+        rows = values
         if options["scale"]:
-            scaler = StandardScaler().fit(train_rows)
-            train_rows = scaler.transform(train_rows)
-            test_rows = scaler.transform(test_rows)
-        decisions = _decide(clone(estimator).fit(train_rows, classes[train]), test_rows, options)
+            rows = StandardScaler().fit(values[train]).transform(values)
+        fitted = clone(estimator).fit(rows[train], classes[train])
+        decisions = _decide(fitted, rows[test], options)
         sizes += [len(names) for names in decisions]
         held += [truth in names for names, truth in zip(decisions, classes[test], strict=True)]
     size = np.array(sizes)
@@ -282,10 +288,9 @@ def _cross_validate(
     scores = {"accuracy": float(np.mean(is_held & is_single))}
     if not is_single.all():
         scores["single"] = float(is_single.mean())
-        if is_single.any():
-            scores["accuracy_of_single"] = float(np.mean(is_held[is_single]))
-        else:
-            scores["accuracy_of_single"] = float("nan")
+        n_single = np.count_nonzero(is_single)
+        correct = np.count_nonzero(is_held & is_single)
+        scores["accuracy_of_single"] = correct / n_single if n_single else float("nan")
         scores["undecided"] = float(np.mean(size == 0))
         scores["held"] = float(np.mean(is_held))
         scores["mean_size"] = float(np.mean(size))

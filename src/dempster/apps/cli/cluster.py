@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._text import format_count
-from dempster.apps.cli.shared import options as shared
-from dempster.apps.cli.shared.drawing import draw_partition
-from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.output import (
+from dempster.apps.cli.shared import (
+    PATH,
     Outputs,
+    RecipeCommand,
     Screen,
+    UserError,
+    WrongUse,
+    build_recipe,
+    confidence_option,
     default_path,
     format_headline,
+    list_input_files,
+    output_option,
     partition_document,
+    plot_option,
+    recipe_options,
+    save_model_option,
+    screen_options,
 )
-from dempster.apps.cli.shared.param_types import PATH
+from dempster.apps.cli.shared.drawing import draw_partition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=shared.RecipeCommand,
+    cls=RecipeCommand,
     examples=(
         "dempster cluster flowers.csv",
         "dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html",
@@ -39,20 +47,20 @@ if TYPE_CHECKING:
         "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",
     ),
 )
-@shared.recipe_options
-@shared.confidence_option(
-    "Also compute a set of clusters for each row that contains its cluster with this probability, under the conditions "
-    "that are printed; the method is fitted 13 times."
+@recipe_options
+@confidence_option(
+    "Also compute a set of clusters for each row that contains its cluster with this probability, "
+    "under the conditions that are printed; the method is fitted 13 times."
 )
-@shared.output_option(
-    "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. A name without extension is "
-    "a new folder; a Parquet FILE is then read in blocks. [default: FILE.partition.csv, overwritten only if dempster "
-    "created it]"
+@output_option(
+    "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. "
+    "A name without extension is a new folder; a Parquet FILE is then read in blocks. "
+    "[default: FILE.partition.csv, overwritten only if dempster created it]"
 )
-@shared.plot_option()
+@plot_option()
 @click.option("--report", type=PATH, help="Write an HTML report: .html.")
-@shared.save_model_option
-@shared.screen_options
+@save_model_option
+@screen_options
 @click.option(
     "--dask",
     is_flag=False,
@@ -72,11 +80,10 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
     FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are
     standardized and clustered. Each row is certain (it belongs to one cluster), ambiguous between
-    several clusters, or an outlier. With
-    --method wmvec, several FILEs are views of the same rows. With --method secm, FILE is an image whose pixels are
-    clustered.
+    several clusters, or an outlier. With --method wmvec, several FILEs are views of the same rows.
+    With --method secm, FILE is an image whose pixels are clustered.
     """
-    recipe = shared.build_recipe(ctx, options)
+    recipe = build_recipe(ctx, options)
     file = Path(recipe.files[0])
     is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in (".parquet", ".pq"))
     outputs = Outputs(list_input_files(recipe))
@@ -87,13 +94,11 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         cluster_blocks(recipe, options["output"], outputs, options, screen)
         return
     if options["dask"] is not None:
-        raise WrongUse(
-            "--dask needs a Parquet FILE that is read in blocks: --output must have no extension"
-        )
+        reason = "--output must have no extension"
+        raise WrongUse(f"--dask needs a Parquet FILE that is read in blocks: {reason}")
     if file.is_dir():
-        raise UserError(
-            f"{file} is a folder; a folder of Parquet files needs an --output without extension"
-        )
+        reason = "a folder of Parquet files needs an --output without extension"
+        raise UserError(f"{file} is a folder; {reason}")
     outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
@@ -102,20 +107,16 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     if options["verbose"]:
         if result.attributes is not None:
             screen.note(f"clustered by {', '.join(result.attributes.columns)}")
-        if result.estimator.converged_:
-            ended = "converged"
-        else:
-            ended = "stopped"
+        ended = "converged" if result.estimator.converged_ else "stopped"
         screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
     screen.print_partition(describe_result(result), result.partition, options["verbose"])
     agreement = None
     if result.truth is not None:
         from dempster.explain import set_scores
 
-        labelled = result.truth.notna().to_numpy()
-        scores = set_scores(
-            result.partition[labelled], result.truth[labelled].astype(str).to_numpy()
-        )
+        is_labeled = result.truth.notna().to_numpy()
+        truth = result.truth[is_labeled].astype(str).to_numpy()
+        scores = set_scores(result.partition[is_labeled], truth)
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
     content = run_document(recipe, result.estimator, result.seconds) | {"agreement": agreement}
@@ -133,10 +134,10 @@ def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen)
     )
 
     summary = summarize_sets(conformal, sets)
-    sizes = f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several"
     screen.print(f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold")
     screen.print(
-        f"{sizes}, {summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average"
+        f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several, "
+        f"{summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average"
     )
     screen.print(f"{describe_stability(conformal)}\n{describe_guarantee(conformal)}\n")
     return summary
@@ -168,10 +169,9 @@ def describe_result(result: RecipeResult) -> str:
     objects = "object"
     if attributes is not None:
         data = format_count(len(attributes.columns), "attribute")
-        if attributes.preparation.categories:
-            data += (
-                f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
-            )
+        n_categories = len(attributes.preparation.categories)
+        if n_categories:
+            data += f" ({format_count(n_categories, 'column')} of categories)"
         elif attributes.is_scaled:
             data += " (standardized)"
     elif result.recipe.kind == "dissimilarities":
@@ -185,10 +185,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
 
-    if result.conformal is None:
-        sets = None
-    else:
-        sets = result.conformal.sets_
+    sets = getattr(result.conformal, "sets_", None)
     title = f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}"
 
     def write_report(path: Path) -> None:

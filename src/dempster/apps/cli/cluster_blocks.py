@@ -18,8 +18,7 @@ from dempster._errors import MissingExtraError
 from dempster._progress import report_progress_to
 from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
-from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.output import Outputs, Screen, format_headline
+from dempster.apps.cli.shared import Outputs, Screen, UserError, WrongUse, format_headline
 from dempster.apps.recipe import Preparation, Recipe, TableModel
 from dempster.data.blocks import compute_moments
 from dempster.data.in_process import open_blocks, parquet_dataset
@@ -40,16 +39,14 @@ DASK_TIMEOUT = 10  # seconds
 def cluster_blocks(
     recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen
 ) -> None:
-    """Cluster a Parquet file, or a folder of Parquet files, and write the masses into a new folder."""
-    unsupported = [
-        f"--{name.replace('_', '-')}"
-        for name in _NEED_MEMORY
-        if getattr(recipe, name) not in (None, ())
-    ]
-    unsupported += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in outputs]
-    unsupported += ["--missing drop"] * (recipe.missing == "drop")
+    """Cluster a Parquet file or a folder of them, and write the masses into a new folder."""
+    unsupported = [name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
+    unsupported += [name for name in _OUTPUTS_NEED_MEMORY if name in outputs]
+    if recipe.missing == "drop":
+        unsupported.append("missing drop")
     if unsupported:
-        raise WrongUse(f"{unsupported[0]} cannot be used with a table that is read in blocks")
+        option = unsupported[0].replace("_", "-")
+        raise WrongUse(f"--{option} cannot be used with a table that is read in blocks")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: the folder {output} must be new or empty")
     if not output.absolute().parent.is_dir():
@@ -84,16 +81,14 @@ def _cluster(
             "config": lambda path: path.write_text(model.recipe, encoding="utf-8"),
         }
         outputs.write(writers, also=lambda: _write_folder(partition, output))
-    data = format_count(len(table.columns), "attribute") + (
-        " (standardized)" if recipe.scale else ""
-    )
-    screen.print_partition(
-        format_headline(estimator, data, seconds=seconds), partition, options["verbose"]
-    )
+    data = format_count(len(table.columns), "attribute")
+    if recipe.scale:
+        data += " (standardized)"
+    head = format_headline(estimator, data, seconds=seconds)
+    screen.print_partition(head, partition, options["verbose"])
     screen.print(passes.summarize(len(partition), seconds))
-    screen.print(
-        f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green"
-    )
+    n_files = format_count(len(list(output.iterdir())), "file")
+    screen.print(f"wrote {n_files} into {output}", style="green")
     if outputs:
         screen.print(f"wrote {', '.join(map(str, outputs.values()))}", style="green")
     files = {name: str(path) for name, path in {"partition": output, **outputs}.items()}
@@ -109,9 +104,8 @@ def _write_folder(partition: Any, output: Path) -> None:
             output.rmdir()
         temporary.rename(output)
     except OSError as error:
-        raise UserError(
-            f"cannot write {output}: {error.strerror or error}; no file was changed"
-        ) from error
+        reason = error.strerror or error
+        raise UserError(f"cannot write {output}: {reason}; no file was changed") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -137,18 +131,17 @@ class _Table:
         for option, names in (("--columns", columns), ("--exclude", exclude)):
             unknown = [name for name in names if name not in dataset.schema.names]
             if unknown:
-                available = quote_names(dataset.schema.names, 20)
                 raise UserError(
-                    f"{option}: there is no column {quote_names(unknown)}; the columns are {available}"
+                    f"{option}: there is no column {quote_names(unknown)}; "
+                    f"the columns are {quote_names(dataset.schema.names, 20)}"
                 )
         other = [name for name in columns if name not in numeric]
         if other:
             raise UserError(f"--columns: column '{other[0]}' is not numeric")
         selected = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
         if not selected:
-            raise UserError(
-                f"the table has no numeric column; the columns are {quote_names(dataset.schema.names)}"
-            )
+            available = quote_names(dataset.schema.names)
+            raise UserError(f"the table has no numeric column; the columns are {available}")
         names = [name for name in dataset.schema.names if not name.startswith("__index_level_")]
         ignored = [name for name in names if name not in numeric]
         if ignored and not columns:
@@ -156,7 +149,7 @@ class _Table:
         return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
-        """Return the table with columns scaled to mean 0 and standard deviation 1, without constant columns."""
+        """Return the table with standardized columns, without constant columns."""
         with block_map(1) as apply:
             moments = compute_moments(open_blocks(self), apply)
         varies = moments.high > moments.low
@@ -165,20 +158,15 @@ class _Table:
         if not varies.all():
             note(f"left out constant columns: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
-        return _Table(
-            self.dataset,
-            columns,
-            moments.mean[varies],
-            np.sqrt(moments.scatter[varies] / moments.weight),
-        )
+        scale = np.sqrt(moments.scatter[varies] / moments.weight)
+        return _Table(self.dataset, columns, moments.mean[varies], scale)
 
     def to_dask(self) -> Any:
         """Return the table as a Dask DataFrame, which the Dask workers read."""
         import dask.dataframe as dd
 
-        return (
-            dd.read_parquet(self.dataset.files, columns=self.columns) - self.center
-        ) / self.scale
+        table = dd.read_parquet(self.dataset.files, columns=self.columns)
+        return (table - self.center) / self.scale
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         batches: Iterable[Any] = self.dataset.to_batches(
@@ -191,17 +179,13 @@ class _Table:
 def _numeric_columns(schema: Any) -> list[str]:
     import pyarrow as pa
 
-    index = [
-        name
-        for name in (schema.pandas_metadata or {}).get("index_columns", ())
-        if isinstance(name, str)
-    ]
-    numeric = [
-        field.name
-        for field in schema
-        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-    ]
-    return [name for name in numeric if name not in index]
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    numeric = []
+    for field in schema:
+        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        if is_number and field.name not in index:
+            numeric.append(field.name)
+    return numeric
 
 
 @contextmanager
@@ -223,9 +207,8 @@ def _start_workers(address: str | None) -> Iterator[None]:
         else:
             client = Client(dashboard_address=None)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(
-            f"--dask: cannot connect to a Dask cluster at {address}: {error}"
-        ) from error
+        message = f"--dask: cannot connect to a Dask cluster at {address}: {error}"
+        raise UserError(message) from error
     with client:
         yield
 
@@ -246,18 +229,14 @@ class _PassCounter(logging.Handler):
             self.note(record.getMessage())
 
     def summarize(self, n_rows: int, seconds: float) -> str:
-        """Return a text such as "12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB"."""
-        memory = peak_memory()
-        if memory is None:
-            peak = ""
-        else:
-            peak = f", peak memory {memory / 2**20:,.0f} MB"
-        if self.passes == 1:
-            unit = "pass"
-        else:
-            unit = "passes"
+        """Return a text such as "12 passes over 1,000 rows, 9,000 rows per second"."""
+        unit = "pass" if self.passes == 1 else "passes"
         rate = self.passes * n_rows / seconds
-        return f"{self.passes} {unit} over {n_rows:,} rows, {rate:,.0f} rows per second{peak}"
+        text = f"{self.passes} {unit} over {n_rows:,} rows, {rate:,.0f} rows per second"
+        memory = peak_memory()
+        if memory is not None:
+            text += f", peak memory {memory / 2**20:,.0f} MB"
+        return text
 
 
 @contextmanager

@@ -8,11 +8,20 @@ from typing import Any
 import click
 
 from dempster._text import format_count
-from dempster.apps.cli.shared.errors import Command, WrongUse
-from dempster.apps.cli.shared.loading import load_result
-from dempster.apps.cli.shared.options import output_option, screen_options, seed_option
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document
-from dempster.apps.cli.shared.param_types import PATH, WholeNumber
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
+    Outputs,
+    Screen,
+    WholeNumber,
+    WrongUse,
+    default_path,
+    load_result,
+    output_option,
+    partition_document,
+    screen_options,
+    seed_option,
+)
 
 _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive")
 
@@ -43,7 +52,7 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 @seed_option
 @screen_options
 def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any) -> None:
-    """Combine partitions of the same objects, which come from different methods or different tables.
+    """Combine partitions of the same objects, from different methods or different tables.
 
     FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects are
     matched by name if they have names, otherwise by position.
@@ -52,9 +61,8 @@ def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **opti
     from dempster.partition import combine_partitions, credal_rand_index
 
     if len(files) < 2:
-        raise WrongUse(
-            f"at least two partitions are needed, got {format_count(len(files), 'file')}"
-        )
+        n_files = format_count(len(files), "file")
+        raise WrongUse(f"at least two partitions are needed, got {n_files}")
     outputs = Outputs(files)
     outputs.add("partition", output or default_path(Path("combined"), ".csv"))
     partitions = [load_result(file).partition for file in files]
@@ -71,15 +79,13 @@ def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **opti
             for file, partition in zip(files, partitions, strict=True)
         }
         outputs.write({"partition": lambda path: write_partition(combined, path)})
-    head = f"{format_count(len(files), 'partition')} combined by {options['rule']}: "
-    head += (
+    head = (
+        f"{format_count(len(files), 'partition')} combined by {options['rule']}: "
         f"{format_count(len(combined), 'object')}, {format_count(combined.n_clusters, 'cluster')}"
     )
     screen.print_partition(head, combined)
-    screen.print(
-        "credal Rand index "
-        + ", ".join(f"{index:.3f} with {file}" for file, index in indices.items())
-    )
+    texts = [f"{index:.3f} with {file}" for file, index in indices.items()]
+    screen.print(f"credal Rand index {', '.join(texts)}")
     content = {
         "rule": options["rule"],
         "partition": partition_document(combined),

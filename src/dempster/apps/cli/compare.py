@@ -12,12 +12,22 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
+from dempster.apps.cli.shared import (
+    EXTENSIONS,
+    PATH,
+    Command,
+    Outputs,
+    Screen,
+    UserError,
+    WholeNumber,
+    WrongUse,
+    load_result,
+    output_option,
+    plot_option,
+    screen_options,
+    write_table,
+)
 from dempster.apps.cli.shared.drawing import draw_picture
-from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.loading import load_result
-from dempster.apps.cli.shared.options import output_option, plot_option, screen_options
-from dempster.apps.cli.shared.output import EXTENSIONS, Outputs, Screen, write_table
-from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,21 +79,14 @@ def compare(
         moved = {name: list_moved_objects(partitions[0], other) for name, other in others}
         all_moved = pd.concat([table.assign(partition=name) for name, table in moved.items()])
         outputs.write({"plot": draw_map, "moved": lambda path: write_table(all_moved, path)})
-    screen.print(
-        f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}\n",
-        "bold",
-    )
+    n_objects = format_count(len(partitions[0]), "object")
+    screen.print(f"{format_count(len(files), 'partition')} of {n_objects}\n", "bold")
     screen.print(indices.round(3).to_string())
     for name, table in moved.items():
         share = len(table) / max(len(partitions[0]), 1)
-        if show and len(table):
-            end = ":"
-        else:
-            end = ""
-        screen.print(
-            f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}{end}",
-            style="bold",
-        )
+        end = ":" if show and len(table) else ""
+        moves = f"{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}"
+        screen.print(f"\n{moves}{end}", style="bold")
         if show and len(table):
             screen.print(table.head(show).to_string(index=False))
             if len(table) > show:
@@ -141,7 +144,7 @@ def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.
 
 
 def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
-    """Return a table of the objects whose set of clusters differs, sorted by decreasing certainty of the difference."""
+    """Return a table of the objects whose set of clusters differs, the most certain ones first."""
     import pandas as pd
     from scipy.optimize import linear_sum_assignment
 
@@ -153,11 +156,10 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
 
     def name_sets(partition: CredalPartition, own_names: Sequence[Any]) -> np.ndarray:
         """Return the names of the clusters in the set of each object, in the order of ``frame``."""
-        sets = [{own_names[k] for k in clusters} for clusters in partition.focal_sets]
-        texts = [
-            " or ".join(str(name) for name in frame if name in members) or "outlier"
-            for members in sets
-        ]
+        texts = []
+        for clusters in partition.focal_sets:
+            members = {own_names[k] for k in clusters}
+            texts.append(" or ".join(str(name) for name in frame if name in members) or "outlier")
         return np.array(texts, dtype=object)[partition.best_set]
 
     was = name_sets(before, before.frame)
@@ -165,8 +167,7 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
     moved = np.flatnonzero(was != now)
     certainty = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[moved]
     moved = moved[np.argsort(-certainty, kind="stable")]
-    if before.index is None:
-        index = np.arange(len(before))
-    else:
+    index = np.arange(len(before))
+    if before.index is not None:
         index = np.asarray(list(before.index), dtype=object)
     return pd.DataFrame({"object": index[moved], "was": was[moved], "is": now[moved]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from dempster.apps.cli.shared.errors import Command
+from dempster.apps.cli.shared import Command
 
 
 @click.command(
@@ -19,7 +19,7 @@ from dempster.apps.cli.shared.errors import Command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print a script with which SHELL completes commands, options, methods and columns of the input file."""
+    """Print a script with which SHELL completes commands, options, methods and columns of FILE."""
     script = get_completion_class(shell)
     assert script is not None
     click.echo(script(ctx.find_root().command, {}, "dempster", "_DEMPSTER_COMPLETE").source())

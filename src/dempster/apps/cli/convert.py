@@ -8,11 +8,16 @@ from typing import Any
 import click
 
 from dempster._text import format_count
-from dempster.apps.cli.shared.errors import Command
-from dempster.apps.cli.shared.loading import load_result
-from dempster.apps.cli.shared.options import screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen, check_extension, partition_document
-from dempster.apps.cli.shared.param_types import PATH
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
+    Outputs,
+    Screen,
+    check_extension,
+    load_result,
+    partition_document,
+    screen_options,
+)
 
 _EXTENSIONS = (".csv", ".tsv", ".parquet", ".npz", ".rds", ".dempster")
 _ONNX = ".onnx"
@@ -59,8 +64,7 @@ def convert(source: Path, target: Path, screen: Screen) -> None:
         partition = result.partition
         write = {".rds": write_r, ".dempster": save}.get(target.suffix.lower(), write_partition)
         outputs.write({"partition": lambda path: write(partition, path)})
-        screen.print(
-            f"{format_count(len(partition), 'object')}, {format_count(partition.n_clusters, 'cluster')}"
-        )
+        n_clusters = format_count(partition.n_clusters, "cluster")
+        screen.print(f"{format_count(len(partition), 'object')}, {n_clusters}")
         content = {"partition": partition_document(partition)}
     screen.finish("convert", outputs, **content)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
+    Outputs,
+    Screen,
+    UserError,
+    format_headline,
+    partition_document,
+    screen_options,
+)
 from dempster.apps.cli.shared.drawing import draw_attributes, draw_picture
-from dempster.apps.cli.shared.errors import Command, UserError
-from dempster.apps.cli.shared.options import screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, partition_document
-from dempster.apps.cli.shared.param_types import PATH
 
 _FILES = ("example.csv", "partition.csv", "partition.png", "convergence.png")
 
@@ -48,24 +55,23 @@ def demo(output: Path, screen: Screen) -> None:
             path = output / name
             outputs.add(name, path, [path.suffix])
             if path.exists():
-                raise UserError(
-                    f"{path} exists; the demo overwrites no files, choose another --output"
-                )
+                advice = "the demo overwrites no files, choose another --output"
+                raise UserError(f"{path} exists; {advice}")
         estimator = ECM(4, delta=3.5, random_state=0)
         started = time.perf_counter()
         partition = estimator.fit(data).credal_partition_
         seconds = time.perf_counter() - started
         attributes = choose_attributes(data, scale=False)
         title = "ECM: objective after each iteration"
+
+        def draw(ax: Any) -> None:
+            ConvergenceDisplay.from_estimator(estimator, ax=ax, title=title)
+
         writers = (
             lambda path: data.to_csv(path, index=False),
             lambda path: write_partition(partition, path),
             lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
-            lambda path: draw_picture(
-                lambda ax: ConvergenceDisplay.from_estimator(estimator, ax=ax, title=title),
-                path,
-                (6.4, 4),
-            ),
+            lambda path: draw_picture(draw, path, (6.4, 4)),
         )
         outputs.write(dict(zip(_FILES, writers, strict=True)))
     except BaseException:
@@ -78,8 +84,9 @@ def demo(output: Path, screen: Screen) -> None:
     screen.print(f"\n{_EXPLANATION}\n")
     screen.finish("demo", list(outputs.values()), partition=partition_document(partition))
     table, partition_file, plot = (outputs[name] for name in _FILES[:3])
+    small_delta = f"cluster {table} -c 4 --method ecm --no-scale --delta 2"
     proposals = {
-        f"cluster {table} -c 4 --method ecm --no-scale --delta 2": "a smaller delta gives more outliers",
+        small_delta: "a smaller delta gives more outliers",
         f"explain {partition_file} {table} --object 20": "explain one object",
         f"cluster {table} --report page.html": "select the number of clusters, write a report",
         "cluster --help": "all options, for your own table",
@@ -91,7 +98,7 @@ def demo(output: Path, screen: Screen) -> None:
 
 
 def _make_folder(path: Path) -> list[Path]:
-    """Create a folder and its missing parent folders, and return the created folders, the innermost first."""
+    """Create a folder and its parents, and return the created folders, the innermost first."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     if path.exists() and not path.is_dir():
         raise UserError(f"--output: {path} is a file, but must be a folder")

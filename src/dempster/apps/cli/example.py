@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dempster._text import join_words
-from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.options import screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen
-from dempster.apps.cli.shared.param_types import PATH
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
+    Outputs,
+    Screen,
+    UserError,
+    WrongUse,
+    screen_options,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster.apps.cli.shared.drawing import draw_picture
-from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.loading import (
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
+    Outputs,
     SavedResult,
+    Screen,
+    UserError,
+    WrongUse,
     find_object,
     load_result,
+    plot_option,
     read_rows,
+    reading_options,
+    screen_options,
     select_rows,
 )
-from dempster.apps.cli.shared.options import plot_option, reading_options, screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen
-from dempster.apps.cli.shared.param_types import PATH
+from dempster.apps.cli.shared.drawing import draw_picture
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,24 +95,19 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
     model = result.saved_model
     position = find_object(partition, name)
     # If names are numbers, explain_object does not accept positions.
-    if partition.index is None:
-        which = position
-    else:
-        which = list(partition.index)[position]
+    which = position if partition.index is None else list(partition.index)[position]
     if model is not None and model.preparation is not None:
         explanation = explain_object(model.estimator, model.prepare(rows), which)
         explanation = Units.from_preparation(model.preparation).convert_explanation(explanation)
     else:
-        explanation = explain_object(
-            partition, choose_attributes(rows, missing="partial").table, which
-        )
+        attributes = choose_attributes(rows, missing="partial")
+        explanation = explain_object(partition, attributes.table, which)
     sets = partition.focal_sets.names(partition.frame)
+    masses = zip(sets, partition.masses[position], strict=True)
     document = {
         "object": name,
         "text": explanation.to_text(),
-        "masses": {
-            sets[k]: float(mass) for k, mass in enumerate(partition.masses[position]) if mass > 0
-        },
+        "masses": {clusters: float(mass) for clusters, mass in masses if mass > 0},
         "contributions": explanation.to_frame().reset_index().to_dict("records"),
     }
     return document, lambda ax: explanation.plot(ax=ax)
@@ -132,18 +132,16 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
     features = profile.discriminating_features(first, second)
     lines = [f"Columns that separate cluster {first} from cluster {second}, the best first:"]
     for row in features.head(MAX_PRINTED_COLUMNS).itertuples():
-        if row.separation > 0.995:
-            share = "separates them"
-        else:
+        share = "separates them"
+        if row.separation <= 0.995:
             share = f"separates {row.separation:.0%} of them"
         lines.append(f"  {row.rule} ({share})")
     if len(features) > MAX_PRINTED_COLUMNS:
         lines.append(f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)")
-    records = features.to_dict("records")
     document = {
         "pair": [first, second],
         "text": "\n".join(lines),
-        "discriminating_features": records,
+        "discriminating_features": features.to_dict("records"),
     }
     return document, lambda ax: profile.plot(axes=ax)
 
@@ -151,10 +149,11 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
 def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:
     from dempster.explain import profile
 
+    preparation = getattr(result.saved_model, "preparation", None)
     clustered = None
-    if result.saved_model is not None and result.saved_model.preparation is not None:
-        clustered = result.saved_model.preparation.columns
-        result.saved_model.preparation.check_columns(rows)
+    if preparation is not None:
+        clustered = preparation.columns
+        preparation.check_columns(rows)
     return profile(result.partition, rows, clustered=clustered)
 
 

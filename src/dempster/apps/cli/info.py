@@ -12,9 +12,7 @@ from typing import Any
 import click
 
 from dempster import __version__
-from dempster.apps.cli.shared.errors import Command
-from dempster.apps.cli.shared.options import screen_options
-from dempster.apps.cli.shared.output import Screen
+from dempster.apps.cli.shared import Command, Screen, screen_options
 
 _NEEDED = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "click", "rich")
 _EXTRAS = (
@@ -37,10 +35,10 @@ def info(screen: Screen) -> None:
     """Show versions, devices, threads, compiled kernels and caches, to include in a bug report."""
     with screen.progress("detecting devices"):
         devices = _devices()
+    n_processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         n_processors = len(os.sched_getaffinity(0))
-    else:
-        n_processors = os.cpu_count() or 1
+    variables = {name: os.environ[name] for name in _THREADS if name in os.environ}
     sections: dict[str, dict[str, Any]] = {
         "program": {
             "dempster": __version__,
@@ -50,8 +48,7 @@ def info(screen: Screen) -> None:
         "libraries": {name: _version(name) for name in _NEEDED},
         "extras": {name: _version(name) for name in _EXTRAS},
         "devices": devices,
-        "threads": {"processors": n_processors}
-        | {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "threads": {"processors": n_processors, **variables},
         "kernels": _kernels(),
         "caches": _caches(),
     }
@@ -99,8 +96,5 @@ def _caches() -> dict[str, str]:
     from sklearn.datasets import get_data_home
 
     home = Path(get_data_home())
-    if home.is_dir():
-        size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
-    else:
-        size = 0
+    size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
     return {"datasets": f"{home} ({size / 2**20:,.1f} MB)"}

@@ -11,17 +11,21 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
 from dempster.apps.cli.cluster import print_sets
-from dempster.apps.cli.shared.errors import Command, WrongUse
-from dempster.apps.cli.shared.loading import load_result, read_rows
-from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
-from dempster.apps.cli.shared.output import (
+from dempster.apps.cli.shared import (
+    PATH,
+    Command,
     Outputs,
     Screen,
+    WrongUse,
     default_path,
+    load_result,
+    output_option,
     partition_document,
+    read_rows,
+    reading_options,
+    screen_options,
     write_table,
 )
-from dempster.apps.cli.shared.param_types import PATH
 
 UNDECIDED = "undecided"
 OR = " or "
@@ -41,7 +45,8 @@ OR = " or "
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop", "partial"]),
-    help="Missing values: raise an error, drop the rows, or use the values that are present. [default: as in training]",
+    help="Missing values: raise an error, drop the rows, or use the values that are present. "
+    "[default: as in training]",
 )
 @screen_options
 def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
@@ -55,7 +60,8 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
     outputs = Outputs([model, file])
     outputs.add("masses", output or default_path(file, ".predicted.csv"))
     saved = load_result(model).model
-    estimator, name = saved.estimator, type(saved.estimator).__name__
+    estimator = saved.estimator
+    name = type(estimator).__name__
     with screen.progress(f"reading {file.name}"):
         table = read_rows(file, options, saved.recipe)
         if saved.preparation is None:
@@ -66,28 +72,25 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
             decisions = estimator.predict(rows)
             if hasattr(estimator, "predict_set"):
                 names = estimator.classes_.astype(str)
-                decisions = np.array(
-                    [OR.join(names[one]) or UNDECIDED for one in estimator.predict_set(rows)]
-                )
+                answers = estimator.predict_set(rows)
+                decisions = np.array([OR.join(names[one]) or UNDECIDED for one in answers])
             outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
         else:
             from dempster.io import write_partition
 
             decisions = None
-            if saved.conformal is None:
-                sets = None
-            else:
+            sets = None
+            if saved.conformal is not None:
                 sets = saved.conformal.predict_set(rows)
             outputs.write({"masses": lambda path: write_partition(masses, path, sets=sets)})
-    head = f"{format_count(len(masses), 'new row')}"
+    head = format_count(len(masses), "new row")
     content: dict[str, Any]
     if decisions is not None:
         screen.print(f"{name}: {head}\n", style="bold")
         content = {"decisions": print_decisions(decisions, screen)}
     else:
-        screen.print_partition(
-            f"{name}, {format_count(masses.n_clusters, 'cluster')}: {head}", masses
-        )
+        n_clusters = format_count(masses.n_clusters, "cluster")
+        screen.print_partition(f"{name}, {n_clusters}: {head}", masses)
         content = {"partition": partition_document(masses)}
         if sets is not None:
             content["sets"] = print_sets(saved.conformal, sets, screen)
@@ -100,9 +103,8 @@ def _select_columns(table: Any, estimator: Any) -> Any:
     if names is None:
         for name, dtype in table.dtypes.items():
             if dtype.kind not in "biuf":
-                raise InvalidInputError(
-                    f"column '{name}' must be numeric, because the model was fitted to an array"
-                )
+                reason = "because the model was fitted to an array"
+                raise InvalidInputError(f"column '{name}' must be numeric, {reason}")
         return table.to_numpy(dtype=float)
     for name in names:
         if name not in table.columns:
@@ -129,8 +131,7 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
     if path.suffix.lower() == ".parquet":
         table.reset_index().to_parquet(path)
     elif path.suffix.lower() == ".npz":
-        raise WrongUse(
-            "--output: the extension must be .csv, .tsv or .parquet for a classifier, got .npz"
-        )
+        expected = ".csv, .tsv or .parquet for a classifier"
+        raise WrongUse(f"--output: the extension must be {expected}, got .npz")
     else:
         write_table(table, path, index=True)

@@ -7,22 +7,23 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import Command, WrongUse
-from dempster.apps.cli.shared.loading import load_result, read_rows, select_rows
-from dempster.apps.cli.shared.options import (
-    output_option,
-    reading_options,
-    screen_options,
-    truth_option,
-)
-from dempster.apps.cli.shared.output import (
+from dempster.apps.cli.shared import (
     EXTENSIONS,
+    PATH,
+    Command,
     Outputs,
     Screen,
+    WrongUse,
     default_path,
+    load_result,
+    output_option,
     partition_document,
+    read_rows,
+    reading_options,
+    screen_options,
+    select_rows,
+    truth_option,
 )
-from dempster.apps.cli.shared.param_types import PATH
 
 
 @click.command(
@@ -42,7 +43,7 @@ from dempster.apps.cli.shared.param_types import PATH
 def report(
     subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any
 ) -> None:
-    """Write an HTML report on the clusters, the doubtful objects, and the reliability of the result.
+    """Write an HTML report on the clusters, the doubtful objects and the reliability of the result.
 
     SUBJECT is a partition, or a model written by "dempster cluster --save-model". TABLE is the
     table that was clustered. The report is one file, which can be viewed without a network.
@@ -68,10 +69,7 @@ def report(
             rows = select_rows(read_rows(table, options, result.recipe), partition, table)
             if options["truth"] is not None:
                 labels = find_labels("truth", options["truth"], rows)
-        if result.recipe:
-            recipe = Recipe.from_toml(result.recipe)
-        else:
-            recipe = None
+        recipe = Recipe.from_toml(result.recipe) if result.recipe else None
         page = make_report(
             result.saved_model or partition, rows, y=labels, recipe=recipe, title=options["title"]
         )

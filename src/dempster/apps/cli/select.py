@@ -8,22 +8,31 @@ from typing import Any
 import click
 
 from dempster._text import format_count
-from dempster.apps.cli.shared import options as shared
+from dempster.apps.cli.shared import (
+    Outputs,
+    RecipeCommand,
+    Screen,
+    UserError,
+    WholeNumber,
+    WrongUse,
+    build_recipe,
+    list_input_files,
+    output_option,
+    plot_option,
+    recipe_options,
+    screen_options,
+)
 from dempster.apps.cli.shared.drawing import draw_picture
-from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.output import Outputs, Screen
-from dempster.apps.cli.shared.param_types import WholeNumber
 
 
 @click.command(
-    cls=shared.RecipeCommand,
+    cls=RecipeCommand,
     examples=(
         "dempster select flowers.csv --plot candidates.png",
         "dempster select flowers.csv --from 2 --to 6 --curve --method ecm",
     ),
 )
-@shared.recipe_options
+@recipe_options
 @click.option("--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]")
 @click.option("--to", "high", type=WholeNumber(2), help="Largest number. [default: as for -c auto]")
 @click.option(
@@ -31,9 +40,9 @@ from dempster.apps.cli.shared.param_types import WholeNumber
     is_flag=True,
     help="Also fit the method with each number: objective and nonspecificity (slower).",
 )
-@shared.plot_option()
-@shared.output_option("Write the table: .csv.")
-@shared.screen_options
+@plot_option()
+@output_option("Write the table: .csv.")
+@screen_options
 @click.pass_context
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Compare numbers of clusters for the rows of FILE by several criteria.
@@ -48,7 +57,7 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
         raise WrongUse("--from needs the option --to")
     if low is not None and low > high:
         raise WrongUse(f"--from must be at most --to {high}, got {low}")
-    recipe = shared.build_recipe(ctx, options)
+    recipe = build_recipe(ctx, options)
     outputs = Outputs(list_input_files(recipe))
     outputs.add_options(options)
     outputs.add("table", options["output"], [".csv"])
@@ -61,10 +70,8 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
                 "config": lambda path: path.write_text(recipe.to_toml(), encoding="utf-8"),
             }
         )
-    screen.print(
-        f"{format_count(numbers.n_objects, 'object')} examined; best number of clusters: {numbers.best}",
-        "bold",
-    )
+    n_objects = format_count(numbers.n_objects, "object")
+    screen.print(f"{n_objects} examined; best number of clusters: {numbers.best}", "bold")
     screen.print(f"\n{table.round(3).to_string()}\n\nchosen: {numbers.reasons()}")
     screen.finish(
         "select",
@@ -78,7 +85,7 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
 def _compare_numbers(
     recipe: Any, options: dict[str, Any], screen: Screen, progress: Any
 ) -> tuple[Any, Any]:
-    """Return the criteria for each number of clusters, and a table of the criteria (with --curve, also the curve)."""
+    """Return the criteria for each number of clusters, and a table of them and of the curve."""
     import pandas as pd
 
     from dempster._progress import report_progress_to
@@ -94,19 +101,16 @@ def _compare_numbers(
     metric = recipe.settings().get("metric")
     if metric not in ("precomputed", "gower"):
         metric = "euclidean"
-    if options["high"] is None:
-        candidates = None
-    else:
+    candidates = None
+    if options["high"] is not None:
         candidates = range(options["low"] or 2, options["high"] + 1)
     numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
     table = numbers.to_frame()
     if options["curve"]:
         with report_progress_to(progress):
-            curve = n_clusters_curve(
-                recipe.estimator(), prepared.X, list(map(int, numbers.n_clusters))
-            )
+            values = list(map(int, numbers.n_clusters))
+            curve = n_clusters_curve(recipe.estimator(), prepared.X, values)
         columns = {"objective": curve.objective, "nonspecificity": curve.nonspecificity}
-        table = table.join(
-            pd.DataFrame(columns, index=pd.Index(curve.n_clusters, name="n_clusters"))
-        )
+        index = pd.Index(curve.n_clusters, name="n_clusters")
+        table = table.join(pd.DataFrame(columns, index=index))
     return numbers, table

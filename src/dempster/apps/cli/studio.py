@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from dempster.apps.cli.shared.errors import Command, UserError
-from dempster.apps.cli.shared.param_types import PATH, WholeNumber
+from dempster.apps.cli.shared import PATH, Command, UserError, WholeNumber
 
 
 @click.command(

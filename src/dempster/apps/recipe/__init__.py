@@ -1,4 +1,4 @@
-"""Recipes, which describe a clustering run and can be run, saved, and exported as a command or as code."""
+"""Recipes, which describe a clustering run and can be run, saved and exported."""
 
 from dempster.apps.recipe.attributes import Attributes, Preparation, choose_attributes
 from dempster.apps.recipe.labels import constraints_from_labels, encode_labels, read_labels

@@ -1,4 +1,4 @@
-"""Select and standardize the columns and rows of a table for clustering, and prepare new rows in the same way."""
+"""Select and standardize the columns and rows of a table, and prepare new rows in the same way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MISSING_CODES = (-99, -999, -9999, -99999)
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """Selected columns and standardization of a training table, used to prepare new rows in the same way.
+    """Selected columns and standardization of a training table, used to prepare new rows.
 
     Attributes
     ----------
@@ -51,7 +51,8 @@ class Preparation:
     >>> preparation = choose_attributes(table).preparation
     >>> preparation.columns, preparation.center.tolist()
     (['length', 'weight'], [2.0, 40.0])
-    >>> preparation.transform(pd.DataFrame({"weight": [40.0], "length": [2.0], "name": ["new"]})).to_dict("list")
+    >>> new = pd.DataFrame({"weight": [40.0], "length": [2.0], "name": ["new"]})
+    >>> preparation.transform(new).to_dict("list")
     {'length': [0.0], 'weight': [0.0]}
     """
 
@@ -63,14 +64,12 @@ class Preparation:
 
     def __post_init__(self) -> None:
         for name in ("numbers", "categories"):
-            object.__setattr__(
-                self, name, list(rule.as_names(getattr(self, name), name, "names of columns"))
-            )
+            names = rule.as_names(getattr(self, name), name, "names of columns")
+            object.__setattr__(self, name, list(names))
         rule.convert_fields(self, center="d", scale="d")
         if len(self.center) not in (0, len(self.numbers)):
-            raise InvalidParameterError(
-                "center", must=f"have one value for each of the {len(self.numbers)} numbers"
-            )
+            must = f"have one value for each of the {len(self.numbers)} numbers"
+            raise InvalidParameterError("center", must=must)
         rule.check_choice(self.missing, "missing", MISSING)
 
     @property
@@ -114,8 +113,11 @@ class Preparation:
         """
         lacking = [name for name in self.columns if name not in table.columns]
         if lacking:
-            columns = f"{'columns' if len(lacking) > 1 else 'column'} {quote_names(lacking)}"
-            message = f"the table lacks the {columns} of the training run; it has {quote_names(table.columns, 20)}"
+            columns = f"column{'s' * (len(lacking) > 1)} {quote_names(lacking)}"
+            message = (
+                f"the table lacks the {columns} of the training run; "
+                f"it has {quote_names(table.columns, 20)}"
+            )
             raise InvalidParameterError("table", message=message)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -235,7 +237,7 @@ def choose_attributes(
     --------
     >>> import pandas as pd
     >>> from dempster.apps.recipe import choose_attributes
-    >>> table = pd.DataFrame({"name": ["a", "b", "c"], "height": [1.0, 2.0, 3.0], "width": [5, 5, 5]})
+    >>> table = pd.DataFrame({"name": list("abc"), "height": [1.0, 2.0, 3.0], "width": [5, 5, 5]})
     >>> attributes = choose_attributes(table)
     >>> attributes.notes
     ['left out the column name (text, 3 different values)', 'left out constant columns: width']
@@ -256,46 +258,35 @@ def choose_attributes(
     notes: list[str] = []
     selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
     if selection.left_out:
-        if len(selection.left_out) > 1:
-            plural = "s"
-        else:
-            plural = ""
-        notes.append(
-            f"left out the column{plural} {join_some(selection.reasons(), _MAX_NAMED_COLUMNS)}"
-        )
-        kinds = {name: kind for name, kind, _ in selection.left_out}
-        nearly = [name for name, kind in kinds.items() if kind == "nearly numeric"]
+        reasons = join_some(selection.reasons(), _MAX_NAMED_COLUMNS)
+        notes.append(f"left out the column{'s' * (len(selection.left_out) > 1)} {reasons}")
+        nearly = [name for name, kind, _ in selection.left_out if kind == "nearly numeric"]
         if nearly:
-            notes.append(
-                f"to use {quote_names(nearly)}, correct the cells that are not numbers, or set na_values"
-            )
-        if not selection.categories and list(kinds.values()).count("text") > len(selection.numbers):
-            notes.append(
-                "most columns are text, which was not used; set categories to use text as categories"
-            )
+            cells = "correct the cells that are not numbers"
+            notes.append(f"to use {quote_names(nearly)}, {cells}, or set na_values")
+        n_texts = sum(kind == "text" for _, kind, _ in selection.left_out)
+        if not selection.categories and n_texts > len(selection.numbers):
+            advice = "set categories to use text as categories"
+            notes.append(f"most columns are text, which was not used; {advice}")
     for name in selection.categories:
         if table[name].dtype.kind in "OTU":
             kind, reason = _describe(table[name])
-        else:
-            kind = ""
-            reason = ""
-        if kind == "like numbers":
-            notes.append(f"used as categories: {name} {reason}")
+            if kind == "like numbers":
+                notes.append(f"used as categories: {name} {reason}")
     converted = _convert_columns(table, selection)
     _note_suspicious_values(converted[selection.numbers], notes.append)
     positions = _select_rows(converted, missing, notes.append)
-    if len(positions) == len(converted):
-        rows = converted
-    else:
+    rows = converted
+    if len(positions) < len(converted):
         rows = converted.iloc[positions]
-    names = selection.numbers
-    center = np.zeros(len(selection.numbers))
-    spread = np.ones(len(selection.numbers))
+    numbers_used = selection.numbers
+    center = np.zeros(len(numbers_used))
+    spread = np.ones(len(numbers_used))
     if scale and not selection.categories:
         rows = _drop_constant_columns(rows, notes.append)
-        names = list(rows.columns)
+        numbers_used = list(rows.columns)
         center, spread = _compute_moments(rows)
-    preparation = Preparation(names, selection.categories, center, spread, missing)
+    preparation = Preparation(numbers_used, selection.categories, center, spread, missing)
     return Attributes(rows, preparation.apply(rows), preparation, positions, notes)
 
 
@@ -319,7 +310,7 @@ class _Selection:
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
 
     def reasons(self) -> list[str]:
-        """Return texts with the names of the columns that are left out for the same reason, and the reason."""
+        """Return texts with the columns that are left out for the same reason, and the reason."""
         names: dict[str, list[str]] = {}
         for name, _, reason in self.left_out:
             names.setdefault(reason, []).append(str(name))
@@ -345,23 +336,23 @@ def _select_columns(
     categories = rule.as_list(categories, "categories", "a list of names of columns")
     rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
-    arguments = {"columns": columns, "exclude": exclude} | (
-        {} if all_text else {"categories": categories}
-    )
+    arguments = {"columns": columns, "exclude": exclude}
+    if not all_text:
+        arguments["categories"] = categories
     for argument, names in arguments.items():
         unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
         if unknown:
-            available = quote_names(table.columns, 20)
-            message = f"{argument}: there is no column {quote_names(unknown)}; the columns are {available}"
+            message = (
+                f"{argument}: there is no column {quote_names(unknown)}; "
+                f"the columns are {quote_names(table.columns, 20)}"
+            )
             raise InvalidParameterError(argument, message=message)
     both = [name for name in categories if name in exclude]
     if both:
         message = f"categories: {quote_names(both)} is also in exclude; remove it from one of them"
         raise InvalidParameterError("categories", message=message)
-    if columns and not all_text:
-        wanted = list(dict.fromkeys([*columns, *categories]))
-    else:
-        wanted = list(dict.fromkeys(columns))
+    more = categories if columns and not all_text else []
+    wanted = list(dict.fromkeys([*columns, *more]))
     selection = _Selection()
     for position, name in enumerate(wanted or table.columns):
         if name in exclude:
@@ -387,9 +378,8 @@ def _select_columns(
             selection.left_out.append((name, *_describe(column)))
     if selection.left_out and wanted:
         name, _, reason = selection.left_out[0]
-        raise InvalidParameterError(
-            "columns", message=f"columns: column '{name}' is not numeric {reason}"
-        )
+        message = f"columns: column '{name}' is not numeric {reason}"
+        raise InvalidParameterError("columns", message=message)
     if not wanted:
         _drop_repeated(table, selection)
     if not selection.numbers and not selection.categories:
@@ -404,7 +394,7 @@ def _select_columns(
 
 
 def _is_category(column: pd.Series) -> bool:
-    """Return whether a column contains text or integers, which may be stored as floats if values are missing."""
+    """Return whether a column contains text or integers, which may be floats with NaN."""
     is_integer = column.dtype.kind in "iub" or (
         column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all())
     )
@@ -419,12 +409,12 @@ def _find_empty(column: pd.Series) -> tuple[str, str]:
     if column.dtype.kind == "O" and not column.map(rule.hashable.test).all():
         return "lists", "(lists, not single values)"
     if column.notna().any():
-        return ("", "")
-    return ("empty", "(empty)")
+        return "", ""
+    return "empty", "(empty)"
 
 
 def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
-    """Return the kind of an uninformative column and the reason to leave it out, or two empty texts."""
+    """Return the kind of an uninformative column and the reason to leave it out, or empty texts."""
     kind, reason = _find_empty(column)
     if kind or not column.is_unique:
         return kind, reason
@@ -437,17 +427,15 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
             return "identifier", "(it identifies the rows and may be the index)"
     if column.dtype.kind in "OTU" and len(column) > 10:
         kind, reason = _describe(column)
-        if kind == "nearly numeric":
-            return "", ""
-        return (
-            kind,
-            "(text, different in every row; it may be the index)" if kind == "text" else reason,
-        )
+        if kind == "text":
+            return kind, "(text, different in every row; it may be the index)"
+        if kind != "nearly numeric":
+            return kind, reason
     return "", ""
 
 
 def _describe(column: pd.Series) -> tuple[str, str]:
-    """Return the kind of a column that is not numeric, and a description of its content in parentheses."""
+    """Return the kind of a column that is not numeric, and its content in parentheses."""
     if _are_dates(column):
         return "dates", "(dates)"
     if column.dtype.kind == "b":
@@ -477,10 +465,10 @@ def _are_dates(column: pd.Series) -> bool:
         warnings.simplefilter("ignore")
         if pd.to_numeric(cells, errors="coerce").notna().any():
             return False
-        return any(
-            pd.to_datetime(cells, errors="coerce", dayfirst=first).notna().all()
-            for first in (False, True)
-        )
+        for dayfirst in (False, True):
+            if pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst).notna().all():
+                return True
+        return False
 
 
 def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
@@ -497,10 +485,10 @@ def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
 
 
 def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame:
-    """Return numeric columns as floats with NaN for missing values, and categorical columns as text."""
-    cells: dict[str, Any] = {
-        name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in selection.numbers
-    }
+    """Return numeric columns as floats with NaN for missing values, and categories as text."""
+    cells: dict[str, Any] = {}
+    for name in selection.numbers:
+        cells[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
     for name in selection.categories:
         column = table[name].astype(object)
         cells[name] = column.where(column.isna(), column.map(str))
@@ -514,23 +502,20 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
     for name in numbers:
         values = numbers[name].to_numpy()
         values = values[np.isfinite(values)]
-        low = values.min(initial=np.inf)
-        if (
-            low in _MISSING_CODES
-            and values.max() >= 0
-            and not ((values > low) & (values < 0)).any()
-        ):
-            codes[name] = low
+        negative = np.unique(values[values < 0])
+        if len(negative) == 1 and negative[0] in _MISSING_CODES and values.max() >= 0:
+            codes[name] = negative[0]
         rest = values[:-1]
-        if np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2 and values[-1] > rest.max():
-            totals += [name] * bool(np.isclose(values[-1], rest.sum(), rtol=1e-6))
+        has_total = np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2
+        if has_total and values[-1] > rest.max() and np.isclose(values[-1], rest.sum(), rtol=1e-6):
+            totals.append(name)
     if codes:
         cells = ", ".join(sorted({f"{code:.0f}" for code in codes.values()}))
         note(f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values")
     if totals:
-        note(
-            f"the last row contains the sum of the other rows in {quote_names(totals)}; remove it if it is a total"
-        )
+        names = quote_names(totals)
+        text = f"the last row contains the sum of the other rows in {names}"
+        note(f"{text}; remove it if it is a total")
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -554,31 +539,27 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
         text = f"{left_out} with missing values (in {quote_names(columns)})"
         names = ",".join(columns)
         if missing == "refuse":
-            raise InvalidParameterError(
-                "table",
-                message=f"{text}; compare rows by the values that are present with missing='partial', drop the rows "
-                f"with missing='drop', or ignore the columns with exclude={names!r}",
-                settings={"missing": ("partial", "drop"), "exclude": names},
+            message = (
+                f"{text}; compare rows by the values that are present with missing='partial', "
+                f"drop the rows with missing='drop', or ignore the columns with exclude={names!r}"
             )
+            settings = {"missing": ("partial", "drop"), "exclude": names}
+            raise InvalidParameterError("table", message=message, settings=settings)
         if not len(kept):
             message = f"{text}; missing='drop' would leave no row"
             raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
         note(f"left out {text}")
-    infinite = {
-        name: np.isinf(rows[name].to_numpy()[kept])
-        for name in rows.columns
-        if rows[name].dtype.kind == "f"
-    }
-    columns = [name for name, cells in infinite.items() if cells.any()]
-    if columns:
-        count = int(np.any([infinite[name] for name in columns], axis=0).sum())
+    numbers = rows.iloc[kept].select_dtypes("float")
+    is_infinite = np.isinf(numbers.to_numpy())
+    if is_infinite.any():
+        columns = list(numbers.columns[is_infinite.any(axis=0)])
+        count = format_count(int(is_infinite.any(axis=1).sum()), "row")
         names = ",".join(columns)
-        raise InvalidParameterError(
-            "table",
-            message=f"{format_count(count, 'row')} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
-            f"correct them, or ignore the columns with exclude={names!r}",
-            settings={"exclude": names},
+        message = (
+            f"{count} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
+            f"correct them, or ignore the columns with exclude={names!r}"
         )
+        raise InvalidParameterError("table", message=message, settings={"exclude": names})
     return kept
 
 

@@ -11,7 +11,7 @@ from dempster.cluster.conformal import MIN_STABILITY
 
 
 def summarize_sets(conformal: ConformalClustering, sets: np.ndarray) -> dict[str, Any]:
-    """Return the numbers of objects with one, several or no clusters in their set, the mean size, and the stability."""
+    """Return the numbers of objects by the size of their set, the mean size and the stability."""
     size = sets.sum(axis=1)
     counts = {"one": size == 1, "several": size > 1, "none": size == 0}
     return {
@@ -25,16 +25,21 @@ def summarize_sets(conformal: ConformalClustering, sets: np.ndarray) -> dict[str
 def describe_guarantee(conformal: ConformalClustering) -> str:
     """Return the coverage of the sets and its conditions."""
     return (
-        f"A set contains a cluster drawn from the estimated probabilities with a probability of at least "
-        f"{conformal.confidence:.4g}.\nIt contains the true cluster with this probability only if the estimated "
-        "probabilities are right."
+        "A set contains a cluster drawn from the estimated probabilities with a probability of "
+        f"at least {conformal.confidence:.4g}.\nIt contains the true cluster with this probability "
+        "only if the estimated probabilities are right."
     )
 
 
 def describe_stability(conformal: ConformalClustering) -> str:
     """Return a sentence on the stability, with a warning if it is small."""
-    stability = f"{conformal.stability_:.2f}"
-    text = f"The mean agreement with {conformal.n_refits} refits to bootstrap samples is {stability} (1 is perfect)."
+    text = (
+        f"The mean agreement with {conformal.n_refits} refits to bootstrap samples is "
+        f"{conformal.stability_:.2f} (1 is perfect)."
+    )
     if conformal.stability_ < MIN_STABILITY:
-        text += f" Below {MIN_STABILITY}, the sets may contain the true clusters less often than the confidence states."
+        text += (
+            f" Below {MIN_STABILITY}, the sets may contain the true clusters less often than "
+            "the confidence states."
+        )
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -16,11 +17,8 @@ _MAX_LINE_CHARACTERS = 100
 
 def to_command(recipe: Any) -> str:
     """Return the shell command for a recipe, with all options that differ from their defaults."""
-    words = [
-        "dempster",
-        "cluster",
-        *(f"./{file}" if file.startswith("-") else file for file in recipe.files),
-    ]
+    files = [f"./{file}" if file.startswith("-") else file for file in recipe.files]
+    words = ["dempster", "cluster", *files]
     if recipe.kind == "dissimilarities":
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
@@ -28,11 +26,9 @@ def to_command(recipe: Any) -> str:
     if recipe.method != default_method(constrained=bool(recipe.constraints or recipe.labels)):
         words += ["--method", recipe.method]
     for name in ("columns", "exclude", "categories", "na_values"):
-        if getattr(recipe, name):
-            words += [
-                f"--{name.replace('_', '-')}",
-                ",".join(map(_quote_name, getattr(recipe, name))),
-            ]
+        names = getattr(recipe, name)
+        if names:
+            words += [f"--{name.replace('_', '-')}", ",".join(map(_quote_name, names))]
     for name in ("index", "delimiter", "decimal", "sheet", "constraints", "labels", "truth"):
         if getattr(recipe, name) is not None:
             words += [f"--{name}", getattr(recipe, name)]
@@ -48,18 +44,18 @@ def to_command(recipe: Any) -> str:
         words += ["--confidence", str(recipe.confidence)]
     for name, value in recipe.parameters.items():
         option = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool) or value is None:
-            text = str(value).lower()
+        if isinstance(value, list | tuple):
+            text = json.dumps(list(value))
         else:
-            if isinstance(value, list | tuple):
-                text = json.dumps(list(value))
-            else:
-                text = str(value)
+            text = str(value)
+        if isinstance(value, bool) or value is None:
+            text = text.lower()
         if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
             words += ["-p", f"{name}={text}"]
+        elif text.startswith("-"):  # A negative number after a space would be an option.
+            words.append(f"{option}={text}")
         else:
-            # A negative number after a space would be parsed as an option.
-            words += [f"{option}={text}"] if text.startswith("-") else [option, text]
+            words += [option, text]
     return shlex.join(words)
 
 
@@ -107,11 +103,8 @@ def to_code(recipe: Any) -> str:
         code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
     else:
         code.lines.append(_format_call(f"clusterer = {class_name}", settings))
-        options = {
-            "": _Variable("clusterer"),
-            "confidence": recipe.confidence,
-            "random_state": recipe.seed,
-        }
+        clusterer = _Variable("clusterer")
+        options = {"": clusterer, "confidence": recipe.confidence, "random_state": recipe.seed}
         wrapper = code.use("dempster.cluster", "ConformalClustering")
         code.lines.append(_format_call(f"conformal = {wrapper}", options, f".fit({arguments})"))
         code.lines += ["sets = conformal.sets_", "model = conformal.clusterer_"]
@@ -136,84 +129,63 @@ class _Code:
         return name
 
     def call(self, variable: str, module: str, name: str, arguments: dict[str, Any]) -> None:
-        """Append a line that assigns the result of a function call to a variable, and import the function."""
+        """Append a line that assigns the result of an imported function to a variable."""
         self.lines.append(_format_call(f"{variable} = {self.use(module, name)}", arguments))
 
     def to_text(self) -> str:
-        modules = sorted(self._imports.items())
-        head = [
-            f"from {module} import {', '.join(sorted(names, key=str.lower))}"
-            for module, names in modules
-        ]
-        return "\n".join([*head, "", *self.lines])
+        imports = []
+        for module, names in sorted(self._imports.items()):
+            imports.append(f"from {module} import {', '.join(sorted(names, key=str.lower))}")
+        return "\n".join([*imports, "", *self.lines])
 
 
 def _read_supervision(recipe: Any, code: _Code) -> list[str]:
-    """Append lines that read labels and constraints, and return the arguments that pass them to `fit`."""
-    is_table = recipe.kind == "table"
-    if is_table:
+    """Append lines that read labels and constraints, and return the arguments of `fit`."""
+    data = "dissimilarities"
+    rows = ""
+    if recipe.kind == "table":
+        data = "table"
         rows = "[attributes.rows]"
-    else:
-        rows = ""
     arguments = []
-    has_constraints = recipe.constraints is not None
+    constraints = []
     if recipe.labels is not None:
-        read, encode = (
-            code.use("dempster.apps.recipe", name) for name in ("read_labels", "encode_labels")
-        )
-        if is_table:
-            table = "table"
-        else:
-            table = "dissimilarities"
-        code.lines.append(f"y, names = {encode}({read}({_format_value(recipe.labels)}, {table}))")
+        read = code.use("dempster.apps.recipe", "read_labels")
+        encode = code.use("dempster.apps.recipe", "encode_labels")
+        code.lines.append(f"y, names = {encode}({read}({_format_value(recipe.labels)}, {data}))")
         if recipe.learns_labels:
             arguments.append(f"y{rows}")
         else:
             convert = code.use("dempster.apps.recipe", "constraints_from_labels")
-            if recipe.seed:
-                seed = f", random_state={recipe.seed}"
-            else:
-                seed = ""
-            code.lines.append(f"constraints = {convert}(y{rows}{seed})")
-            has_constraints = True
+            seed = f", random_state={recipe.seed}" if recipe.seed else ""
+            constraints.append(f"{convert}(y{rows}{seed})")
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")
-        if is_table:
-            index = "table.index"
-        else:
-            index = "dissimilarities.index"
-        if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz", ".mat")):
+        index = f"{data}.index"
+        if data != "table" and recipe.files[0].lower().endswith((".mtx", ".npz", ".mat")):
             index = "None"  # Objects of these matrices have no names.
-        if recipe.labels is not None and not recipe.learns_labels:
-            also = "constraints | "
-        else:
-            also = ""
-        code.lines.append(
-            f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}"
-        )
-    if has_constraints:
-        return [*arguments, "constraints=constraints"]
+        constraints.append(f"{read}({_format_value(recipe.constraints)}, {index}){rows}")
+    if constraints:
+        code.lines.append(f"constraints = {' | '.join(constraints)}")
+        arguments.append("constraints=constraints")
     return arguments
 
 
 def _format_value(value: Any) -> str:
     if isinstance(value, _Variable):
         return str(value)
-    if isinstance(value, str):
-        if value.isprintable():
-            return json.dumps(value, ensure_ascii=False)
-        return repr(value)
+    if isinstance(value, str) and value.isprintable():
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_format_value, value))}]"
     return repr(value)
 
 
 def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
-    """Return the code of a function call on one line, or with one line for each argument if it is too long."""
-    parts = [
-        _format_value(value) if not key else f"{key}={_format_value(value)}"
-        for key, value in arguments.items()
-    ]
+    """Return the code of a function call on one line, or with one line for each argument."""
+    parts = []
+    for key, value in arguments.items():
+        prefix = f"{key}=" if key else ""
+        parts.append(f"{prefix}{_format_value(value)}")
     line = f"{name}({', '.join(parts)}){tail}"
     if len(line) <= _MAX_LINE_CHARACTERS:
         return line
@@ -228,23 +200,19 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
     Mappings become tables at the end.
     """
-    lines = [
-        f"{_toml_key(name)} = {_toml_value(v)}"
-        for name, v in values.items()
-        if not isinstance(v, Mapping)
-    ]
-    for name, table in values.items():
-        if isinstance(table, Mapping):
-            lines += [
-                "",
-                f"[{_toml_key(name)}]",
-                *(f"{_toml_key(key)} = {_toml_value(v)}" for key, v in table.items()),
-            ]
-    return "\n".join(lines) + "\n"
+    lines = []
+    tables = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            tables += ["", f"[{_toml_key(name)}]"]
+            tables += [f"{_toml_key(key)} = {_toml_value(cell)}" for key, cell in value.items()]
+        else:
+            lines.append(f"{_toml_key(name)} = {_toml_value(value)}")
+    return "\n".join(lines + tables) + "\n"
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML, and convert the text "none" in the table of parameters to None, which TOML does not support."""
+    """Parse TOML, and convert the text "none" in the table of parameters to None."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -258,27 +226,18 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _toml_key(name: str) -> str:
-    is_bare = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
-    if is_bare:
-        return name
-    return _toml_string(name)
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml_value(name)
 
 
 def _toml_value(value: Any) -> str:
     if value is None:
         return '"none"'
     if isinstance(value, bool):
-        if value:
-            return "true"
-        return "false"
+        return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        return _toml_string(value)
+        return json.dumps(value, ensure_ascii=False)  # JSON strings are valid TOML.
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
     raise InvalidInputError(f"a recipe must contain numbers, texts and lists, got {value!r}")
-
-
-def _toml_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # JSON strings are valid TOML.

@@ -28,7 +28,7 @@ _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx"
 
 
 def is_file_name(source: str) -> bool:
-    """Return whether a name has the extension of a table, so that it denotes a file and not a column."""
+    """Return whether a name has the extension of a table, so that it denotes a file."""
     return Path(source).suffix.lower() in _TABLES
 
 
@@ -53,7 +53,8 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     --------
     >>> import pandas as pd
     >>> from dempster.apps.recipe import read_labels
-    >>> read_labels("kind", pd.DataFrame({"height": [1, 2], "kind": ["tree", None]})).notna().tolist()
+    >>> table = pd.DataFrame({"height": [1, 2], "kind": ["tree", None]})
+    >>> read_labels("kind", table).notna().tolist()
     [True, False]
     """
     return find_labels("source", source, table)
@@ -70,19 +71,20 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
     if content.shape[1] == 1 and isinstance(content.index, pd.RangeIndex):
         content = _restore_empty_lines(path, content, len(table))
         if len(content) != len(table):
+            rows = format_count(len(table), "row")
             raise InvalidInputError(
-                f"{path.name} must have one label for each of the {format_count(len(table), 'row')}, got "
-                f"{len(content):,}; or two columns, names of rows and labels"
+                f"{path.name} must have one label for each of the {rows}, got {len(content):,}; "
+                "or two columns, names of rows and labels"
             )
         return _restore_integers(pd.Series(content.iloc[:, 0].to_numpy(), index=table.index))
     if content.shape[1] not in (1, 2):
         raise InvalidInputError(
-            f"{path.name} must have one column of labels, or two columns, names and labels; got {content.shape[1]}"
+            f"{path.name} must have one column of labels, or two columns, names and labels; "
+            f"got {content.shape[1]}"
         )
+    names = list(map(str, content.index))
     if content.shape[1] == 2:
         names = read_names(path, content, [0])[0]
-    else:
-        names = list(map(str, content.index))
     by_name = dict(zip(names, _restore_integers(content.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
         name, _ = Counter(names).most_common(1)[0]
@@ -95,7 +97,7 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
 
 
 def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
-    """Return whether the first line of a file of labels is a header, or None if `read_table` has to detect it.
+    """Return whether the first line of a file of labels is a header, or None to detect it.
 
     The line is not a header if it contains the name of a row of the table. It is not a header
     either if its label occurs again and the file would otherwise have fewer labels than the table
@@ -119,7 +121,7 @@ def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
 
 
 def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.DataFrame:
-    """Insert a missing label for each empty line of the file if the file then has one label for each row."""
+    """Insert a missing label for each empty line if the file then has one label for each row."""
     if len(labels) >= n_rows or "header" not in labels.attrs or path.suffix.lower() == ".xlsx":
         return labels
     with open_text(path) as file:
@@ -134,13 +136,11 @@ def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame)
     """Raise an error if ``source`` is the name of a column that the table does not have."""
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
+        advice = "use a file of labels"
         if len(table.columns):
             advice = f"the columns are {quote_names(table.columns, 20)}"
-        else:
-            advice = "use a file of labels"
-        raise InvalidParameterError(
-            name, message=f"{name}: there is no column {column!r}; {advice}"
-        )
+        message = f"{name}: there is no column {column!r}; {advice}"
+        raise InvalidParameterError(name, message=message)
 
 
 def _restore_integers(labels: pd.Series) -> pd.Series:
@@ -174,8 +174,8 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """
     check(labels, "labels", kind(pd.Series, words="a pandas Series"))
     with validating_labels(labels, "labels"):
-        codes, names = pd.factorize(labels, sort=True)
-    return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
+        codes, names = pd.factorize(labels, sort=True)  # The code of missing values is -1.
+    return codes.astype(np.int64), list(names)
 
 
 def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
@@ -201,9 +201,8 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     >>> constraints_from_labels([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
-    labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
-    if labelled <= _MAX_ALL_PAIRS:
+    n_labeled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
+    if n_labeled <= _MAX_ALL_PAIRS:
         return Constraints.from_partial_labels(y)
-    return Constraints.from_labels(
-        y, min(_MAX_CONSTRAINTS, labelled * (labelled - 1) // 2), random_state
-    )
+    n_pairs = min(_MAX_CONSTRAINTS, n_labeled * (n_labeled - 1) // 2)
+    return Constraints.from_labels(y, n_pairs, random_state)

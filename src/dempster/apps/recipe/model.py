@@ -1,4 +1,4 @@
-"""Classes for the prepared data and the result of a recipe, and for models with the preparation of their table."""
+"""Prepared data and result of a recipe, and models with the preparation of their table."""
 
 from __future__ import annotations
 
@@ -62,9 +62,8 @@ class TableModel:
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
         if self.conformal is not None and not hasattr(self.conformal, "sets_"):
-            raise InvalidParameterError(
-                "conformal", "None or a fitted ConformalClustering", self.conformal
-            )
+            expected = "None or a fitted ConformalClustering"
+            raise InvalidParameterError("conformal", expected, self.conformal)
 
     def predict_mass(self, table: Any) -> Any:
         """Predict the masses of new rows.
@@ -105,10 +104,9 @@ class TableModel:
         """
         if self.preparation is None:
             return table
-        if missing is None:
-            preparation = self.preparation
-        else:
-            preparation = replace(self.preparation, missing=missing)
+        preparation = self.preparation
+        if missing is not None:
+            preparation = replace(preparation, missing=missing)
         return preparation.transform(table, note)
 
 
@@ -228,16 +226,13 @@ class RecipeResult:
     @cached_property
     def model(self) -> TableModel:
         """Estimator with the preparation of the table, for `dempster.persistence.save`."""
-        if self.attributes is None:
-            preparation = None
-        else:
-            preparation = self.attributes.preparation
+        preparation = getattr(self.attributes, "preparation", None)
         return TableModel(self.estimator, preparation, self.recipe.to_toml(), self.conformal)
 
 
 @dataclass(frozen=True)
 class Units:
-    """Conversion of standardized columns to original units by ``value = shift + factor * standardized``."""
+    """Conversion of standardized columns to their units, ``shift + factor * standardized``."""
 
     shift: dict[str, float]
     factor: dict[str, float]
@@ -247,10 +242,10 @@ class Units:
         """Return the conversion for the columns that a preparation standardizes."""
         if not preparation.is_scaled:
             return cls({}, {})
-        moments = (preparation.center, preparation.scale)
-        return cls(
-            *(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments)
-        )
+        names = preparation.numbers
+        shift = dict(zip(names, preparation.center.tolist(), strict=True))
+        factor = dict(zip(names, preparation.scale.tolist(), strict=True))
+        return cls(shift, factor)
 
     def convert(self, name: str, value: Any) -> Any:
         """Convert a value of a standardized column to its original unit.
@@ -274,19 +269,14 @@ class Units:
 
         names = explanation.attributes
         values = explanation.values
+        if values is not None:
+            values = convert_row(names, values)
         typical = explanation.typical
-        return replace(
-            explanation,
-            values=None if values is None else convert_row(names, values),
-            typical=None
-            if typical is None
-            else tuple(convert_row(names, cells) for cells in typical),
-            changes=tuple(
-                replace(
-                    change,
-                    before=convert_row(change.attributes, change.before),
-                    after=convert_row(change.attributes, change.after),
-                )
-                for change in explanation.changes
-            ),
-        )
+        if typical is not None:
+            typical = tuple(convert_row(names, cells) for cells in typical)
+        changes = []
+        for change in explanation.changes:
+            before = convert_row(change.attributes, change.before)
+            after = convert_row(change.attributes, change.after)
+            changes.append(replace(change, before=before, after=after))
+        return replace(explanation, values=values, typical=typical, changes=tuple(changes))

@@ -29,26 +29,34 @@ if TYPE_CHECKING:
 
 KINDS = ("table", "dissimilarities", "image")
 _COLUMNS = ("columns", "exclude", "categories")
-_NOT_FOR: dict[str, tuple[str, ...]] = {
-    "table": (),
-    "dissimilarities": (*_COLUMNS, "sheet", "na_values", "confidence"),
-    "image": (
-        "index",
-        "header",
-        "delimiter",
-        "decimal",
-        "sheet",
-        "na_values",
-        *_COLUMNS,
-        "labels",
-        "truth",
-        "constraints",
-        "confidence",
-    ),
-}
-_NO_TABLE = {
+_FORMAT = ("index", "header", "delimiter", "decimal", "sheet", "na_values")
+_KNOWLEDGE = ("labels", "truth", "constraints")
+_OTHER_KINDS = {
     "dissimilarities": "the files contain dissimilarities",
     "image": "the file is an image",
+}
+# Fields that have no meaning for files that are not tables.
+_TABLE_FIELDS = {
+    "dissimilarities": (*_COLUMNS, "sheet", "na_values", "confidence"),
+    "image": (*_COLUMNS, *_FORMAT, *_KNOWLEDGE, "confidence"),
+}
+# Fields that need one of several capabilities of the method, with what the other methods lack.
+_NEEDED_CAPABILITIES = {
+    "categories": ("needs numeric columns", "mixed", "categories"),
+    "constraints": ("cannot use constraints", "constraints"),
+    "labels": ("cannot use labels", "labels", "constraints"),
+}
+_TEXT = rule.choice(None) | rule.kind(str, words="text")
+_RULES = {
+    "parameters": rule.kind(Mapping, words="a mapping of parameters"),
+    **dict.fromkeys(("delimiter", "decimal", "index", "sheet"), _TEXT),
+    "header": rule.choice(None) | rule.flag,
+    "kind": rule.choice(*KINDS),
+    "missing": rule.choice(*MISSING),
+    "clusters": rule.choice("auto") | rule.integer(1),
+    "seed": rule.integer(0),
+    "confidence": rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
+    "scale": rule.flag,
 }
 # Parameters of estimators that have a different name in a recipe.
 _RESERVED = {
@@ -61,7 +69,9 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Description of a run of a clustering method, which can be run, saved, and exported as a command or as code.
+    """Description of a run of a clustering method, which can be run, saved and exported.
+
+    It can be exported as a shell command, as Python code and as TOML.
 
     Parameters
     ----------
@@ -142,111 +152,90 @@ class Recipe:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.files, str | os.PathLike):
-            files = [self.files]
-        else:
-            files = rule.as_list(self.files, "files", "paths")
+        files = self.files
+        if isinstance(files, str | os.PathLike):
+            files = [files]
+        files = rule.as_list(files, "files", "paths")
         if not files:
             raise InvalidParameterError("files", must="name at least one file")
-        rule.check(
-            self.parameters, "parameters", rule.kind(Mapping, words="a mapping of parameters")
-        )
         self._set("files", tuple(os.fspath(as_path(file, "files")) for file in files))
+        rule.check_parameters(self, _RULES)
         self._set("parameters", dict(self.parameters))
         for name in _COLUMNS:
             self._set(name, rule.as_names(getattr(self, name), name, "names of columns"))
         self._set("na_values", rule.as_names(self.na_values, "na_values", "texts"))
-        for name in ("constraints", "labels", "truth"):
+        for name in _KNOWLEDGE:
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
                 # The text is not converted to a path, because this would change a column name such
                 # as "km/" to "km".
                 self._set(name, os.fspath(getattr(self, name)))
-        for name in ("delimiter", "decimal", "index", "sheet"):
-            rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
-        rule.check(self.header, "header", rule.choice(None) | rule.flag)
-        rule.check_choice(self.kind, "kind", KINDS)
-        rule.check_choice(self.missing, "missing", MISSING)
-        rule.check(self.clusters, "clusters", rule.choice("auto") | rule.integer(1))
-        rule.check(self.seed, "seed", rule.integer(0))
-        rule.check(
-            self.confidence,
-            "confidence",
-            rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
-        )
-        rule.check_flags(scale=self.scale)
         if isinstance(self.method, str) and self.method == "auto":
             self._set("method", default_method(constrained=bool(self.constraints or self.labels)))
+        rule.check_choice(self.method, "method", method_names())
+        self._check_parameters()
         self._check_method()
+        self.settings()
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _check_method(self) -> None:
-        rule.check_choice(self.method, "method", method_names())
+    def _check_parameters(self) -> None:
+        """Raise an error for parameters that the method does not have or that a field sets."""
         for name in self.parameters:
             if self._info.parameter(name) is None:
                 others = methods_with(name)
-                if others:
-                    elsewhere = f" ({', '.join(others)} have it)"
-                else:
-                    elsewhere = ""
+                elsewhere = f" ({', '.join(others)} have it)" if others else ""
                 known = ", ".join(parameter.name for parameter in self._info.parameters)
-                self._reject(
-                    str(name),
-                    f"method {self.method} has no such parameter{elsewhere}; it has {known}",
-                )
+                reason = f"method {self.method} has no such parameter{elsewhere}; it has {known}"
+                self._reject(str(name), reason)
             if name in _RESERVED:
                 self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
+
+    def _check_method(self) -> None:
+        """Raise an error if the method does not support the files or another field."""
+        method = rule.format_value(self.method)
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
-            self._reject(
-                "kind",
-                f"an image needs method='secm', got {rule.format_value(self.method)}",
-                method="secm",
-            )
+            self._reject("kind", f"an image needs method='secm', got {method}", method="secm")
         if len(self.files) > 1 and not self._can("views"):
-            reason = f"several tables of the same objects need method='wmvec', got {rule.format_value(self.method)}"
+            reason = f"several tables of the same objects need method='wmvec', got {method}"
             self._reject("files", reason, method="wmvec")
-        for name in _NOT_FOR[self.kind]:
+        for name in _TABLE_FIELDS.get(self.kind, ()):
             if getattr(self, name) not in (None, ()):
-                self._reject(name, f"{_NO_TABLE[self.kind]}, so {name} cannot be set")
+                self._reject(name, f"{_OTHER_KINDS[self.kind]}, so {name} cannot be set")
         if self.kind == "dissimilarities":
             if self.parameters.get("metric", "precomputed") != "precomputed":
-                self._reject("metric", f"{_NO_TABLE[self.kind]}, so metric cannot be set")
+                self._reject("metric", f"{_OTHER_KINDS[self.kind]}, so metric cannot be set")
             self._check_capability("kind", "cannot use dissimilarities", "dissimilarities")
-        if self.categories:
-            self._check_capability("categories", "needs numeric columns", "mixed", "categories")
-        if self.constraints is not None:
-            self._check_capability("constraints", "cannot use constraints", "constraints")
-        if self.labels is not None:
-            self._check_capability("labels", "cannot use labels", "labels", "constraints")
+        for name, (reason, *capabilities) in _NEEDED_CAPABILITIES.items():
+            if getattr(self, name) not in (None, ()):
+                self._check_capability(name, reason, *capabilities)
         if self.confidence is not None:
             self._check_confidence()
-        self.settings()
 
     def _check_confidence(self) -> None:
-        """Raise an error unless the method can be refitted to bootstrap samples of the rows, for sets of clusters."""
+        """Raise an error unless the method can be refitted to bootstrap samples of the rows."""
         if self._info.parameter("confidence"):
-            reason = f"method {self.method} has its own parameter confidence; set it with -p confidence=..."
-            self._reject("confidence", reason)
-        if self.constraints is not None or self.labels is not None:
-            self._reject(
-                "confidence", "sets of clusters cannot be computed with constraints or labels"
+            reason = (
+                f"method {self.method} has its own parameter confidence; "
+                "set it with -p confidence=..."
             )
-        if self.categories or self._can("categories") or self.missing == "partial":
-            self._reject(
-                "confidence", "sets of clusters need numeric columns without missing values"
-            )
+        elif self.constraints is not None or self.labels is not None:
+            reason = "sets of clusters cannot be computed with constraints or labels"
+        elif self.categories or self._can("categories") or self.missing == "partial":
+            reason = "sets of clusters need numeric columns without missing values"
+        else:
+            return
+        self._reject("confidence", reason)
 
     def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
         """Raise an error about the field ``name`` unless the method has one of the capabilities."""
         if not any(map(self._can, capabilities)):
-            others = ", ".join(
-                dict.fromkeys(other for one in capabilities for other in methods_that(one))
-            )
-            self._reject(name, f"method {self.method} {reason}; use one of {others}")
+            others = [other for capability in capabilities for other in methods_that(capability)]
+            names = ", ".join(dict.fromkeys(others))
+            self._reject(name, f"method {self.method} {reason}; use one of {names}")
 
     def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
         raise InvalidParameterError(name, message=f"{name}: {reason}", settings=settings)
@@ -278,9 +267,7 @@ class Recipe:
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            reason = (
-                f"method {self.method} selects the number of clusters itself; use clusters='auto'"
-            )
+            reason = f"method {self.method} selects the number itself; use clusters='auto'"
             self._reject("clusters", reason, clusters="auto")
         if self._info.parameter("random_state"):
             settings["random_state"] = self.seed
@@ -291,13 +278,13 @@ class Recipe:
         if self.missing == "partial":
             missing = self._info.parameter("missing")
             if missing is not None:
-                if "partial" in missing.words:
-                    settings["missing"] = "partial"
-                else:
-                    settings["missing"] = "category"
+                settings["missing"] = "partial" if "partial" in missing.words else "category"
             elif settings.get("metric") != "gower":
                 others = ", ".join(methods_that("missing"))
-                reason = f"method {self.method} needs complete rows; use missing='drop', or one of the methods {others}"
+                reason = (
+                    f"method {self.method} needs complete rows; use missing='drop', "
+                    f"or one of the methods {others}"
+                )
                 self._reject("missing", reason, missing="drop")
         return settings | dict(self.parameters)
 
@@ -318,9 +305,14 @@ class Recipe:
         dict
             Names and values of the arguments.
         """
-        options: dict[str, Any] = {"index_col": self.index, "header": self.header}
-        options |= {"delimiter": self.delimiter, "decimal": self.decimal}
-        options |= {"sheet": self.sheet, "na_values": list(self.na_values) or None}
+        options = {
+            "index_col": self.index,
+            "header": self.header,
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
+            "sheet": self.sheet,
+            "na_values": list(self.na_values) or None,
+        }
         return {name: value for name, value in options.items() if value is not None}
 
     def choosing_options(self) -> dict[str, Any]:
@@ -331,20 +323,13 @@ class Recipe:
         dict
             Names and values of the arguments.
         """
-        labels = [
-            name
-            for name in (self.labels, self.truth)
-            if name is not None and not is_file_name(name)
-        ]
-        options: dict[str, Any] = {
+        labels = [name for name in (self.labels, self.truth) if name and not is_file_name(name)]
+        selection = {
             "columns": list(self.columns),
-            "exclude": [
-                *self.exclude,
-                *(name for name in dict.fromkeys(labels) if name not in self.exclude),
-            ],
+            "exclude": list(dict.fromkeys([*self.exclude, *labels])),
             "categories": list(self.categories),
         }
-        options = {name: value for name, value in options.items() if value}
+        options: dict[str, Any] = {name: value for name, value in selection.items() if value}
         if self._can("categories"):
             options["numbers"] = False
         if not self.scale:
@@ -431,10 +416,7 @@ class Recipe:
             value = getattr(self, one.name)
             default = {} if one.name == "parameters" else one.default
             if value != default:
-                if isinstance(value, tuple):
-                    values[one.name] = list(value)
-                else:
-                    values[one.name] = value
+                values[one.name] = list(value) if isinstance(value, tuple) else value
         return values
 
     @classmethod
@@ -453,7 +435,6 @@ class Recipe:
         known = [one.name for one in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise InvalidInputError(
-                f"a recipe has no field {unknown[0]!r}; it has {', '.join(known)}"
-            )
+            message = f"a recipe has no field {unknown[0]!r}; it has {', '.join(known)}"
+            raise InvalidInputError(message)
         return cls(**values)

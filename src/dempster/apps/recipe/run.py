@@ -67,8 +67,8 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         table = read_table(file, **options)
         name = file.name.split(".")[0]
         if name in views.values():
-            message = f"files must have different names, which are the names of the views, got {name!r} twice"
-            raise InvalidParameterError("files", message=message)
+            must = f"have different names, which are the names of the views, got {name!r} twice"
+            raise InvalidParameterError("files", must=must)
         table.columns = [f"{name}:{column}" for column in table.columns]
         views |= dict.fromkeys(table.columns, name)
         tables.append(table)
@@ -77,9 +77,8 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         if len(table) != len(first) or set(table.index) != set(first.index):
             raise InvalidInputError(f"{path.name} must have the same rows as {paths[0].name}")
         if list(table.index) != list(first.index) and not table.index.is_unique:
-            raise InvalidInputError(
-                f"{path.name}: names of rows must be unique to match those of {paths[0].name}"
-            )
+            message = f"{path.name}: names of rows must be unique to match those of {paths[0].name}"
+            raise InvalidInputError(message)
     ordered = [table.reindex(first.index) if table.index.is_unique else table for table in tables]
     joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
@@ -111,10 +110,8 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     """
     path = as_file(path)
     if path.suffix.lower() not in IMAGE_KINDS:
-        extensions = ", ".join(IMAGE_KINDS)
-        raise InvalidInputError(
-            f"{path.name}: the extension must be one of {extensions}, got {path.suffix or 'none'}"
-        )
+        expected = f"the extension must be one of {', '.join(IMAGE_KINDS)}"
+        raise InvalidInputError(f"{path.name}: {expected}, got {path.suffix or 'none'}")
     try:
         if path.suffix.lower() == ".npy":
             image = np.load(path, allow_pickle=False)
@@ -123,18 +120,15 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
 
             image = np.asarray(imread(path))
     except (ValueError, EOFError, OSError, SyntaxError) as error:
-        raise InvalidInputError(
-            f"cannot read {path.name} as an image: {' '.join(str(error).split())}"
-        ) from error
-    if (
-        not isinstance(image, np.ndarray)
-        or image.ndim not in (2, 3, 4)
-        or image.dtype.kind not in "iufb"
-    ):
-        raise InvalidInputError(
-            f"{path.name} must contain an array of numbers with two to four dimensions"
-        )
-    return (image[..., None] if image.ndim == 2 else image).astype(float)
+        reason = " ".join(str(error).split())
+        raise InvalidInputError(f"cannot read {path.name} as an image: {reason}") from error
+    is_array = isinstance(image, np.ndarray)
+    if not is_array or image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
+        expected = "an array of numbers with two to four dimensions"
+        raise InvalidInputError(f"{path.name} must contain {expected}")
+    if image.ndim == 2:
+        image = image[..., None]
+    return image.astype(float)
 
 
 def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list[str]:
@@ -164,20 +158,19 @@ def run(
         assert prepared.table is not None
         views = prepared.table.attrs["views"]
         estimator.set_params(views=[views[name] for name in prepared.attributes.columns])
-    if progress is True and "verbose" in estimator.get_params(deep=False):
+    is_verbose = progress is True and hasattr(estimator, "verbose")
+    if is_verbose:
         estimator.set_params(verbose=1)
-    supervision = {
-        "y": prepared.y if recipe.learns_labels else None,
-        "constraints": prepared.constraints,
-    }
+    knowledge: dict[str, Any] = {}
+    if recipe.learns_labels and prepared.y is not None:
+        knowledge["y"] = prepared.y
+    if prepared.constraints is not None:
+        knowledge["constraints"] = prepared.constraints
     started = time.perf_counter()
     conformal = None
     with report_progress_to(progress if callable(progress) else None):
         if recipe.confidence is None:
-            estimator.fit(
-                prepared.X,
-                **{name: value for name, value in supervision.items() if value is not None},
-            )
+            estimator.fit(prepared.X, **knowledge)
         else:
             from dempster.cluster import ConformalClustering
 
@@ -185,7 +178,7 @@ def run(
                 estimator, confidence=recipe.confidence, random_state=recipe.seed
             )
             estimator = conformal.fit(prepared.X).clusterer_
-    if progress is True and "verbose" in estimator.get_params(deep=False):
+    if is_verbose:
         estimator.set_params(verbose=0)
     return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started, conformal)
 
@@ -215,9 +208,9 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
             note(text)
 
     if recipe.kind == "image":
-        X = read_image(recipe.files[0])
-        _check_clusters(recipe, int(np.prod(X.shape[:-1])), "pixels")
-        return PreparedTable(X, notes=notes)
+        image = read_image(recipe.files[0])
+        _check_clusters(recipe, int(np.prod(image.shape[:-1])), "pixels")
+        return PreparedTable(image, notes=notes)
     options = recipe.reading_options()
     if recipe.kind == "dissimilarities":
         matrices = [read_dissimilarities(file, **options) for file in recipe.files]
@@ -225,11 +218,8 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         _check_clusters(recipe, n, "objects")
         frame = pd.DataFrame(index=getattr(matrices[0], "index", pd.RangeIndex(n)))
         y, constraints, truth = _read_supervision(recipe, frame, np.arange(n), add_note)
-        if len(matrices) > 1:
-            dissimilarities = matrices
-        else:
-            dissimilarities = matrices[0]
-        return PreparedTable(dissimilarities, None, None, y, constraints, truth, notes)
+        X = matrices if len(matrices) > 1 else matrices[0]
+        return PreparedTable(X, None, None, y, constraints, truth, notes)
     if len(recipe.files) > 1:
         table = read_views(recipe.files, **options)
     else:
@@ -259,10 +249,9 @@ def _read_supervision(
     y = constraints = truth = None
     if recipe.labels is not None:
         codes, names = encode_labels(find_labels("labels", recipe.labels, table))
-        labelled = format_count(int((codes >= 0).sum()), "row")
-        add_note(
-            f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}"
-        )
+        labeled = format_count(int((codes >= 0).sum()), "row")
+        labels = format_count(len(names), "label")
+        add_note(f"{labeled} of {len(codes):,} with a known label, {labels}")
         y = codes[rows]
     if recipe.constraints is not None:
         constraints = read_constraints(recipe.constraints, table.index)
@@ -274,16 +263,14 @@ def _read_supervision(
     if recipe.truth is not None:
         truth = find_labels("truth", recipe.truth, table).iloc[rows]
     if y is not None and not recipe.learns_labels:
-        from_labels = constraints_from_labels(y, recipe.seed)
-        if constraints is None:
-            constraints = from_labels
-        else:
-            constraints = from_labels | constraints
+        given = constraints
+        constraints = constraints_from_labels(y, recipe.seed)
+        if given is not None:
+            constraints |= given
     return y, constraints, truth
 
 
 def _check_clusters(recipe: Recipe, n: int, unit: str) -> None:
     if recipe.clusters != "auto" and int(recipe.clusters) > n:
-        raise InvalidParameterError(
-            "clusters", f"at most the number of {unit}, {n:,}", recipe.clusters
-        )
+        expected = f"at most the number of {unit}, {n:,}"
+        raise InvalidParameterError("clusters", expected, recipe.clusters)

@@ -13,10 +13,11 @@ from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
     from dempster.apps.recipe import Attributes, RecipeResult
+    from dempster.partition import CredalPartition
 
 
 def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
-    """Draw a partition in the plane of its columns, in an embedding of the dissimilarities, or as an image."""
+    """Draw a partition by its columns, in an embedding of the dissimilarities, or as an image."""
     if result.attributes is not None:
         draw_attributes(result.estimator, result.attributes, path, title)
     elif result.recipe.kind == "image":
@@ -26,52 +27,48 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
 
 
 def draw_attributes(estimator: Any, attributes: Attributes, path: Path, title: str) -> None:
-    """Draw a partition over one or two columns in original units, or over the principal components of more columns."""
-    from dempster.plot import CredalPartitionDisplay
-
+    """Draw a partition over one or two columns, or over the principal components of more."""
     numbers = attributes.preparation.numbers
     if not numbers:
         raise UserError("--plot: the table has no numeric column to draw; remove --plot")
-    options: dict[str, Any] = {"legend": "outside", "title": title}
+    options: dict[str, Any] = {"title": title}
     shown = attributes.values[numbers]
     if len(numbers) <= 2:
         shown = attributes.table[numbers]
         centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
         if centers.ndim == 2 and centers.shape[1] == shown.shape[1] and centers.dtype.kind == "f":
             options["cluster_centers"] = attributes.preparation.to_original_units(centers)
-
-    def draw(ax: Any) -> None:
-        points = shown.fillna(shown.mean())
-        CredalPartitionDisplay.from_partition(estimator.credal_partition_, points, ax=ax, **options)
-
-    draw_picture(draw, path, (8, 2.6) if len(numbers) == 1 else (8, 5.2))
+    points = shown.fillna(shown.mean())
+    height = 2.6 if len(numbers) == 1 else 5.2
+    _draw_points(estimator.credal_partition_, points, path, height, **options)
 
 
 def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
     from scipy import sparse
 
     from dempster.dissimilarity import DissimilarityPCA
-    from dempster.plot import CredalPartitionDisplay
 
-    if isinstance(result.prepared.X, list):
-        D = result.prepared.X[0]
-    else:
-        D = result.prepared.X
+    D = result.prepared.X
+    if isinstance(D, list):
+        D = D[0]
     if sparse.issparse(D):
         raise UserError(
             "--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot"
         )
-    points = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0).fit_transform(
-        np.asarray(D)
-    )
-    options = {"legend": "outside", "title": title}
-    draw_picture(
-        lambda ax: CredalPartitionDisplay.from_partition(
-            result.partition, points, ax=ax, **options
-        ),
-        path,
-        (8, 5.2),
-    )
+    projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
+    points = projection.fit_transform(np.asarray(D))
+    _draw_points(result.partition, points, path, title=title)
+
+
+def _draw_points(
+    partition: CredalPartition, points: Any, path: Path, height: float = 5.2, **options: Any
+) -> None:
+    from dempster.plot import CredalPartitionDisplay
+
+    def draw(ax: Any) -> None:
+        CredalPartitionDisplay.from_partition(partition, points, ax=ax, legend="outside", **options)
+
+    draw_picture(draw, path, (8, height))
 
 
 def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
@@ -82,9 +79,8 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
     if len(shape) != 2:
         raise UserError(f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot")
     partition = result.partition
-    colors = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])[
-        partition.labels
-    ]
+    palette = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])
+    colors = palette[partition.labels]
     certainty = partition.singleton_belief.max(axis=1)[:, None]
 
     def draw(ax: Any) -> None:

@@ -58,11 +58,11 @@ class WrongUse(UserError):
 
 
 class Terminated(SystemExit):
-    """Raised for a termination signal, so that temporary files are removed before the program ends."""
+    """Raised for a termination signal, so that temporary files are removed at the end."""
 
 
 def install_signal_handlers() -> None:
-    """Raise `Terminated` on SIGTERM and SIGHUP, unless the program was started with the signal ignored."""
+    """Raise `Terminated` on SIGTERM and SIGHUP, unless the signal was ignored at the start."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -105,9 +105,8 @@ class Program(click.Group):
             near = difflib.get_close_matches(args[0], self.lazy, 1)
             if not near:
                 raise
-            raise click.UsageError(
-                f"no such command '{args[0]}': did you mean {near[0]}?", ctx
-            ) from error
+            message = f"no such command '{args[0]}': did you mean {near[0]}?"
+            raise click.UsageError(message, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -138,7 +137,7 @@ class Program(click.Group):
 
 
 class Command(click.Command):
-    """Command that prints each warning as one line, and rewrites input errors in terms of its options."""
+    """Command that prints warnings as one line, and rewrites input errors for its options."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any):
         super().__init__(*args, **options)
@@ -170,21 +169,18 @@ def translate_error(
     `UserError`. In the message, the name of the argument and suggested settings are replaced by
     options (``missing='drop'`` becomes ``--missing drop``).
     """
-    options = {
-        (parameter.name or "").removeprefix("set_"): parameter
-        for parameter in parameters
-        if isinstance(parameter, click.Option) or parameter.name == "files"
-    }
+    options: dict[str, click.Parameter] = {}
+    for parameter in parameters:
+        if isinstance(parameter, click.Option) or parameter.name == "files":
+            options[(parameter.name or "").removeprefix("set_")] = parameter
     options |= {alias: options[name] for alias, name in _ALIASES.items() if name in options}
     text = str(error)
     name = getattr(error, "name", "")
     at_fault = options.get(name)
     is_wrong_use = False
     if at_fault is not None:
-        settings = [
-            one.partition("=")[0].strip().replace("-", "_")
-            for one in ctx.params.get("settings", ())
-        ]
+        given = ctx.params.get("settings", ())
+        settings = [setting.partition("=")[0].strip().replace("-", "_") for setting in given]
         source = ctx.get_parameter_source(at_fault.name or "")
         is_wrong_use = name in settings or source is ParameterSource.COMMANDLINE
         rest = text.removeprefix(name)
@@ -208,18 +204,20 @@ def _option_name(parameter: click.Parameter) -> str:
 
 
 def _type_setting(parameter: click.Parameter, value: Any) -> str:
-    """Return a setting in the form typed on the command line, such as ``--missing drop`` or ``--no-header``."""
+    """Return a setting as on the command line, such as ``--missing drop`` or ``--no-header``."""
     if isinstance(parameter, click.Option) and parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
+    text = str(value)
     if isinstance(value, list):
         text = ",".join(map(str, value))
-    else:
-        text = str(value)
-    return f"{_option_name(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
+    elif isinstance(value, bool):
+        text = text.lower()
+    return f"{_option_name(parameter)} {shlex.quote(text)}"
 
 
 def describe_exception(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message for an exception."""
+    code = EXIT_DATA
     match error:
         case click.Abort() | KeyboardInterrupt():
             return EXIT_INTERRUPTED, "interrupted"
@@ -236,19 +234,19 @@ def describe_exception(error: BaseException) -> tuple[int, str]:
             code = error.code
             text = str(error)
         case InvalidInputError() | MissingExtraError():
-            code = EXIT_DATA
             text = str(error)
         case MemoryError():
-            code = EXIT_DATA
             text = str(error) or "not enough memory"
         case OSError():
-            code = EXIT_DATA
             text = _describe_system_error(error)
         case _:
-            text = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
             code = EXIT_INTERNAL
+            advice = f"set {DEBUG_VARIABLE}=1 for the traceback"
+            text = f"internal error, {type(error).__name__}: {error} ({advice})"
     line = " ".join(text.split())
-    return code, line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]} ..."
+    if len(line) > MAX_LINE_CHARACTERS:
+        line = f"{line[:MAX_LINE_CHARACTERS]} ..."
+    return code, line
 
 
 def _describe_system_error(error: OSError) -> str:

@@ -30,26 +30,22 @@ class SavedResult:
     def partition(self) -> CredalPartition:
         """The partition; an error is raised if the file contains a classifier."""
         if self.saved_partition is None:
-            raise UserError(
-                f"{self.path} contains a classifier, but must contain a partition or a clustering model"
-            )
+            expected = "must contain a partition or a clustering model"
+            raise UserError(f"{self.path} contains a classifier, but {expected}")
         return self.saved_partition
 
     @property
     def model(self) -> TableModel:
         """The model; an error is raised if the file contains only a partition."""
         if self.saved_model is None:
-            raise UserError(
-                f"{self.path} contains a partition, not a model; write a model with dempster cluster --save-model"
-            )
+            advice = "write a model with dempster cluster --save-model"
+            raise UserError(f"{self.path} contains a partition, not a model; {advice}")
         return self.saved_model
 
     @property
     def recipe(self) -> str:
         """The recipe of the model as TOML; an empty text if there is none."""
-        if self.saved_model is None:
-            return ""
-        return self.saved_model.recipe
+        return getattr(self.saved_model, "recipe", "")
 
 
 def load_result(path: Path) -> SavedResult:
@@ -66,16 +62,14 @@ def load_result(path: Path) -> SavedResult:
     content = load(path)
     if isinstance(content, CredalPartition):
         return SavedResult(path, content, None)
+    model = content
     if isinstance(content, ConformalClustering):
-        content = TableModel(content.clusterer_, conformal=content)
-    if isinstance(content, TableModel):
-        model = content
-    else:
+        model = TableModel(content.clusterer_, conformal=content)
+    elif not isinstance(content, TableModel):
         model = TableModel(content)
     if not hasattr(model.estimator, "predict_mass"):
-        raise UserError(
-            f"{path} contains {type(content).__name__}, but must contain a partition or a model"
-        )
+        found = type(content).__name__
+        raise UserError(f"{path} contains {found}, but must contain a partition or a model")
     return SavedResult(path, getattr(model.estimator, "credal_partition_", None), model)
 
 
@@ -93,27 +87,23 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
         "index_col": options["index"],
         "na_values": split_names(options["na_values"], "na-values") or None,
     }
+    settings = {name: value for name, value in settings.items() if value is not None}
     if recipe:
         defaults = Recipe.from_toml(recipe).reading_options()
-    else:
-        defaults = {}
-    for name in ("index_col", "sheet", "na_values"):
-        if settings[name] is None:
-            settings[name] = defaults.get(name)
-    return read_table(
-        path, **{name: value for name, value in settings.items() if value is not None}
-    )
+        for name in ("index_col", "sheet", "na_values"):
+            if name in defaults:
+                settings.setdefault(name, defaults[name])
+    return read_table(path, **settings)
 
 
 def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
-    """Return the rows of a table that match the objects of a partition, in the order of the objects."""
+    """Return the rows of a table that match the objects of a partition, in their order."""
     from dempster._validation import row_index
 
     if partition.index is None:
         if len(table) != len(partition):
-            raise UserError(
-                f"{path} has {len(table):,} rows, but the partition has {len(partition):,} objects"
-            )
+            found = f"the partition has {len(partition):,} objects"
+            raise UserError(f"{path} has {len(table):,} rows, but {found}")
         return table
     names = list(partition.index)
     if list(table.index) == names:
@@ -123,45 +113,37 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
         if len(table) == len(partition) and row_index(table) is None:
             return table.set_axis(names)
         raise UserError(
-            f"{path} has no row '{lacking[0]}', which the partition contains; select the column of row names with "
-            "--index"
+            f"{path} has no row '{lacking[0]}', which the partition contains; "
+            "select the column of row names with --index"
         )
     if not table.index.is_unique or len(set(names)) < len(names):
-        raise UserError(
-            f"{path}: names of rows must be unique to match the objects of the partition"
-        )
+        raise UserError(f"{path}: names of rows must be unique to match those of the partition")
     return table.loc[names]
 
 
 def find_object(partition: CredalPartition, name: str) -> int:
-    """Return the position of the object with a given name or, if objects have no names, with a given number."""
-    if partition.index is not None:
-        names = list(map(str, partition.index))
-        if names.count(name) == 1:
-            return names.index(name)
-        if name in names:
-            raise UserError(
-                f"--object: {names.count(name)} objects are named '{name}'; names must be unique"
-            )
-        raise UserError(
-            f"--object: there is no object '{name}'; the first are {', '.join(names[:5])}"
-        )
-    if name.isdecimal() and int(name) < len(partition):
-        return int(name)
-    raise UserError(
-        f"--object: there is no object '{name}'; objects are numbered from 0 to {len(partition) - 1:,}"
-    )
+    """Return the position of the object with a name or, if there are no names, with a number."""
+    if partition.index is None:
+        if name.isdecimal() and int(name) < len(partition):
+            return int(name)
+        reason = f"objects are numbered from 0 to {len(partition) - 1:,}"
+        raise UserError(f"--object: there is no object '{name}'; {reason}")
+    names = list(map(str, partition.index))
+    count = names.count(name)
+    if count > 1:
+        raise UserError(f"--object: {count} objects are named '{name}'; names must be unique")
+    if count == 0:
+        first = ", ".join(names[:5])
+        raise UserError(f"--object: there is no object '{name}'; the first are {first}")
+    return names.index(name)
 
 
 def list_input_files(recipe: Recipe) -> list[Path]:
     """Return the paths of all files that a recipe reads."""
     from dempster.apps.recipe.labels import is_file_name
 
-    labels = [
-        name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)
-    ]
-    if recipe.constraints is None:
-        pairs = []
-    else:
-        pairs = [recipe.constraints]
-    return [Path(name) for name in (*recipe.files, *labels, *pairs)]
+    names = [*recipe.files]
+    names += [name for name in (recipe.labels, recipe.truth) if name and is_file_name(name)]
+    if recipe.constraints is not None:
+        names.append(recipe.constraints)
+    return list(map(Path, names))

@@ -1,9 +1,10 @@
-"""Options shared by several commands, options for the parameters of methods, and conversion of options to a recipe."""
+"""Options of several commands, options for parameters of methods, and recipes from options."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,6 @@ _FIELDS = (
 _LISTS = ("columns", "exclude", "categories", "na_values")
 # one name in a list separated by commas
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
-_DEFAULT_METHODS = {"cluster": "credal", "classify": "eknn"}
 MAX_SEED = 2**31 - 1
 
 # ---- options -------------------------------------------------------------------------------------
@@ -128,7 +128,8 @@ reading_options = _combine(
         "--na-values",
         multiple=True,
         metavar="A,B,...",
-        help="Cells that mean a missing value, such as n.d. or -999, in addition to empty cells, NA and ?.",
+        help="Cells that mean a missing value, such as n.d. or -999, in addition to empty cells, "
+        "NA and ?.",
     ),
 )
 
@@ -193,7 +194,8 @@ recipe_options = _combine(
         "--missing",
         type=click.Choice(["refuse", "drop", "partial"]),
         default="refuse",
-        help="Missing values: raise an error, drop the rows, or compare rows by the values that are present.",
+        help="Missing values: raise an error, drop the rows, or compare rows by the values that "
+        "are present.",
     ),
     scale_option,
     seed_option,
@@ -231,59 +233,45 @@ class RecipeCommand(Command):
             others = methods_with(name, self.package)
             if not others or name in _RESERVED:
                 raise
-            raise click.UsageError(
-                f"method {ctx.meta['method']} has no option {error.option_name}; {', '.join(others)} "
-                f"{'has' if len(others) == 1 else 'have'} it (see --method)",
-                ctx,
-            ) from error
+            have = "has" if len(others) == 1 else "have"
+            message = (
+                f"method {ctx.meta['method']} has no option {error.option_name}; "
+                f"{', '.join(others)} {have} it (see --method)"
+            )
+            raise click.UsageError(message, ctx) from error
 
     def _find_method(self, args: Sequence[str]) -> str:
-        """Return the name of the method on the command line or in the configuration file, before options are parsed."""
-        method = None
-        config = None
+        """Return the method on the command line or in the configuration file."""
+        values: dict[str, str] = {}
         for position, word in enumerate(args):
             name, equals, value = word.partition("=")
-            if name in ("--method", "--config"):
-                if not equals:
-                    value = next(iter(args[position + 1 : position + 2]), "")
-                if name == "--method":
-                    method = value
-                    config = config
-                else:
-                    method = method
-                    config = value
-        if method is None and config:
-            try:
-                method = _read_config(Path(config)).get("method")
-            except (OSError, UserError):
-                method = None  # The command will read the file again and raise the error.
-        if isinstance(method, str):
-            method = method.lower()
-        else:
-            method = ""
-        if method not in method_names(self.package):
-            is_constrained = self.name == "ask" or any(
-                word.startswith(("--constraints", "--labels")) for word in args
-            )
-            default = default_method(constrained=is_constrained)
-            if self.package == "cluster":
-                method = default
-            else:
-                method = _DEFAULT_METHODS[self.package]
-        return method
+            if not equals:
+                value = "".join(args[position + 1 : position + 2])
+            values[name] = value
+        method = values.get("--method")
+        if method is None and values.get("--config"):
+            # The command will read the file again and raise the error.
+            with suppress(OSError, UserError):
+                method = _read_config(Path(values["--config"])).get("method")
+        method = str(method).lower()
+        if method in method_names(self.package):
+            return method
+        if self.package == "classify":
+            return "eknn"
+        constrained = self.name == "ask" or "--constraints" in values or "--labels" in values
+        return default_method(constrained=constrained)
 
     def _info(self, ctx: click.Context) -> MethodInfo:
-        return METHODS[ctx.meta.get("method", _DEFAULT_METHODS[self.package])]
+        return METHODS[ctx.meta.get("method") or self._find_method([])]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        parameters = super().get_params(ctx)
         names = {name for parameter in self.params for name in parameter.opts}
-        options = [
-            _method_option(one) for one in self._info(ctx).parameters if one.name not in _RESERVED
-        ]
-        return [
-            *super().get_params(ctx),
-            *(option for option in options if option.opts[0] not in names),
-        ]
+        for one in self._info(ctx).parameters:
+            option = _method_option(one)
+            if one.name not in _RESERVED and option.opts[0] not in names:
+                parameters.append(option)
+        return parameters
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of the command, the options of the method and the list of methods."""
@@ -291,14 +279,11 @@ class RecipeCommand(Command):
         records: list[tuple[str, str]] = []
         method_records: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option):
-                record = parameter.get_help_record(ctx)
-            else:
-                record = None
-            if record is not None:
-                (method_records if (parameter.name or "").startswith("set_") else records).append(
-                    record
-                )
+            record = parameter.get_help_record(ctx)
+            if record is not None and (parameter.name or "").startswith("set_"):
+                method_records.append(record)
+            elif record is not None:
+                records.append(record)
         with formatter.section("Options"):
             formatter.write_dl(records)
         with formatter.section(f"Parameters of --method {info.name}"):
@@ -353,14 +338,13 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     names = [name for name in names if name]
     if values and not names:
-        raise WrongUse(
-            f"--{option} must name at least one {'value' if option == 'na-values' else 'column'}"
-        )
+        thing = "value" if option == "na-values" else "column"
+        raise WrongUse(f"--{option} must name at least one {thing}")
     return names
 
 
-def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
-    """Return the parameters of the method set by options or by -p, in the order of the constructor's arguments."""
+def parse_parameters(options: dict[str, Any], method: str) -> dict[str, Any]:
+    """Return the parameters of the method set by options or by -p, in the order of the class."""
     names = [parameter.name for parameter in METHODS[method].parameters]
     parameters: dict[str, Any] = {}
     for setting in options["settings"]:
@@ -373,19 +357,15 @@ def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict
         if key in _RESERVED:
             raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
         if key not in names:
-            raise WrongUse(
-                f"-p {key}: method {method} has no such parameter; it has {', '.join(names)}"
-            )
+            known = ", ".join(names)
+            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {known}")
         parameters[key] = parse_value(value.strip())
     for name, value in options.items():
         if name.startswith("set_") and value is not None:
             key = name.removeprefix("set_")
             if key in parameters:
                 raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
-            if value is NONE:
-                parameters[key] = None
-            else:
-                parameters[key] = value
+            parameters[key] = None if value is NONE else value
     return {key: parameters[key] for key in names if key in parameters}
 
 
@@ -409,21 +389,17 @@ def build_recipe(
         values["files"] = list(options["files"])
     elif not values.get("files"):
         raise WrongUse(
-            "FILE is missing; give a table, or a --config file with a table (dempster demo needs neither)"
+            "FILE is missing; give a table, or a --config file with a table "
+            "(dempster demo needs neither)"
         )
     values |= {name: options[name] for name in _FIELDS if name in options and is_given(name)}
-    values |= {
-        name: split_names(options[name], name.replace("_", "-"))
-        for name in _LISTS
-        if is_given(name)
-    }
+    for name in _LISTS:
+        if is_given(name):
+            values[name] = split_names(options[name], name.replace("_", "-"))
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))
     method = values.setdefault("method", default_method(constrained=constrained))
-    if not is_given("method"):
-        previous = values.get("parameters", {})
-    else:
-        previous = {}
-    values["parameters"] = {**previous, **parse_parameters(options, "cluster", method)}
+    previous = {} if is_given("method") else values.get("parameters", {})
+    values["parameters"] = previous | parse_parameters(options, method)
     return Recipe.from_dict(values)

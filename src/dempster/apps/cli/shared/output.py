@@ -129,13 +129,9 @@ class Screen:
             status.start()
 
         def update(name: str, done: int, total: int | None, unit: str, state: str) -> None:
-            if total is None:
-                of = ""
-            else:
-                of = f" of {total:,}"
-            status.update(
-                Text(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}")
-            )
+            of = "" if total is None else f" of {total:,}"
+            end = f", {state}" if state else ""
+            status.update(Text(f"{printable(name)}: {done:,}{of} {unit}{end}"))
 
         timer = threading.Timer(PROGRESS_DELAY, start)
         timer.daemon = True
@@ -150,18 +146,20 @@ class Screen:
 
 
 def format_headline(estimator: Any, data: str, *, seconds: float, objects: str = "object") -> str:
-    """Return a line with the method, numbers of clusters and objects, ``data``, objective, starts and time."""
+    """Return a line with the method, its result, ``data`` (a text) and the seconds."""
     partition = estimator.credal_partition_
     name = type(estimator).__name__
+    n_objects = format_count(len(partition), objects)
     parts = [
-        f"{name}, {format_count(partition.n_clusters, 'cluster')}: {format_count(len(partition), objects)}",
+        f"{name}, {format_count(partition.n_clusters, 'cluster')}: {n_objects}",
         data,
         f"{_OBJECTIVES.get(name, 'objective')} {estimator.objective_:.4g}",
     ]
     n_init = getattr(estimator, "n_init", None)
     if n_init is not None:
         parts.append(f"best of {n_init} starts" if n_init > 1 else "1 start")
-    return ", ".join(part for part in (*parts, f"{seconds:.1f} s") if part)
+    parts.append(f"{seconds:.1f} s")
+    return ", ".join(filter(None, parts))
 
 
 def partition_document(partition: Any) -> dict[str, Any]:
@@ -193,7 +191,7 @@ def partition_document(partition: Any) -> dict[str, Any]:
 
 
 class Outputs(dict[str, Path]):
-    """Dictionary of the files that a command writes, which must not overwrite the files ``inputs`` that it reads."""
+    """Dictionary of the files that a command writes, which must not overwrite its inputs."""
 
     def __init__(self, inputs: Iterable[Path | None] = ()):
         super().__init__()
@@ -226,15 +224,13 @@ class Outputs(dict[str, Path]):
         if not real.parent.is_dir():
             raise UserError(f"cannot write {path}: there is no folder {path.parent}")
         if not os.access(real.parent, os.W_OK):
-            raise UserError(
-                f"cannot write {path}: the folder {path.parent} is not writable; use another --output"
-            )
+            reason = f"the folder {path.parent} is not writable; use another --output"
+            raise UserError(f"cannot write {path}: {reason}")
         if real.is_dir():
             raise UserError(f"cannot write {path}: it is a folder")
         if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
-            raise UserError(
-                f"{option}: .parquet files need pyarrow (pip install 'dempster[parquet]')"
-            )
+            need = "need pyarrow (pip install 'dempster[parquet]')"
+            raise UserError(f"{option}: .parquet files {need}")
         self[name] = path
 
     def add_options(self, options: Mapping[str, Any]) -> None:
@@ -260,18 +256,16 @@ class Outputs(dict[str, Path]):
                     also()
         except OSError as error:
             names = ", ".join(map(str, self.values()))
-            raise UserError(
-                f"cannot write {names}: {error.strerror or error}; no file was changed"
-            ) from error
+            reason = error.strerror or error
+            raise UserError(f"cannot write {names}: {reason}; no file was changed") from error
 
 
 def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
     """Raise an error unless a file has one of the extensions."""
     if path.suffix.lower() not in extensions:
+        expected = extensions[0]
         if len(extensions) > 2:
             expected = f"one of {', '.join(extensions)}"
-        else:
-            expected = extensions[0]
         raise WrongUse(f"{option}: the extension must be {expected}, got {path.suffix or 'none'}")
 
 
@@ -280,10 +274,9 @@ def default_path(file: Path, ending: str) -> Path:
 
     Refuse files that dempster did not write.
     """
+    stem = file.stem
     if file.suffix.lower() == ".gz":
-        stem = Path(file.stem).stem
-    else:
-        stem = file.stem
+        stem = Path(stem).stem
     if not stem.strip("."):
         raise UserError(f"{file} is a folder, but must be a file")
     path = file.with_name(stem + ending)
@@ -295,8 +288,8 @@ def default_path(file: Path, ending: str) -> Path:
             head = b""
         if not any(marker.encode() in head for marker in _MARKERS[ending]):
             raise UserError(
-                f"{path} exists and was not created by dempster; choose another file with --output, or overwrite it "
-                f"with --output {path}"
+                f"{path} exists and was not created by dempster; choose another file with "
+                f"--output, or overwrite it with --output {path}"
             )
     return path
 
@@ -306,9 +299,7 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
     from dempster.io.partitions import encode_cell
 
     def encode(cell: Any) -> Any:
-        if isinstance(cell, str):
-            return encode_cell(cell)
-        return cell
+        return encode_cell(cell) if isinstance(cell, str) else cell
 
     encoded = table.rename(columns=encode, index=encode)
     for position, dtype in enumerate(encoded.dtypes):

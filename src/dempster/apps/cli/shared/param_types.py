@@ -42,15 +42,15 @@ class WholeNumber(click.ParamType):
         self.high = high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        bounds = f" of at least {self.low}" + (
-            "" if self.high is None else f" and at most {self.high}"
-        )
+        expected = f"must be an integer of at least {self.low}"
+        if self.high is not None:
+            expected += f" and at most {self.high}"
         try:
             number = int(value)
         except ValueError:
-            self.fail(f"must be an integer{bounds}, got '{value}'", param, ctx)
+            self.fail(f"{expected}, got '{value}'", param, ctx)
         if number < self.low or (self.high is not None and number > self.high):
-            self.fail(f"must be an integer{bounds}, got {number}", param, ctx)
+            self.fail(f"{expected}, got {number}", param, ctx)
         return number
 
 
@@ -75,9 +75,7 @@ class ParameterValue(click.ParamType):
         if not isinstance(value, str):
             return value
         parsed = parse_value(value)
-        if parsed is None:
-            return NONE
-        return parsed
+        return NONE if parsed is None else parsed
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -123,10 +121,7 @@ class ColumnNames(click.ParamType):
 
         argument = ctx.params.get("files") or ctx.params.get("file") or ()
         # click does not parse the arguments after an option that has no value yet.
-        if isinstance(argument, str | Path):
-            files = [argument]
-        else:
-            files = [*argument, *ctx.args]
+        files = [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
         names: list[str] = []
         try:
             file = Path(files[0])
@@ -134,8 +129,6 @@ class ColumnNames(click.ParamType):
                 dialect = sniff(file)
                 if dialect.has_header:
                     names = dialect.first_line
-                else:
-                    names = []
             else:
                 names = list(read_quietly(file).columns)
         except (IndexError, OSError, ValueError, ImportError):
