@@ -127,7 +127,7 @@ def test_one_large_cluster():
     rows = np.vstack([X[:200], [[1000.0, 0.0], [1000.0, 1.0]]])
     with pytest.raises(
         InvalidInputError,
-        match=r"two clusters with at least 10 objects, got clusters of \[200, 2\]",
+        match=r"two clusters with at least 10 objects, got sizes \[200, 2\]",
     ):
         ConformalClustering(GaussianMixture(2, random_state=0), n_refits=0, random_state=0).fit(
             rows

@@ -193,7 +193,7 @@ def test_invalid_candidates(candidates, error, words):
 
 def test_invalid_estimators():
     X = ring(2)
-    with pytest.raises(ValueError, match="focal_sets of the estimator"):
+    with pytest.raises(ValueError, match="a name as focal_sets"):
         n_clusters_curve(ECM(focal_sets=FocalSets.full(2)), X, [2, 3])
     with pytest.raises(TypeError, match=r"\bestimator\b"):
         n_clusters_curve("ECM", X)

@@ -72,6 +72,8 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "verbose": rule.verbosity,
 }
 MISSING_RULE = rule.choice("refuse", "partial")
+BETA_RULE = rule.choice("auto") | rule.real(1, 50, open_low=True)
+DELTA_RULE = rule.choice("auto") | rule.real(0, open_low=True)
 
 
 @dataclass(frozen=True)

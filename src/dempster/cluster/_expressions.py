@@ -1,10 +1,10 @@
 """Formulas of clusterers as array expressions, evaluated by torch or recorded as a graph for ONNX.
 
-The first argument of each function is an array namespace, `dempster.cluster._device.TorchOperations`
-or `dempster.onnx.graph.GraphOperations`. Values have one row for each object. Reductions keep the
-reduced axis, so that arrays of shapes (n, 1) and (n, f) can be combined. Torch tensors and values of
-a graph support the operators of Python and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``.
-The namespace provides all other operations.
+The first argument of each function is an array namespace: `TorchOperations` of `_device`, or
+`dempster.onnx.graph.GraphOperations`. Values have one row for each object. Reductions keep the
+reduced axis, so that arrays of shapes (n, 1) and (n, f) can be combined. Torch tensors and values
+of a graph support the operators of Python and the methods ``exp``, ``log``, ``sqrt`` and
+``sigmoid``. The namespace provides all other operations.
 """
 
 from __future__ import annotations

@@ -34,10 +34,7 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
     """
     values = sample.values
     if isinstance(values, GowerSource):
-        return replace(
-            sample,
-            values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)),
-        )
+        return replace(sample, values=_with_usual_differences(values, n_clusters))
     if isinstance(values, AttributeSource):
         within = estimate_within_variances(values.objects, sample.weights, n_clusters)
         source = AttributeSource(values.objects, values.metric, values.parameters, within)
@@ -48,28 +45,28 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
 
 
 def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
-    """Return a Gower source with the contributions of missing values, and any other source unchanged.
+    """Add the contributions of missing values to a Gower source; others do not change.
 
     The number of clusters is not known yet, so the estimate assumes five clusters.
     """
     if isinstance(source, GowerSource):
-        return GowerSource(source.objects, estimate_usual_differences(source, _DEFAULT_CLUSTERS))
+        return _with_usual_differences(source, _DEFAULT_CLUSTERS)
     return source
 
 
+def _with_usual_differences(source: GowerSource, n_clusters: int) -> GowerSource:
+    return GowerSource(source.objects, estimate_usual_differences(source, n_clusters))
+
+
 def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
-    """Return, for each column of a mixed table, the mean difference within clusters found by k-medoids on a subset."""
+    """Return the mean difference in each column within clusters found by k-medoids on a subset."""
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
     different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))
     order = np.array([different[key] for key in sorted(different)])
-    some = source.objects[
-        order[
-            np.unique(
-                np.linspace(0, len(order) - 1, min(len(order), _MAX_COMPARED_ROWS)).astype(int)
-            )
-        ]
-    ]
+    n_compared = min(len(order), _MAX_COMPARED_ROWS)
+    places = np.linspace(0, len(order) - 1, n_compared).astype(int)
+    some = source.objects[order[np.unique(places)]]
     gaps = np.array(column_differences(some))
     D = partial_gower_block(some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool)))
     medoids = medoid_starts(D, min(n_clusters, len(D)), 1, np.random.default_rng(0))[0]
@@ -79,7 +76,7 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
 
 
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return, for each column, the mean of ``gaps`` over the given pairs of rows, or zero if no pair is observed."""
+    """Return the mean of ``gaps`` in each column over pairs of rows, zero if none is observed."""
     there = pairs & ~np.isnan(gaps)
     return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
 
@@ -87,17 +84,14 @@ def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 def estimate_within_variances(
     X: np.ndarray, weights: np.ndarray | None, n_clusters: int
 ) -> np.ndarray:
-    """Return the variances of the features, shape (p,), within the clusters of the best of several k-means runs.
+    """Return the variances of the features within the clusters of k-means, shape (p,).
 
-    k-means first uses imputed values. The last iterations use only observed values, both for the
-    distances and for the centers. The seed does not depend on ``random_state``, so the fit of
-    complete data does not change.
+    The best of several runs of k-means uses imputed values. The last iterations use only observed
+    values, both for the distances and for the centers. The seed does not depend on
+    ``random_state``, so the fit of complete data does not change.
     """
     rng = np.random.RandomState(0)
-    if weights is None:
-        w = np.ones(len(X))
-    else:
-        w = weights.astype(float)
+    w = np.ones(len(X)) if weights is None else weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
     points = impute_missing(rows)

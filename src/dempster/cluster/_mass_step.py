@@ -70,7 +70,7 @@ class MassStep:
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the objective, and the masses of the nonempty sets, (n, g), and the empty set, (n,).
+        """Return the objective, the masses of the nonempty sets, (n, g), and the empty set, (n,).
 
         If ``weights`` is an empty array, all objects have equal weight.
         """
@@ -159,12 +159,12 @@ def masses_from_plausibilities(
 def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
     """Return the plausibilities of the clusters, shape (n, c).
 
-    They depend on the positions of the objects between clusters. The position u of an object is the cost of a cluster minus the cost of the nearest cluster,
-    divided by the value of this difference at the prototypes (``gaps``). It is 0 at the midpoint
-    between the two clusters, and 1 at the prototype of the nearest cluster. The plausibility of the
-    cluster is 2^(-2.5 alpha u). The spread of the clusters adds the same amount to all costs, so it
-    cancels in the difference. It would not cancel in the ratio of the costs, which tends to one in
-    high dimensions.
+    They depend on the positions of the objects between clusters. The position u of an object is the
+    cost of a cluster minus the cost of the nearest cluster, divided by the value of this difference
+    at the prototypes (``gaps``). It is 0 at the midpoint between the two clusters, and 1 at the
+    prototype of the nearest cluster. The plausibility of the cluster is 2^(-2.5 alpha u). The
+    spread of the clusters adds the same amount to all costs, so it cancels in the difference. It
+    would not cancel in the ratio of the costs, which tends to one in high dimensions.
     """
     beyond = costs - costs.min(axis=1, keepdims=True)
     gap = gaps[costs.argmin(axis=1)]

@@ -34,7 +34,7 @@ def medoid_starts(
     rng: np.random.Generator,
     weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Return up to ``n_starts`` arrays of medoid indices that give different partitions, the best first."""
+    """Return up to ``n_starts`` sets of medoids with different partitions, the best first."""
     trials = 5 + int(2 * np.log(n_clusters))
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
@@ -75,7 +75,7 @@ def _are_similar(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | Non
 
 
 def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return masses that are positive on all focal sets, and largest on the cluster of each object."""
+    """Return masses that are positive on all sets, and largest on the cluster of each object."""
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
@@ -95,6 +95,6 @@ def masses_from_medoids(
     rng: np.random.Generator,
     weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Return up to ``n_starts`` arrays of initial masses, each computed from the nearest medoids of the objects."""
+    """Return up to ``n_starts`` arrays of initial masses, computed from medoids."""
     starts = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
     return [masses_from_labels(delta[medoids].argmin(axis=0), family) for medoids in starts]

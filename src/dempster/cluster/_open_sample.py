@@ -234,14 +234,19 @@ def _lazy_partition(
     clusterer: Any, source: Blocks, metadata: dict[str, Any] | None
 ) -> LazyCredalPartition:
     family = clusterer.focal_sets_
-    # a copy without large attributes, because it is sent to the workers
-    light = copy.copy(clusterer)
-    names = {*clusterer.get_params(deep=False), *clusterer._prediction_state}
-    light.__dict__ = {name: value for name, value in vars(clusterer).items() if name in names}
+    light = light_copy(clusterer, clusterer._prediction_state)
     if hasattr(clusterer, "init"):
         light.init = None  # ``init`` may be a large partition of all rows.
     masses = source.map(_block_masses, light, len(family), source.dtype)
     return LazyCredalPartition(masses, family, metadata)
+
+
+def light_copy(estimator: Any, state: tuple[str, ...]) -> Any:
+    """Return a copy with the parameters and some attributes, which is sent to the workers."""
+    light = copy.copy(estimator)
+    names = {*estimator.get_params(deep=False), *state}
+    light.__dict__ = {name: value for name, value in vars(estimator).items() if name in names}
+    return light
 
 
 def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> np.ndarray:

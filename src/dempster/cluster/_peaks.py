@@ -1,8 +1,8 @@
-"""Belief peaks: cluster centers are objects with a high belief, far from any object with a higher belief.
+"""Belief peaks: objects with a high belief, far from any object with a higher belief.
 
-The neighbors of an object are evidence that the object is the center of a cluster. Near neighbors
-are stronger evidence. Let delta be the distance from an object to the nearest object of higher
-belief. Centers have a large belief and a large delta.
+The peaks are cluster centers. The neighbors of an object are evidence that the object is the center
+of a cluster. Near neighbors are stronger evidence. Let delta be the distance from an object to the
+nearest object of higher belief. Centers have a large belief and a large delta.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from dempster.optimize.blocks import Apply, row_blocks
 # i to each of its K neighbors j (Su and Denoeux, 2019). A neighbor whose scale is zero contributes
 # only if its distance is zero.
 add_up_belief = kernel("""add_up_belief(
-    index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n], belief: float64[rows] out)""")
+    index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n],
+    belief: float64[rows] out)""")
 # Find the nearest neighbor of higher belief; among equally near neighbors, select the one with the
 # highest belief.
 first_higher = kernel("""first_higher(
-    objects: int64[rows] below n, index: int32[rows, K] below n, distance: float64[rows, K], rank: int64[n],
-    nearest: int64[n] out, delta: float64[n] out)""")
+    objects: int64[rows] below n, index: int32[rows, K] below n, distance: float64[rows, K],
+    rank: int64[n], nearest: int64[n] out, delta: float64[n] out)""")
 # Give every row without a label the label of its nearest row of higher belief.
 follow = kernel(
     "follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)"
@@ -139,12 +140,12 @@ def _search_farther(
     delta: np.ndarray,
     k: int,
 ) -> None:
-    """Find the nearest row of higher belief for the rows ``rest``, none of whose k neighbors has a higher belief.
+    """Find the nearest row of higher belief for the rows ``rest``.
 
-    The number of neighbors increases while many rows remain. The last rows are compared with all
-    rows. Approximate finders are not used, because missed neighbors would make delta too large.
-    Finders that compare all rows are not used, because they would not be faster. ``nearest`` and
-    ``delta`` are modified in place.
+    None of their k neighbors has a higher belief. The number of neighbors increases while many rows
+    remain. The last rows are compared with all rows. Approximate finders are not used, because
+    missed neighbors would make delta too large. Finders that compare all rows are not used, because
+    they would not be faster. ``nearest`` and ``delta`` are modified in place.
     """
     n = len(rank)
     uses_finder = find.kind == "exact" and not isinstance(find, BlockFinder)
@@ -187,9 +188,10 @@ def _select_peaks(
     eligible = (belief >= min_belief) & (delta >= min_delta)
     n_eligible = int(eligible.sum())
     if has_thresholds and n_eligible < (n_clusters or 1):
+        thresholds = f"min_belief={user_belief} and min_delta={user_delta}"
+        found = f"the largest belief is {belief.max():.6g}, the largest delta {delta.max():.6g}"
         raise InvalidInputError(
-            f"at least {n_clusters or 1} objects must reach min_belief={user_belief} and min_delta={user_delta}, "
-            f"got {n_eligible}; the largest belief is {belief.max():.6g}, the largest delta {delta.max():.6g}"
+            f"at least {n_clusters or 1} objects must reach {thresholds}, got {n_eligible}; {found}"
         )
     prominence = scores.prominence
     # Resolve ties by the higher belief, then by the first row. Use duplicates (prominence zero)
@@ -217,7 +219,7 @@ def _select_peaks(
 
 
 def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
-    """Return the number of peaks after which the sorted prominences have the largest relative decrease."""
+    """Return the number of peaks after which the sorted prominences decrease most (ratio)."""
     if scores.n_maxima == 1:
         return 1
     # The mean cluster size is at least K / 2.

@@ -17,7 +17,7 @@ _MAX_ROWS = 1 << 16  # number of rows whose masses are computed at once
 
 @dataclass(frozen=True)
 class PooledModel:
-    """Models that cluster the same objects, and the probability (weight) that each of them is right.
+    """Models of the same objects, and the probability (weight) that each of them is right.
 
     The relative plausibility of a cluster for an object is the weighted mean of its plausibilities
     in the models, where the most plausible cluster of each model has plausibility one. An object
@@ -45,22 +45,18 @@ class PooledModel:
         """
         pairs = []
         for model, order in zip(models, orders, strict=True):
-            pairs += [
-                np.flatnonzero(row) for row in model.family.membership[:, order] if row.sum() == 2
-            ]
-        family = FocalSets.with_pairs(
-            orders.shape[1], [tuple(pair.tolist()) for pair in pairs], omega=False
-        )
+            membership = model.family.membership[:, order]
+            pairs += [tuple(np.flatnonzero(row).tolist()) for row in membership if row.sum() == 2]
+        family = FocalSets.with_pairs(orders.shape[1], pairs, omega=False)
         return cls(family, tuple(models), weights / weights.sum(), orders, selected)
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """Compute the masses of n rows, shape (n, f)."""
-        blocks = row_blocks(len(values), _MAX_ROWS, most=None)
-        parts = [
-            [model.masses(values[start:stop], apply) for model in self.models]
-            for start, stop in blocks
-        ]
-        return np.concatenate([self.pool(masses) for masses in parts])
+        parts = []
+        for start, stop in row_blocks(len(values), _MAX_ROWS, most=None):
+            masses = [model.masses(values[start:stop], apply) for model in self.models]
+            parts.append(self.pool(masses))
+        return np.concatenate(parts)
 
     def pool(self, masses: list[np.ndarray]) -> np.ndarray:
         """Compute the masses of n rows from their masses in each model."""
@@ -69,9 +65,8 @@ class PooledModel:
             self.models, self.weights, self.orders, masses, strict=True
         ):
             plausibilities = part @ model.family.membership[:, order].astype(part.dtype)
-            largest = np.maximum(
-                plausibilities.max(axis=1, keepdims=True), np.finfo(np.float32).tiny
-            )
+            largest = plausibilities.max(axis=1, keepdims=True)
+            largest = np.maximum(largest, np.finfo(np.float32).tiny)
             contour += plausibilities / largest * part.dtype.type(weight)
         outlying = masses[0][:, self.models[0].family.cardinality == 0].sum(axis=1)
         return masses_from_plausibilities(contour, self.family, outlying)

@@ -12,7 +12,7 @@ that computes masses for the rows of the fit and for new rows (`MassModel`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
@@ -69,7 +69,7 @@ def resolve_families(
 def named_family(
     name: str, n_clusters: int, *, empty: bool = True, omega: bool = True
 ) -> FocalSets:
-    """Return the family of focal sets with the given name: all sets, pairs, or single clusters and the frame."""
+    """Return all sets, the pairs, or the single clusters and the frame."""
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
     if name == "pairs":
@@ -84,17 +84,15 @@ def _add_nearest_pairs(
     partition: CredalPartition,
     weights: np.ndarray | None,
 ) -> FocalSets:
-    return FocalSets.with_pairs(
-        n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty
-    )
+    pairs = nearest_pairs(partition, n_neighbors, weights)
+    return FocalSets.with_pairs(n_clusters, pairs, empty=empty)
 
 
 def require_singletons(family: FocalSets, why: str = "each cluster has a prototype") -> None:
     """Raise an error if the family lacks a single cluster."""
     if (family.singleton_index < 0).any():
-        raise InvalidParameterError(
-            "focal_sets", message=f"focal_sets must contain every single cluster: {why}"
-        )
+        must = f"contain every single cluster: {why}"
+        raise InvalidParameterError("focal_sets", must=must)
 
 
 Values = TypeVar("Values")
@@ -123,7 +121,7 @@ class Sample(Generic[Values]):
 
     @property
     def kernel_weights(self) -> np.ndarray:
-        """Weights of the rows as the kernels expect them, which is an empty array if all rows have equal weight."""
+        """Weights of the rows, or an empty array if all rows have equal weight."""
         if self.weights is None:
             return np.empty(0)
         return self.weights
@@ -175,7 +173,7 @@ def most_likely_runs(
     weights: np.ndarray,
     dimension: float,
 ) -> list[Run[Model]]:
-    """Return the runs with almost the largest classification likelihood, for prototypes of single clusters.
+    """Return the runs with almost the largest classification likelihood.
 
     The objective of c-means prefers clusters of equal sizes. If the sizes are very different, it
     can be smaller for prototypes that divide a large cluster and merge small ones. Runs whose
@@ -192,9 +190,8 @@ def most_likely_runs(
     losses = np.empty(len(runs))
     for i, run in enumerate(runs):
         squares = costs(run.model)
-        shares = (
-            np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1]) / weights.sum()
-        )
+        sizes = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1])
+        shares = sizes / weights.sum()
         error = max(float(np.average(squares.min(axis=1), weights=weights)), np.finfo(float).tiny)
         losses[i] = dimension / 2 * np.log(error) + entr(shares).sum()
     return list(compress(runs, losses <= losses.min() + _TIED_LIKELIHOODS))
@@ -208,11 +205,11 @@ class Method(ABC, Generic[Start, Model]):
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the initial states to compare, or a single initial state if the user specified it."""
+        """Return the initial states to compare, or the only one that the user specified."""
 
     @abstractmethod
     def run_start(self, start: Start) -> Run[Model]:
-        """Run the algorithm from one initial state, possibly on a subset of the rows or without full convergence."""
+        """Run the algorithm from one initial state, possibly on some rows or not to the end."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Return the run with the smallest objective, the first one in case of ties.
@@ -240,21 +237,17 @@ class Method(ABC, Generic[Start, Model]):
 
     def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
         """Continue a run with a second family of focal sets."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not support several families of focal sets"
-        )
+        raise NotImplementedError("several families of focal sets are not supported")
 
     def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
-        """Add the pairs of neighboring clusters, and the empty set if the algorithm uses it, to the focal sets.
+        """Add the pairs of neighboring clusters, and the empty set, to the focal sets.
 
-        The fitted clusters do not change. If pairs were fitted, they would attract the prototypes
-        of their clusters. If three clusters lie in a row, the barycenter of the outer clusters is
-        also the center of the middle cluster. Pairs that are added afterwards get mass only from
-        the rows between the two clusters.
+        The empty set is added if the algorithm uses it. The fitted clusters do not change. If pairs
+        were fitted, they would attract the prototypes of their clusters. If three clusters lie in a
+        row, the barycenter of the outer clusters is also the center of the middle cluster. Pairs
+        that are added afterwards get mass only from the rows between the two clusters.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} does not support several families of focal sets"
-        )
+        raise NotImplementedError("several families of focal sets are not supported")
 
     @abstractmethod
     def result(self, run: Run[Model]) -> FitResult:
@@ -275,14 +268,15 @@ class Search:
     def run(
         self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None
     ) -> Run[Model]:
-        """Return the best run, after fitting the second family or adding the pairs of neighbors, if required.
+        """Return the best run, with the second family or the pairs of neighbors, if required.
 
         A second family contains the single clusters and the pairs of mutually nearest clusters
         (Denoeux, 2021). ``weights`` are the weights of the rows of `Method.partition`.
         """
         starts = method.draw_starts(families.first)
         with self.progress(len(starts), "starts") as advance:
-            run = method.refine(method.select_run(self._run_all(method, starts, advance), self.tol))
+            runs = self._run_all(method, starts, advance)
+            run = method.refine(method.select_run(runs, self.tol))
         if families.select is not None:
             run = method.extend(run, families.select(method.partition(run), weights))
         if families.neighbors:
@@ -291,25 +285,21 @@ class Search:
 
     def _run_all(
         self, method: Method[Start, Model], starts: list[Start], advance: Advance
-    ) -> Iterator[Run[Model]]:
-        """Yield the runs from all starts, in parallel if the method allows it."""
+    ) -> Iterable[Run[Model]]:
+        """Return the runs from all starts, in parallel if the method allows it."""
 
         def run_start(start: Start) -> Run[Model]:
-            run = method.run_start(start)
+            return log(method.run_start(start))
+
+        def log(run: Run[Model]) -> Run[Model]:
             advance(f"objective {run.objective:.6g}")
             return run
 
-        runs: Iterable[Run[Model]] = map(method.run_start, starts)
-        if method.starts_in_threads:
-            tasks = [(start,) for start in starts]
-            if len(tasks) > 1:
-                outside = run_outside(method.run_start, tasks, self.n_jobs)
-            else:
-                outside = None
-            if outside is None:
-                yield from self.apply(run_start, tasks)
-                return
-            runs = outside
-        for run in runs:
-            advance(f"objective {run.objective:.6g}")
-            yield run
+        if not method.starts_in_threads:
+            return map(run_start, starts)
+        tasks = [(start,) for start in starts]
+        if len(tasks) > 1:
+            outside = run_outside(method.run_start, tasks, self.n_jobs)
+            if outside is not None:
+                return map(log, outside)
+        return self.apply(run_start, tasks)

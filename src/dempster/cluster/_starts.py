@@ -1,4 +1,4 @@
-"""Initial prototypes, validation of ``init``, and default values of parameters that depend on the data.
+"""Initial prototypes, validation of ``init``, and defaults that depend on the data.
 
 Random numbers are assigned to the objects in increasing order of a projection or of the sum of
 dissimilarities, not in the order of the rows. The initial prototypes therefore do not change if
@@ -28,11 +28,16 @@ from dempster.partition import CredalPartition
 def check_different_objects(
     X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
 ) -> None:
-    """Raise an error if X, a superset of ``sample``, has fewer distinct rows of positive weight than clusters."""
+    """Raise an error if X, a superset of ``sample``, has fewer distinct rows than clusters.
+
+    Rows of weight zero do not count.
+    """
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
     X = to_host(X)
-    different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
+    if weights is not None:
+        X = X[weights > 0]
+    different = len(np.unique(X, axis=0))
     if different < n_clusters:
         raise too_few_objects_error(n_clusters, different, weights)
 
@@ -41,31 +46,27 @@ def too_few_objects_error(
     n_clusters: int, different: int, weights: np.ndarray | None
 ) -> InvalidParameterError:
     """Return the error to raise if there are more clusters than distinct objects."""
-    if weights is None or weights.all():
-        which = "in X"
-    else:
+    which = "in X"
+    if weights is not None and not weights.all():
         which = "of X whose sample_weight is not zero"
     message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
     return InvalidParameterError("n_clusters", message=message)
 
 
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
-    """Raise an error unless ``init`` is a partition of ``n_objects`` objects into ``n_clusters`` clusters."""
+    """Raise an error unless ``init`` has the right numbers of objects and clusters."""
     if init.n_clusters != n_clusters or len(init) != n_objects:
-        raise InvalidParameterError(
-            "init",
-            must=f"be a partition of {n_objects} objects into {n_clusters} clusters, "
-            f"got {len(init)} objects and {init.n_clusters} clusters",
-        )
+        must = f"be a partition of {n_objects} objects into {n_clusters} clusters"
+        found = f"{len(init)} objects and {init.n_clusters} clusters"
+        raise InvalidParameterError("init", must=f"{must}, got {found}")
 
 
 def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Return ``init`` as a float array of distinct prototypes."""
     centers = as_reals(init, "init").astype(float, copy=False)
     if centers.shape != shape:
-        raise InvalidParameterError(
-            "init", must=f"have shape {shape} (n_clusters, n_features), got {centers.shape}"
-        )
+        must = f"have shape {shape} (n_clusters, n_features), got {centers.shape}"
+        raise InvalidParameterError("init", must=must)
     if not np.isfinite(centers).all():
         raise InvalidParameterError("init", must="be finite")
     check_size(centers, "init")
@@ -74,12 +75,11 @@ def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
 
 
 def check_distinct(prototypes: np.ndarray) -> None:
-    """Raise an error if two prototypes are equal, because the iterations cannot separate equal prototypes."""
+    """Raise an error if two prototypes are equal, because the iterations cannot separate them."""
     different = len(np.unique(prototypes, axis=0))
     if different < len(prototypes):
-        raise InvalidParameterError(
-            "init", must=f"contain {len(prototypes)} distinct prototypes, got {different}"
-        )
+        must = f"contain {len(prototypes)} distinct prototypes, got {different}"
+        raise InvalidParameterError("init", must=must)
 
 
 def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
@@ -90,11 +90,9 @@ def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) 
     # Sums must not depend on the memory order.
     masses = np.ascontiguousarray(as_reals(init, "init"))
     if masses.shape != (n_objects, len(family)):
-        raise InvalidParameterError(
-            "init",
-            must=f"contain masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
-            f"got shape {masses.shape}",
-        )
+        expected = f"{(n_objects, len(family))} (n_samples, number of focal sets)"
+        must = f"contain masses of shape {expected}, got shape {masses.shape}"
+        raise InvalidParameterError("init", must=must)
     return CredalPartition(masses, family)
 
 
@@ -103,20 +101,13 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
     with validating(init, "init"):
         positions = np.asarray(init)
     if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
-        raise InvalidParameterError(
-            "init",
-            must=f"contain the indices of {n_clusters} objects, got an array of {positions.dtype} "
-            f"of shape {positions.shape}",
-        )
-    if (
-        len(np.unique(positions)) < n_clusters
-        or positions.min() < 0
-        or positions.max() >= n_objects
-    ):
-        raise InvalidParameterError(
-            "init",
-            must=f"contain distinct indices from 0 to {n_objects - 1}, got {positions.tolist()}",
-        )
+        found = f"an array of {positions.dtype} of shape {positions.shape}"
+        must = f"contain the indices of {n_clusters} objects, got {found}"
+        raise InvalidParameterError("init", must=must)
+    is_valid = (positions >= 0) & (positions < n_objects)
+    if len(np.unique(positions)) < n_clusters or not is_valid.all():
+        must = f"contain distinct indices from 0 to {n_objects - 1}, got {positions.tolist()}"
+        raise InvalidParameterError("init", must=must)
     return positions.astype(np.intp)
 
 
@@ -126,7 +117,7 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
 def draw_centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Draw prototypes by k-means++, or draw random objects and add small noise if ``method`` is "random"."""
+    """Draw prototypes by k-means++ or, if ``method`` is "random", random objects plus noise."""
     if method == "random":
         which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
         return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
@@ -142,11 +133,11 @@ def draw_distant_objects(
     n_objects: int,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Draw the indices of objects far from each other (greedy k-means++; Arthur and Vassilvitskii, 2007).
+    """Draw the indices of objects far from each other by greedy k-means++.
 
     Each object is the best of several candidates. The probability of a candidate is proportional to
-    its (squared) distance to the nearest previous object. ``distances(which)`` returns the (k, n)
-    distances of the objects ``which`` to all objects.
+    its (squared) distance to the nearest previous object (Arthur and Vassilvitskii, 2007).
+    ``distances(which)`` returns the (k, n) distances of the objects ``which`` to all objects.
     """
     trials = 2 + int(np.log(n_objects))
 
@@ -181,10 +172,9 @@ def move_centers(
     for _ in range(n_iter):
         nearest = find_nearest_centers(X, centers)
         total = np.bincount(nearest, weights, minlength=n_clusters)
-        moved = np.stack(
-            [np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1
-        )
-        centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
+        sums = [np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T]
+        moved = np.stack(sums, axis=1) / np.maximum(total, 1e-300)[:, None]
+        centers = np.where(total[:, None] > 0, moved, centers)
     return centers
 
 
@@ -214,12 +204,13 @@ _BLOCK_ROWS = 4096
 
 
 def default_beta(n_features: float) -> float:
-    """Return the value of beta="auto", which is 1.5 for up to five attributes and smaller for more, at least 1.05.
+    """Return the value of beta="auto".
 
-    In high dimensions all distances are similar, and with beta = 2 all prototypes converge to the
-    mean of the data. The formula gives the smallest fuzzifier with which fuzzy c-means finds no
-    clusters in data without clusters (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over
-    1 gives better results for evidential c-means.
+    It is 1.5 for up to five attributes and smaller for more, at least 1.05. In high dimensions all
+    distances are similar, and with beta = 2 all prototypes converge to the mean of the data. The
+    formula gives the smallest fuzzifier with which fuzzy c-means finds no clusters in data without
+    clusters (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over 1 gives better results
+    for evidential c-means.
     """
     n = _N_OBJECTS
     d = max(float(n_features), 1.0)
@@ -233,35 +224,32 @@ def resolve_beta(beta: float | str, n_features: float) -> float:
 
 
 def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
-    """Return the value of delta="auto", the upper fence of a box plot of distances from rows to nearest prototypes.
+    """Return the value of delta="auto".
 
-    If the fence is zero, return the largest distance, or 1 if all distances are zero.
+    It is the upper fence of a box plot of the distances from rows to nearest prototypes. If the
+    fence is zero, return the largest distance, or 1 if all distances are zero.
     """
     order = np.argsort(distances, kind="stable")
     reach = np.cumsum(weights[order])
-    low, high = distances[
-        order[np.searchsorted(reach, np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12))]
-    ].astype(float)
+    quartiles = np.searchsorted(reach, np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12))
+    low, high = distances[order[quartiles]].astype(float)
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
 
 def k_means_distances(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances from up to 2,000 rows to the centers of the best of several k-means, and the rows."""
+    """Return the squared distances from up to 2,000 rows to k-means centers, and the rows."""
     which = np.arange(len(X))
     if len(X) > _SAMPLE_SIZE:
         which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
     data = np.ascontiguousarray(X[which], dtype=float)
     w = weights[which]
-    best = None
+    runs = []
     for _ in range(_STARTS):
         centers, labels = k_means(data, n_clusters, rng, w)
-        squares = np.square(data - centers[labels]).sum(axis=1)
-        if best is None or w @ squares < w @ best:
-            best = squares
-    assert best is not None
-    return best, which
+        runs.append(np.square(data - centers[labels]).sum(axis=1))
+    return min(runs, key=lambda squares: float(w @ squares)), which
 
 
 def find_isolated(X: np.ndarray) -> np.ndarray:
@@ -298,7 +286,7 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
 
 
 def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
-    """Return a Boolean mask of the isolated rows, given a distance matrix with an infinite diagonal."""
+    """Return a mask of the isolated rows, given distances with an infinite diagonal."""
     if len(D) <= _N_NEAREST + 1:
         return np.zeros(len(D), dtype=bool)
     near, who = _nearest_few(D)
@@ -306,7 +294,7 @@ def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
 
 
 def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each row, the distance to the fifth nearest column, and the indices of the five nearest columns."""
+    """Return the distances to the fifth nearest column, and the five nearest columns."""
     who = np.argpartition(D, _N_NEAREST - 1, axis=1)[:, :_N_NEAREST]
     return np.take_along_axis(D, who, axis=1).max(axis=1), who
 
@@ -335,7 +323,6 @@ def explain_auto_params(estimator: Any, method: Any) -> dict[str, str]:
     if estimator.beta == "auto":
         found["beta"] = f"{method.beta:.3g}, by the number of attributes"
     if estimator.delta == "auto":
-        found["delta"] = (
-            f"{method.delta:.3g}, beyond which distances to the nearest prototype are unusual"
-        )
+        reason = "beyond which distances to the nearest prototype are unusual"
+        found["delta"] = f"{method.delta:.3g}, {reason}"
     return found

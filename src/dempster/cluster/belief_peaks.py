@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Annotated, Any, Self
 
@@ -12,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._arrays import Array, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES
-from dempster.cluster._open_sample import check_enough_rows, named_rows
+from dempster.cluster._open_sample import check_enough_rows, light_copy, named_rows
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
@@ -32,6 +31,7 @@ from dempster.dissimilarity.sources import (
     SparseSource,
 )
 from dempster.optimize.blocks import Apply, block_map
+from dempster.partition import CredalPartition
 
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
@@ -59,11 +59,10 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     - If thresholds are set, the peaks are all objects with ``belief_ >= min_belief`` and ``delta_
       >= min_delta``. `dempster.plot.DeltaBelDisplay` helps to choose the thresholds.
     - Otherwise, the peaks are the first k candidates. The number k, 2 <= k <= 2 n / K, maximizes
-      the step
-      :math:`\log(v_k / v_{k+1}) \log(1 + k)` of the sorted prominences v_1 >= v_2 >= ... of the n objects. The second
-      factor is needed because the prominences of the first few peaks often differ much. There is
-      one cluster if only one object has a higher belief than all its neighbors. The rule does not
-      test whether there are clusters.
+      the step :math:`\log(v_k / v_{k+1}) \log(1 + k)` of the sorted prominences v_1 >= v_2 >= ...
+      of the n objects. The second factor is needed because the prominences of the first few peaks
+      often differ much. There is one cluster if only one object has a higher belief than all its
+      neighbors. The rule does not test whether there are clusters.
 
     The n x n matrix of distances is not stored. Each object needs 12 K bytes of memory.
 
@@ -215,10 +214,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         with fit_transaction(self) as draft:
             draft._set_attributes(X)
         if self.n_clusters_ > 1 and self.prominence_[self.peak_indices_].min() == 0:
-            message = (
-                f"BeliefPeaks: X has fewer different objects than n_clusters={self.n_clusters_}"
-            )
-            warnings.warn(message, UserWarning, stacklevel=2)
+            fewer = f"fewer different objects than n_clusters={self.n_clusters_}"
+            warnings.warn(f"BeliefPeaks: X has {fewer}", UserWarning, stacklevel=2)
         return self
 
     def predict(self, X: TableLike) -> np.ndarray:
@@ -241,33 +238,26 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
             return self._nearest_labels(self._input.new(self, X), apply)
 
     def _comes_in_blocks(self, X: TableLike) -> bool:
-        return not (
-            isinstance(self.metric, str) and self.metric == "precomputed"
-        ) and comes_in_blocks(X)
+        return self.metric != "precomputed" and comes_in_blocks(X)
 
     def _nearest_labels(self, values: Any, apply: Apply) -> np.ndarray:
         index, _ = ReferenceFinder(self._references)(values, 1, apply)
-        sample_labels = vars(self).get("_drawn_labels")
-        return (self.labels_ if sample_labels is None else sample_labels)[index[:, 0]]
+        labels = vars(self).get("_drawn_labels")
+        if labels is None:
+            labels = self.labels_
+        return labels[index[:, 0]]
 
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
         # Check the columns.
         self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))
-        light = copy.copy(self)
-        names = (
-            "_input",
-            "_references",
-            "_drawn_labels",
-            "n_features_in_",
-            *self.get_params(deep=False),
-        )
-        attributes = {"_drawn_labels": self.labels_, **vars(self)}
-        light.__dict__ = {name: value for name, value in attributes.items() if name in names}
-        return source.map(_label_block, light, None, np.int64)
+        labels = "_drawn_labels" if "_drawn_labels" in vars(self) else "labels_"
+        state = ("_input", "_references", labels, "n_features_in_")
+        return source.map(_label_block, light_copy(self, state), None, np.int64)
 
     def _set_attributes(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
+        self.__dict__.pop("_drawn_labels", None)  # of an earlier fit
         if not self._comes_in_blocks(X):
             self._fit_in_memory(X)
             return
@@ -325,6 +315,9 @@ def _label_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndar
 
 
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
+INIT_RULE = (
+    rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
+)
 
 
 def uses_belief_peaks(init: Any) -> bool:
@@ -340,7 +333,7 @@ def fit_peaks(
     random_state: Seed,
     n_jobs: int | None,
 ) -> BeliefPeaks:
-    """Return a fitted copy of ``init``, or a fitted `BeliefPeaks` with default parameters if ``init`` is a name.
+    """Return a fitted copy of ``init``, or a fitted `BeliefPeaks` if ``init`` is a name.
 
     Missing values are imputed first, because a peak that becomes a prototype must be complete. The
     function raises an error if the number of peaks is not ``n_clusters``.
@@ -352,9 +345,8 @@ def fit_peaks(
             peaks.set_params(n_clusters=n_clusters)
     peaks.fit(impute_missing(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
-        raise InvalidInputError(
-            f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}"
-        )
+        message = f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}"
+        raise InvalidParameterError("init", message=message)
     return peaks
 
 
@@ -365,23 +357,22 @@ def fit_source_peaks(
     random_state: Seed,
     n_jobs: int | None,
 ) -> BeliefPeaks | None:
-    """Return belief peaks fitted to the dissimilarities of ``source``, or None if ``init`` does not select them."""
+    """Return the belief peaks of ``source``, or None if ``init`` does not select them."""
     if not uses_belief_peaks(init):
         return None
     if isinstance(source, SparseSource):
-        raise InvalidInputError(
-            "init selects belief peaks, which need all dissimilarities, but X is a sparse matrix"
-        )
+        expected = "a method without belief peaks, which need all dissimilarities, for a sparse X"
+        raise InvalidParameterError("init", expected, init)
+    table: Any
     if isinstance(source, AttributeSource):
         metric = source.metric
         table = to_host(source.objects)
     else:
-        rows = np.arange(len(source))
         metric = "precomputed"
-        if source.matrix is None:
+        table = source.matrix
+        if table is None:
+            rows = np.arange(len(source))
             table = source.block(rows, rows)
-        else:
-            table = source.matrix
     if isinstance(init, BeliefPeaks):
         init = clone(init).set_params(metric=metric)
     return fit_peaks(init, table, n_clusters, metric, random_state, n_jobs)

@@ -13,7 +13,9 @@ from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import (
+    BETA_RULE,
     COMMON_RULES,
+    DELTA_RULE,
     MISSING_RULE,
     EvidentialClusterer,
     FitRequest,
@@ -21,9 +23,9 @@ from dempster.cluster._base import (
 )
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import default_beta, explain_auto_params, outlier_distance
+from dempster.cluster._starts import explain_auto_params, outlier_distance, resolve_beta
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
-from dempster.cluster.ecm import ZERO, PrototypeModel
+from dempster.cluster.ecm import ZERO, PrototypeModel, prototype_attributes
 from dempster.data import sampling
 from dempster.data.rows import Rows
 from dempster.dissimilarity.partial import squared_distances_to_points
@@ -49,22 +51,16 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.within = sample.within
         self.original_centers = centers
         self.zero = ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
-        if estimator.beta == "auto":
-            self.beta = default_beta(self.values.shape[1])
-        else:
-            self.beta = float(estimator.beta)
-        if estimator.delta == "auto":
-            self.delta = self._outlier_distance()
-        else:
-            self.delta = float(estimator.delta)
+        self.beta = resolve_beta(estimator.beta, self.values.shape[1])
+        is_auto = estimator.delta == "auto"
+        self.delta = self._outlier_distance() if is_auto else float(estimator.delta)
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
-        c, p = self.centers.shape
-        return [
-            self._model(
-                family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None
-            )
-        ]
+        metrics = None
+        if self.estimator.metric == "adaptive":
+            c, p = self.centers.shape
+            metrics = np.stack([np.eye(p)] * c)
+        return [self._model(family, metrics)]
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
@@ -73,11 +69,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self.run_start(self._model(family, run.model.metrics))
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return Run(
-            self._model(FocalSets.neighbors(self.centers), run.model.metrics),
-            run.history,
-            run.converged,
-        )
+        return replace(run, model=self._model(FocalSets.neighbors(self.centers), run.model.metrics))
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
@@ -92,22 +84,17 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
-        """Return the value of delta="auto", computed from the distances to the nearest prototype."""
-        if has_missing(self.data):
-            squares = (
-                squared_distances_to_points(self.data, self.centers).min(axis=1)
-                + np.isnan(self.data) @ self.within
-            )
-            distances = np.sqrt(squares)
+        """Return delta="auto", computed from the distances to the nearest prototype."""
+        X = self.data
+        if has_missing(X):
+            squares = squared_distances_to_points(X, self.centers).min(axis=1)
+            distances = np.sqrt(squares + np.isnan(X) @ self.within)
         else:
             from sklearn.metrics import pairwise_distances_argmin_min
 
-            _, distances = pairwise_distances_argmin_min(
-                self.data, self.centers.astype(self.data.dtype)
-            )
-        return outlier_distance(
-            distances, self.weights if len(self.weights) else np.ones(len(distances))
-        )
+            distances = pairwise_distances_argmin_min(X, self.centers.astype(X.dtype))[1]
+        weights = self.weights if len(self.weights) else np.ones(len(X))
+        return outlier_distance(distances, weights)
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model with the best metrics for its masses."""
@@ -217,8 +204,8 @@ class BPEC(EvidentialClusterer):
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
+        "beta": BETA_RULE,
+        "delta": DELTA_RULE,
         "init": PEAKS_RULE | rule.array,
         "missing": MISSING_RULE,
     }
@@ -287,15 +274,12 @@ class BPEC(EvidentialClusterer):
             settings = "euclidean", self.random_state, self.n_jobs
             self._peaks = fit_peaks(self.init, sample.values, n_clusters, *settings)
             return self._peaks.n_clusters_
-        if n_clusters is None:
-            return len(self.init)
-        return n_clusters
+        return len(self.init) if n_clusters is None else n_clusters
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
         if self._peaks is None:
-            centers = _starts.validate_centers(
-                self.init, (request.n_clusters, sample.values.shape[1])
-            )
+            shape = (request.n_clusters, sample.values.shape[1])
+            centers = _starts.validate_centers(self.init, shape)
         else:
             centers = self._peaks.cluster_centers_.astype(float)
         return FixedPrototypeMethod(self, sample, request, centers)
@@ -303,13 +287,7 @@ class BPEC(EvidentialClusterer):
     def _fitted_attributes(
         self, method: FixedPrototypeMethod, model: PrototypeModel
     ) -> dict[str, Any]:
-        attributes = {
-            "cluster_centers_": model.centers.astype(method.values.dtype),
-            "delta_": method.delta,
-            "beta_": method.beta,
-        }
+        others: dict[str, Any] = {"delta_": method.delta, "beta_": method.beta}
         if self._peaks is not None:
-            attributes["belief_peaks_"] = self._peaks
-        if model.metrics is not None:
-            attributes["metric_matrices_"] = model.metrics
-        return attributes
+            others["belief_peaks_"] = self._peaks
+        return prototype_attributes(self, model, **others)

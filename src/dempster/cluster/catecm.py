@@ -16,7 +16,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import validating_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
+from dempster.cluster._base import COMMON_RULES, DELTA_RULE, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import check_distinct
@@ -30,14 +30,14 @@ from dempster.partition import CredalPartition
 
 
 def mismatches(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return, for each of n objects, the number of attributes in which it differs from a given object."""
+    """Return the number of attributes in which each of n objects differs from a given object."""
     return (codes != row).sum(axis=1).astype(float)
 
 
 _category_sums = kernel("""category_sums(
-    codes: int64[n, p] below categories, weights: float64[n], table: float64[categories, g], share: float64[g, c],
-    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
-    counts: float64[categories, c] out) -> float""")
+    codes: int64[n, p] below categories, weights: float64[n], table: float64[categories, g],
+    share: float64[g, c], factor: float64[g], size: int64[g], delta2: float, beta: float,
+    zero: float, counts: float64[categories, c] out) -> float""")
 _category_masses = kernel("""category_masses(
     codes: int64[n, p] below categories or -1, table: float64[categories, g],
     factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
@@ -66,23 +66,20 @@ class CategoricalModel:
         """Return the masses of encoded objects, shape (n, f)."""
         out = np.zeros((len(codes), len(self.family)))
         arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns())
-        apply(
-            _category_masses,
-            [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))],
-        )
+        calls = [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))]
+        apply(_category_masses, calls)
         return out
 
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the number of attributes that differ from the prototype."""
+        """Return minus the number of attributes that differ from each prototype."""
         differ = (self.modes != codes[0]).astype(float)
-        return ClusterEvidence.from_attributes(
-            "minus the number of attributes that differ from the center", -differ.T
-        )
+        quantity = "minus the number of attributes that differ from the center"
+        return ClusterEvidence.from_attributes(quantity, -differ.T)
 
     def improve(
         self, codes: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, CategoricalModel]:
-        """Return the objective of the model, and a model whose prototypes minimize it for the current masses."""
+        """Return the objective, and a model whose prototypes are best for the current masses."""
         arguments = (self._mismatches(), self._shares(), *self.step.kernel_arguments())
         blocks = row_blocks(len(codes))
         counts = np.empty((len(blocks), int(self.offsets[-1]), len(self.modes)))
@@ -94,7 +91,7 @@ class CategoricalModel:
         return float(sum(objectives)), self._select_modes(counts.sum(axis=0))
 
     def from_masses(self, codes: np.ndarray, masses: np.ndarray) -> CategoricalModel:
-        """Return a model whose prototypes minimize the objective for given masses of the nonempty sets."""
+        """Return a model whose prototypes are best for given masses of the nonempty sets."""
         pull = masses**self.step.beta @ self._shares()
         counts = np.zeros((int(self.offsets[-1]), len(self.modes)))
         for column in codes.T:
@@ -102,7 +99,7 @@ class CategoricalModel:
         return self._select_modes(counts)
 
     def _mismatches(self) -> np.ndarray:
-        """Return the mismatch of each category with each nonempty set, shape (number of categories, g)."""
+        """Return the mismatch of each category with each nonempty set, shape (categories, g)."""
         sets = self.step.sets
         # Counts are divided at the end, because a sum of fractions would not be exactly one.
         agree = np.zeros((int(self.offsets[-1]), len(sets)))
@@ -111,12 +108,12 @@ class CategoricalModel:
         return 1 - agree / sets.sum(axis=1)
 
     def _shares(self) -> np.ndarray:
-        """Return |A|^(alpha - 1) for each nonempty set A and each cluster in A, 0 for other clusters; shape (g, c)."""
+        """Return |A|^(alpha - 1) for each nonempty set A and each cluster in A, else 0; (g, c)."""
         sets = self.step.sets
         return sets * (sets.sum(axis=1) ** (self.step.alpha - 1))[:, None]
 
     def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
-        """Return a model whose prototypes have, for each attribute, the category with the largest sum of weights.
+        """Return a model whose prototypes have the categories with the largest sums of weights.
 
         ``counts`` contains the sums of weights, shape (number of categories, c). In case of ties,
         the current category is kept if it is among the best categories; otherwise, the first of the
@@ -133,7 +130,7 @@ class CategoricalModel:
 
 
 class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
-    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights."""
+    """Categorical evidential c-means, fitted to distinct objects with their total weights."""
 
     def __init__(
         self,
@@ -150,14 +147,12 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.offsets = estimator._encoder.offsets
         # The distinct rows are the same for any order and any repetition of the rows.
         self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
-        self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(
-            float
-        )
+        totals = np.bincount(self.inverse, sample.weights, minlength=len(self.codes))
+        self.weights = totals.astype(float)
         self.present = self.weights > 0
-        if self.present.sum() < self.n_clusters:
-            raise _starts.too_few_objects_error(
-                self.n_clusters, int(self.present.sum()), sample.weights
-            )
+        n_present = int(self.present.sum())
+        if n_present < self.n_clusters:
+            raise _starts.too_few_objects_error(self.n_clusters, n_present, sample.weights)
         self.sample = self.codes
         self.sample_weights = self.weights
         if isinstance(init, str):
@@ -165,14 +160,13 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.delta = self._outlier_distance(estimator._resolve_families(self.n_clusters).first)
 
     def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distinct objects on which initial prototypes are compared, and their weights."""
+        """Return the objects on which initial prototypes are compared, and their weights."""
         codes = self.codes[self.present]
         weights = self.weights[self.present]
         if len(codes) <= sampling.SAMPLE_SIZE:
             return codes, weights
-        drawn, count = np.unique(
-            sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng), return_counts=True
-        )
+        draws = sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng)
+        drawn, count = np.unique(draws, return_counts=True)
         return codes[drawn], count.astype(float)
 
     def _outlier_distance(self, family: FocalSets) -> float:
@@ -201,9 +195,8 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
             return self._model(family, init)
         _starts.check_partition(init, len(self.inverse), self.n_clusters)
         blank = self._model(family, np.tile(self.offsets[:-1], (self.n_clusters, 1)))
-        return blank.from_masses(
-            self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family)
-        )
+        masses = project_masses(init.masses, init.focal_sets, family)
+        return blank.from_masses(self.codes[self.inverse], masses)
 
     def _draw(self, rng: np.random.RandomState) -> np.ndarray:
         """Draw distinct objects as initial prototypes."""
@@ -216,9 +209,8 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         def distances(which: Iterable[int]) -> np.ndarray:
             return np.stack([mismatches(codes, codes[k]) for k in which])
 
-        return codes[
-            _starts.draw_distant_objects(distances, weights, np.arange(len(codes)), c, rng)
-        ]
+        order = np.arange(len(codes))
+        return codes[_starts.draw_distant_objects(distances, weights, order, c, rng)]
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
         require_singletons(family)
@@ -247,7 +239,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         apart = np.stack([mismatches(modes, mode) for mode in modes])
         family = FocalSets.neighbors(squared_distances=apart)
         self.delta = self._outlier_distance(family)
-        return Run(self._model(family, modes), run.history, run.converged)
+        return replace(run, model=self._model(family, modes))
 
     def _run(
         self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray
@@ -382,7 +374,7 @@ class CatECM(EvidentialClusterer):
         **COMMON_RULES,
         "alpha": rule.real(),
         "beta": rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
+        "delta": DELTA_RULE,
         "missing": rule.choice("error", "category"),
         "handle_unknown": rule.choice("error", "ignore"),
         "init": rule.choice("k-modes++", "random")
@@ -456,16 +448,14 @@ class CatECM(EvidentialClusterer):
         """
         if isinstance(self.init, str | CredalPartition):
             return self.init
-        with validating_table(self.init, "init"):
-            if hasattr(self.init, "columns"):
-                table = self.init
-            else:
-                table = np.asarray(self.init, dtype=object)
-        shape = n_clusters, self.n_features_in_
+        table: Any = self.init
+        with validating_table(table, "init"):
+            if not hasattr(table, "columns"):
+                table = np.asarray(table, dtype=object)
+        shape = (n_clusters, self.n_features_in_)
         if table.shape != shape:
-            raise InvalidParameterError(
-                "init", must=f"have shape {shape} (n_clusters, n_features), got {table.shape}"
-            )
+            must = f"have shape {shape} (n_clusters, n_features), got {table.shape}"
+            raise InvalidParameterError("init", must=must)
         try:
             modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:

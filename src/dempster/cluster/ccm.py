@@ -13,12 +13,12 @@ from dempster import _validation as rule
 from dempster._arrays import Array, to_host
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
+from dempster.cluster._base import BETA_RULE, COMMON_RULES, DELTA_RULE, MISSING_RULE, FitRequest
 from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import explain_auto_params, resolve_beta
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import (
     OnlinePrototypes,
     PrototypeModel,
@@ -103,7 +103,8 @@ class CCM(OnlineClusterer):
 
     .. math::
 
-        &\sum_i \sum_{A \neq \emptyset} m_i(A)^\beta D_i(A)^2 + \delta^2 \sum_i m_i(\emptyset)^\beta,
+        &\sum_i \sum_{A \neq \emptyset} m_i(A)^\beta D_i(A)^2
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
         &D_i(A)^2 = \frac{\sum_{k \in A} d(x_i, v_k)^2 + \gamma\, d(x_i, v_A)^2}{|A| + \gamma},
 
@@ -205,8 +206,11 @@ class CCM(OnlineClusterer):
     >>> from dempster.cluster import CCM, ECM
     >>> spread = np.linspace(-1, 1, 21)
     >>> X = np.concatenate([spread - 4, spread, spread + 4])[:, None]
-    >>> for method in (ECM, CCM):  # largest mass on the pair of the outer groups within the middle one
-    ...     cp = method(3, focal_sets="pairs", beta=2.0, init=[[-4.0], [0.0], [4.0]]).fit(X).credal_partition_
+    >>> # largest mass on the pair of the outer groups within the middle one
+    >>> centers = [[-4.0], [0.0], [4.0]]
+    >>> for method in (ECM, CCM):
+    ...     model = method(3, focal_sets="pairs", beta=2.0, init=centers).fit(X)
+    ...     cp = model.credal_partition_
     ...     print(cp.masses[21:42, cp.focal_sets.index({0, 2})].max().round(2))
     0.27
     0.04
@@ -219,12 +223,9 @@ class CCM(OnlineClusterer):
         **COMMON_RULES,
         "checkpoint": CHECKPOINT_RULE,
         "gamma": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.array,
+        "beta": BETA_RULE,
+        "delta": DELTA_RULE,
+        "init": INIT_RULE,
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }

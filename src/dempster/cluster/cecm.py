@@ -14,9 +14,15 @@ from dempster._native import kernel
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
+from dempster.cluster._base import (
+    COMMON_RULES,
+    DELTA_RULE,
+    MISSING_RULE,
+    EvidentialClusterer,
+    FitRequest,
+)
 from dempster.cluster._search import FitResult, Method, Sample
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import (
     PrototypeMethod,
     PrototypeModel,
@@ -38,12 +44,13 @@ _MAX_SWEEPS = 10
 _MASS_TOL = 1e-6  # The sweeps stop when no mass changes by more than this value.
 
 _sweep_links = kernel("""sweep_links(
-    costs: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
-    sign: float64[e], must: float64[f, f], cannot: float64[f, f], masses: float64[n, f] out, max_sweeps: int,
-    settled: float) -> int""")
+    costs: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e,
+    indices: int64[e] below n, sign: float64[e], must: float64[f, f], cannot: float64[f, f],
+    masses: float64[n, f] out, max_sweeps: int, settled: float) -> int""")
 _link_terms = kernel("""link_terms(
-    masses: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
-    sign: float64[e], must: float64[f, f], cannot: float64[f, f]) -> float""")
+    masses: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e,
+    indices: int64[e] below n, sign: float64[e], must: float64[f, f],
+    cannot: float64[f, f]) -> float""")
 
 
 @dataclass(frozen=True)
@@ -256,7 +263,7 @@ class ConstrainedMethod(PrototypeMethod):
         return costs(family, self.constraints, params.xi, params.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
-        """Return the factor of the objective of ECM, which makes squared distances dimensionless."""
+        """Return the factor of the objective of ECM, which makes it independent of the units."""
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
             n_attributes = self.rows.values.shape[1]
@@ -330,7 +337,8 @@ class CECM(EvidentialClusterer):
     .. math::
 
         \frac{1 - \xi}{n f s^2} J_{ECM}(m, v) + \frac{\xi}{|C|} \Bigl(
-        \sum_{\text{must-links}} pl_{ij}(\text{different}) + \sum_{\text{cannot-links}} pl_{ij}(\text{same}) \Bigr),
+        \sum_{\text{must-links}} pl_{ij}(\text{different})
+        + \sum_{\text{cannot-links}} pl_{ij}(\text{same}) \Bigr),
 
     where :math:`J_{ECM}` is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets,
     :math:`s^2` is a quarter of the mean variance of the attributes, |C| is the number of
@@ -452,11 +460,8 @@ class CECM(EvidentialClusterer):
         "convention": rule.choice("scaled", "program", "paper"),
         "empty_penalty": rule.real(0),
         "alpha": rule.real(0),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.array,
+        "delta": DELTA_RULE,
+        "init": INIT_RULE,
         "missing": MISSING_RULE,
     }
 

@@ -1,4 +1,4 @@
-"""Conformal sets of clusters, and detection of new kinds of objects with a guaranteed rate of false alarms."""
+"""Conformal sets of clusters, and detection of new kinds of objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_MEMBERS = 10  # Smaller clusters may be absent from the training part of a 
 
 
 class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
-    """Sets of clusters with a calibrated coverage, and the matching mass functions, around any soft clustering.
+    """Sets of clusters with a calibrated coverage, and mass functions, for any soft clustering.
 
     `fit` computes probabilities of the clusters for each object (*soft labels*), draws a label for
     each object from them, and fits a `ConformalClassifier` to these labels: a classifier is fitted
@@ -103,7 +103,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     >>> from sklearn.mixture import GaussianMixture
     >>> from dempster.cluster import ConformalClustering
     >>> X, _ = make_blobs(300, centers=[[0, 0], [2, 0]], random_state=0)
-    >>> model = ConformalClustering(GaussianMixture(2, random_state=0), confidence=0.95, random_state=0).fit(X)
+    >>> mixture = GaussianMixture(2, random_state=0)
+    >>> model = ConformalClustering(mixture, confidence=0.95, random_state=0).fit(X)
     >>> model.predict_set([[-1.0, 0.0], [1.0, 0.0]]).sum(axis=1)  # number of clusters in each set
     array([1, 2])
     >>> model.stability_ > 0.9
@@ -167,32 +168,30 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         self.labels_ = single.argmax(axis=1)
         self.n_clusters_ = single.shape[1]
         if self.n_clusters_ < 2:
-            raise InvalidParameterError(
-                "clusterer", must=f"find at least two clusters, got {self.n_clusters_}"
-            )
+            must = f"find at least two clusters, got {self.n_clusters_}"
+            raise InvalidParameterError("clusterer", must=must)
         self.soft_labels_ = self._refit(X, single, rng)
-        drawn = (self.soft_labels_.cumsum(axis=1) > rng.random_sample((len(single), 1))).argmax(
-            axis=1
-        )
+        uniform = rng.random_sample((len(single), 1))
+        drawn = (self.soft_labels_.cumsum(axis=1) > uniform).argmax(axis=1)
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
             drawn[self.soft_labels_[:, k].argmax()] = k
         sizes = np.bincount(drawn)
         if (sizes >= _MIN_MEMBERS).sum() < 2:
-            must = f"find at least two clusters with at least {_MIN_MEMBERS} objects, got clusters of {sizes.tolist()}"
-            raise InvalidParameterError("clusterer", must=must)
+            must = f"find at least two clusters with at least {_MIN_MEMBERS} objects"
+            raise InvalidParameterError("clusterer", must=f"{must}, got sizes {sizes.tolist()}")
         self.classifier_ = self._make_classifier(rng).fit(X, drawn)
         p = np.empty_like(single)
         for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
             others = np.setdiff1d(np.arange(len(single)), part)
             model = self._make_classifier(rng).fit(_safe_indexing(X, others), drawn[others])
-            # of a cluster without labels in this fold
+            # p-value of a cluster without labels in this fold
             p[part] = 1 / (1 + len(model.calibration_scores_))
             p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
         self.credal_partition_ = CredalPartition.from_contour(p, index=rule.row_index(X))
         self.sets_ = self.classifier_.select_classes(p)
 
     def _check_size(self, n: int, calibration_size: float) -> None:
-        """Raise an error before the refits if there are too few objects to exclude a cluster at this confidence."""
+        """Raise an error if there are too few objects to exclude a cluster at this confidence."""
         share = calibration_size * (1 - 1 / _N_FOLDS)
         needed = int(np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9)))
         if n < needed:
@@ -202,10 +201,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     def _make_classifier(self, rng: np.random.RandomState) -> ConformalClassifier:
         from sklearn.linear_model import LogisticRegression
 
-        if self.classifier is None:
+        classifier = self.classifier
+        if classifier is None:
             classifier = LogisticRegression(max_iter=1000)
-        else:
-            classifier = self.classifier
         return ConformalClassifier(classifier, confidence=self.confidence, random_state=rng)
 
     def _refit(self, X: TableLike, single: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -217,21 +215,14 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
-            overlap = np.array(
-                [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
-            )
+            overlaps = [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
+            overlap = np.array(overlaps)
             ours, theirs = linear_sum_assignment(-overlap.T)
             agreements.append(overlap[theirs, ours].sum() / len(single))
             total[:, ours] += found[:, theirs]
             largest[:, ours] = np.maximum(largest[:, ours], found[:, theirs])
-        if agreements:
-            self.stability_ = float(np.mean(agreements))
-        else:
-            self.stability_ = float("nan")
-        if self.stability_ < MIN_STABILITY:
-            chosen = largest
-        else:
-            chosen = total
+        self.stability_ = float(np.mean(agreements)) if agreements else float("nan")
+        chosen = largest if self.stability_ < MIN_STABILITY else total
         return chosen / chosen.sum(axis=1, keepdims=True)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
@@ -251,7 +242,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         return self.classifier_.predict_set(X)
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Predict a consonant mass function for each new object, whose contour is the vector of p-values.
+        """Predict consonant masses for new objects, whose contours are the vectors of p-values.
 
         Parameters
         ----------
@@ -289,15 +280,14 @@ def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:
         return np.asarray(model.predict_mass(X).plausibility_transform(), dtype=float)
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)
-    raise InvalidParameterError(
-        "clusterer", "a clusterer with predict_proba or predict_mass", type(model)
-    )
+    expected = "a clusterer with predict_proba or predict_mass"
+    raise InvalidParameterError("clusterer", expected, type(model))
 
 
 class ConformalNoveltyDetector(
     OutlierMixin, MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 ):
-    """Detection of objects that belong to none of the known clusters, with a guaranteed rate of false alarms.
+    """Detection of objects of no known cluster, with a guaranteed rate of false alarms.
 
     The objects in `fit` are divided into a training part, to which the detector is fitted, and a
     calibration part. The conformal p-value of a new object is the share of calibration objects with
@@ -375,7 +365,7 @@ class ConformalNoveltyDetector(
         self.random_state = random_state
 
     def fit(self, X: TableLike, y: Any = None) -> Self:
-        """Fit the detector to one part of the objects, and compute the outlier scores of the other part.
+        """Fit the detector to one part of the objects, and compute the scores of the other part.
 
         Parameters
         ----------
@@ -398,32 +388,26 @@ class ConformalNoveltyDetector(
         is_fitted = isinstance(self.detector, FrozenEstimator)
         n = _num_samples(X)
         order = as_random_state(self.random_state).permutation(n)
-        if is_fitted:
-            n_calibration = n
-        else:
-            n_calibration = round(self.calibration_size * n)
+        n_calibration = n if is_fitted else round(self.calibration_size * n)
         needed = count_needed_objects(1 - self.false_alarm_rate)
         if n_calibration < needed:
             purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
             must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
             raise InvalidParameterError("X", must=must)
-        train = np.sort(order[n_calibration:])
-        if is_fitted:
-            self.detector_ = self.detector
-        else:
-            self.detector_ = clone(self.detector).fit(_safe_indexing(X, train))
-        self.calibration_scores_ = self._compute_scores(
-            _safe_indexing(X, np.sort(order[:n_calibration]))
-        )
+        self.detector_ = self.detector
+        if not is_fitted:
+            training = _safe_indexing(X, np.sort(order[n_calibration:]))
+            self.detector_ = clone(self.detector).fit(training)
+        calibration = _safe_indexing(X, np.sort(order[:n_calibration]))
+        self.calibration_scores_ = self._compute_scores(calibration)
 
     def _compute_scores(self, X: TableLike) -> np.ndarray:
         if hasattr(self.detector_, "score_samples"):
             return -np.asarray(self.detector_.score_samples(X), dtype=float)
         if hasattr(self.detector_, "predict_mass"):
             return np.asarray(self.detector_.predict_mass(X).empty, dtype=float)
-        raise InvalidParameterError(
-            "detector", "a detector with score_samples or predict_mass", type(self.detector_)
-        )
+        expected = "a detector with score_samples or predict_mass"
+        raise InvalidParameterError("detector", expected, type(self.detector_))
 
     def p_values(self, X: TableLike) -> np.ndarray:
         """Compute the p-value of each object, the plausibility that it belongs to a cluster.
@@ -441,7 +425,7 @@ class ConformalNoveltyDetector(
         return conformal_p_values(self._compute_scores(X), self.calibration_scores_)
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for all others.
+        """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for others.
 
         Parameters
         ----------

@@ -422,7 +422,7 @@ def _find_connected_number(
 
 
 def _consider_connected(rows: ComparedRows, selection: Selection, *, is_open: bool) -> Selection:
-    """Select connected clusters, or a simpler description of them, if they are clearly separated."""
+    """Select connected clusters, or a simpler description of them, if clearly separated."""
     k = _find_connected_number(rows, selection, is_open=is_open)
     if k is None:
         return selection

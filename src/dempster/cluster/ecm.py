@@ -19,7 +19,14 @@ from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
+from dempster.cluster._base import (
+    BETA_RULE,
+    COMMON_RULES,
+    DELTA_RULE,
+    MISSING_RULE,
+    EvidentialClusterer,
+    FitRequest,
+)
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
@@ -30,7 +37,7 @@ from dempster.cluster._starts import (
     outlier_distance,
     resolve_beta,
 )
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, row_blocks
@@ -38,9 +45,10 @@ from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 _prototype_sums = kernel("""prototype_sums(
-    X: real[n, p], weights: float64[n] or None, barycentres: real[p, g], metrics: real[p, p, g] or None,
-    factor: real[g], size: int64[g], delta2: float, beta: float, zero: float,
-    total: float64[g] out, first: float64[p, g] out, second: float64[p, p, g] out or None) -> float""")
+    X: real[n, p], weights: float64[n] or None, barycentres: real[p, g],
+    metrics: real[p, p, g] or None, factor: real[g], size: int64[g], delta2: float, beta: float,
+    zero: float, total: float64[g] out, first: float64[p, g] out,
+    second: float64[p, p, g] out or None) -> float""")
 _prototype_masses = kernel("""prototype_masses(
     X: real[n, p], barycentres: real[p, g], metrics: real[p, p, g] or None,
     factor: real[g], size: int64[g], delta2: float, beta: float, zero: float,
@@ -52,7 +60,7 @@ _squared_distances = kernel("""squared_distances(
 def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of m^beta (``powers``), of m^beta x and (none) of m^beta x x'.
 
-    The sums are over the observed values x. They are the fields of `Statistics` after the objective.
+    The sums are over observed values x. They are the fields of `Statistics` after the objective.
     """
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
@@ -553,7 +561,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             squares = run.model.squared_distances(self.sample).min(axis=1)
             self.delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
         step = self._mass_step(FocalSets.neighbors(run.model.centers))
-        return Run(replace(run.model, step=step), run.history, run.converged)
+        return replace(run, model=replace(run.model, step=step))
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         step = partial(self._step, on_sample=on_sample)
@@ -604,7 +612,8 @@ class ECM(OnlineClusterer):
 
     .. math::
 
-        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta d(x_i, v_A)^2 + \delta^2 \sum_i m_i(\emptyset)^\beta,
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta d(x_i, v_A)^2
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
     where v_A is the mean of the prototypes of the clusters in A. The masses and the prototypes are
     updated in turn, and the objective never increases. An object near one prototype gets mass on
@@ -725,12 +734,9 @@ class ECM(OnlineClusterer):
         "checkpoint": CHECKPOINT_RULE,
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.array,
+        "beta": BETA_RULE,
+        "delta": DELTA_RULE,
+        "init": INIT_RULE,
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }

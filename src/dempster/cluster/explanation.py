@@ -24,11 +24,12 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class ClusterEvidence:
-    """Evidence that one row belongs to each of c clusters, split into the terms of p attributes and r compared rows.
+    """Evidence that one row belongs to each of c clusters.
 
-    The compared rows are the training rows that the model compares the row with. If the evidence is
-    the logarithm of a sum over them, ``log_strengths`` contains the logarithms of the terms. In a
-    model with several views, ``views`` contains the view in which each of them is compared.
+    It is split into the terms of p attributes and r compared rows. The compared rows are the
+    training rows that the model compares the row with. If the evidence is the logarithm of a sum
+    over them, ``log_strengths`` contains the logarithms of the terms. In a model with several
+    views, ``views`` contains the view in which each of them is compared.
     """
 
     quantity: str  # name of the quantity used as evidence
@@ -62,7 +63,7 @@ class ClusterEvidence:
         compared: References,
         values: Any,
     ) -> ClusterEvidence:
-        """Create the evidence ``total`` from the costs of r compared rows and their weights for c clusters."""
+        """Create the evidence ``total`` from the costs and weights of r compared rows."""
         return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(
             compared, values
         )
@@ -76,7 +77,7 @@ class ClusterEvidence:
         compared: References,
         values: Any,
     ) -> ClusterEvidence:
-        """Create the evidence log S for each cluster, where S is a sum of terms, one for each compared row.
+        """Create the evidence log S for each cluster, where S is a sum over the compared rows.
 
         ``logs`` contains the logarithms of the terms, shape (r, c); it is -inf if a row is no
         evidence for a cluster. ``energies`` contains, for each row j, a number e_j that increases
@@ -99,7 +100,7 @@ class ClusterEvidence:
         )
 
     def _with_parts(self, compared: References, values: Any) -> ClusterEvidence:
-        """Return the evidence with the terms of the compared rows split among the attributes, if there are any."""
+        """Split the terms of the compared rows among the attributes, if there are any."""
         if compared.source is None:
             return self
         shares = attribute_shares(compared.source, values, compared.source.objects)
@@ -119,7 +120,7 @@ class ClusterEvidence:
         return self.coefficients / np.where(sums > 0, sums, 1)
 
     def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence for some of the clusters, with one term per compared row instead of one per attribute.
+        """Return the evidence for some clusters, with one term per compared row.
 
         Compared rows that are nearer than average are evidence for their cluster, and the remaining
         ones are evidence against it. If the evidence is the logarithm of a sum, the result is the
@@ -140,7 +141,7 @@ class ClusterEvidence:
 
 
 def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Split the squared distances g' M g of difference vectors g among the d attributes, with shape (..., d).
+    """Split the squared distances g' M g of difference vectors g, shape (..., d), by attribute.
 
     A product of two attributes is divided equally between them. The parts sum to the squared
     distance, and a part may be negative. The part of a missing attribute is zero.
@@ -150,7 +151,7 @@ def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 class ObjectReader:
-    """Row i of X (the only row if i is None), validated by a fitted clusterer, with its evidence and masses."""
+    """Row i of X (the only row if i is None), validated by a fitted clusterer."""
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
@@ -179,7 +180,7 @@ class ObjectReader:
         return self._predict(self._values)
 
     def dissimilarities(self) -> np.ndarray:
-        """Return the dissimilarities of the row to the n training rows, shape (n,), for a model with several views."""
+        """Return the dissimilarities to the training rows, for a model with several views."""
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:

@@ -89,7 +89,7 @@ class NumberOfClusters:
 
     @property
     def criteria(self) -> dict[str, np.ndarray]:
-        """Dictionary from the name of each criterion to its k values, scaled from 0 (worst candidate) to 1 (best)."""
+        """Values of each criterion, scaled from 0 (worst candidate) to 1 (best)."""
         away = -np.abs(np.log(self.n_clusters / max(self.n_peaks, 1)))
         return {
             "silhouette": _scale(self.silhouette),
@@ -153,7 +153,7 @@ class NumberOfClusters:
         return NumberOfClustersDisplay(self).plot(ax=ax, **options)
 
     def reasons(self) -> str:
-        """Return a text with the best number of clusters, the choice of each criterion, and the second best number.
+        """Return a text with the best number, that of each criterion, and the second best.
 
         Returns
         -------
@@ -178,14 +178,13 @@ class NumberOfClusters:
 
 
 def _scale(values: np.ndarray) -> np.ndarray:
-    finite = np.where(
-        np.isfinite(values), values, np.nanmin(np.where(np.isfinite(values), values, np.inf))
-    )
-    if not np.isfinite(finite).all():
+    is_finite = np.isfinite(values)
+    if not is_finite.any():
         return np.zeros(len(values))
-    spread = np.ptp(finite)
+    low = values[is_finite].min()
+    spread = values[is_finite].max() - low
     if spread > 0:
-        return (finite - finite.min()) / spread
+        return (np.where(is_finite, values, low) - low) / spread
     return np.ones(len(values))
 
 
@@ -196,7 +195,7 @@ def compare_numbers(
     random_state: Seed,
     apply: Apply,
 ) -> NumberOfClusters:
-    """Compute the criteria for several numbers of clusters (candidates), on a sample of the rows if there are many.
+    """Compute the criteria for several numbers of clusters on a sample of the rows.
 
     If ``candidates`` is None, the numbers from 2 to 25 and the numbers near the number of belief
     peaks are compared. Candidates larger than a third of the number of different rows are ignored,
@@ -206,29 +205,24 @@ def compare_numbers(
     sample, w, D = _remove_outliers(*draw_complete_rows(source, weights, rng, _SAMPLE_SIZE))
     n = len(sample)
     squares = np.square(D)
+    n_peaks = 1
     if n > 2:
-        n_peaks = len(
-            find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices
-        )
-    else:
-        n_peaks = 1
+        finder = make_finder(sample, "auto", rng, 1)
+        n_peaks = len(find_peaks(sample, finder, apply, _QUANTILE).indices)
     if candidates is None:  # Many belief peaks indicate more than 25 clusters.
         low = (1 - _AROUND_PEAKS) * n_peaks
         high = (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
     n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
-    numbers = np.array(
-        sorted({int(k) for k in candidates if 1 <= k <= max(n_different // 3, 1)}) or [1]
-    )
-    is_euclidean = sample.is_euclidean and isinstance(sample.objects, np.ndarray)
-    if is_euclidean:
-        dimension = float(sample.objects.shape[1])
-    else:
-        dimension = intrinsic_dimension(D)
-    partitions = _fit_partitions(sample.objects if is_euclidean else None, squares, w, numbers, rng)
-    silhouettes, one, own = np.array(
-        [_score_partition(D, squares, labels, w, dimension) for labels in partitions]
-    ).T
+    largest = max(n_different // 3, 1)
+    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= largest}) or [1])
+    X = None
+    if sample.is_euclidean and isinstance(sample.objects, np.ndarray):
+        X = sample.objects
+    dimension = intrinsic_dimension(D) if X is None else float(X.shape[1])
+    partitions = _fit_partitions(X, squares, w, numbers, rng)
+    scores = [_score_partition(D, squares, labels, w, dimension) for labels in partitions]
+    silhouettes, one, own = np.array(scores).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
     one = one - (dimension + 1) * cost
     own = own - (dimension + 2) * cost
@@ -242,10 +236,7 @@ def draw_complete_rows(
 
     Return the rows and their new weights.
     """
-    if weights is None:
-        w = np.ones(len(source))
-    else:
-        w = weights.astype(float)
+    w = np.ones(len(source)) if weights is None else weights.astype(float)
     if isinstance(source.objects, np.ndarray):
         order = order_along_line(source.objects)
     else:
@@ -286,7 +277,7 @@ def _fit_partitions(
     numbers: np.ndarray,
     rng: np.random.RandomState,
 ) -> list[np.ndarray]:
-    """Return the labels of a partition by k-means, or by medoids if X is None, for each number of clusters."""
+    """Return labels for each number of clusters, by k-means or, if X is None, by medoids."""
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
@@ -294,19 +285,21 @@ def _fit_partitions(
     data = np.ascontiguousarray(X, dtype=float)
     data = data - row_mean(data)
 
-    def best_labels(k: int) -> np.ndarray:
-        runs = [k_means(data, k, rng, weights) for _ in range(_STARTS)]
-        return min(
-            runs, key=lambda run: float(weights @ np.square(data - run[0][run[1]]).sum(axis=1))
-        )[1]
+    def cost(run: tuple[np.ndarray, np.ndarray]) -> float:
+        centers, labels = run
+        return float(weights @ np.square(data - centers[labels]).sum(axis=1))
 
-    return [best_labels(int(k)) for k in numbers]
+    best = []
+    for k in numbers:
+        runs = [k_means(data, int(k), rng, weights) for _ in range(_STARTS)]
+        best.append(min(runs, key=cost)[1])
+    return best
 
 
 def _score_partition(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Return the mean silhouette, and the log-likelihoods per row with equal and with different cluster sizes."""
+    """Return the mean silhouette, and the log-likelihoods with equal and different sizes."""
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
     total = share.sum(axis=1)
@@ -318,9 +311,8 @@ def _score_partition(
 
     def likelihood(size: np.ndarray) -> float:
         tails = (_FREEDOM + dimension) / 2 * np.log1p(away / (_FREEDOM * size))
-        return float(
-            np.average(np.log(part[codes]) - dimension / 2 * np.log(size) - tails, weights=weights)
-        )
+        logs = np.log(part[codes]) - dimension / 2 * np.log(size) - tails
+        return float(np.average(logs, weights=weights))
 
     tiny = np.finfo(float).tiny
     return (
@@ -361,7 +353,7 @@ def _squares_from_centers(
 def _squared_sizes(
     away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float
 ) -> np.ndarray:
-    """Return the squared size of the t distribution of each group, given squared distances ``away`` from centers."""
+    """Return the squared size of each t distribution, from squared distances ``away``."""
     total = np.bincount(groups, weights)
     sizes = np.bincount(groups, weights * away) / (dimension * total)
     for _ in range(_SCALING):

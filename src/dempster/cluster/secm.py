@@ -15,7 +15,14 @@ from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import as_reals, check_scale, check_size, validating
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    BETA_RULE,
+    COMMON_RULES,
+    DELTA_RULE,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._lifted import (
     AdaptiveSpatialMethod,
     AdaptiveSpatialModel,
@@ -35,34 +42,29 @@ _MAX_NEIGHBORS = 10_000_000_000
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Return the n pixels as a float array of shape (n, channels), in C order, and the shape of the 2-D or 3-D grid."""
+    """Return the pixels, shape (n, channels), in C order, and the shape of the grid."""
     array = as_reals(image, "X")
     axes = max(array.ndim, 3)  # A 2-D image has no axis for the channels.
     if channel_axis is not None and not -axes <= channel_axis < axes:
-        raise InvalidParameterError(
-            "channel_axis", f"one of the {array.ndim} axes of X", channel_axis
-        )
+        expected = f"one of the {array.ndim} axes of X"
+        raise InvalidParameterError("channel_axis", expected, channel_axis)
     has_channels = array.ndim > 2
     if channel_axis is None or not has_channels:
         array = array[..., None]
     else:
         array = np.moveaxis(array, channel_axis, -1)
     if array.ndim not in (3, 4):
-        raise InvalidParameterError(
-            "X",
-            must="be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
-            f"got shape {np.shape(image)}"
-            + (" with channel_axis=None" if channel_axis is None else ""),
-        )
+        shapes = "an image of shape (h, w) or (h, w, channels) or a volume of shape "
+        found = f"shape {np.shape(image)} with channel_axis={channel_axis}"
+        must = f"be {shapes}(h, w, d, channels), got {found}"
+        raise InvalidParameterError("X", must=must)
     if array.size == 0:
-        raise InvalidParameterError(
-            "X", must=f"have at least one pixel and one channel, got shape {np.shape(image)}"
-        )
+        must = f"have at least one pixel and one channel, got shape {np.shape(image)}"
+        raise InvalidParameterError("X", must=must)
     pixels = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
-        raise InvalidParameterError(
-            "X", must="contain finite numbers only, but it contains NaN or infinity"
-        )
+        must = "contain finite numbers only, but it contains NaN or infinity"
+        raise InvalidParameterError("X", must=must)
     check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
@@ -78,34 +80,31 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
 def neighborhood(
     shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None
 ) -> np.ndarray:
-    """Return the weights of the neighbors of a pixel, at most 2 radius + 1 per axis, with zero at the center."""
+    """Return the weights of the neighbors, at most 2 radius + 1 per axis; zero at the center."""
     n_axes = len(shape)
     radius = min(int(radius), max(max(shape) - 1, 1))
-    work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
-    if work > _MAX_NEIGHBORS:
+    n_pixels = int(np.prod(shape))
+    window = (2 * radius + 1) ** n_axes
+    if window * n_pixels > _MAX_NEIGHBORS:
         message = (
-            f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbors to each of {int(np.prod(shape)):,} "
-            f"pixels, more than {_MAX_NEIGHBORS:,} in total; use a smaller radius"
+            f"radius={radius} gives {window - 1:,} neighbors to each of {n_pixels:,} pixels, "
+            f"more than {_MAX_NEIGHBORS:,} in total; use a smaller radius"
         )
         raise InvalidParameterError("radius", message=message)
-    if spacing is None:
-        step = np.ones(n_axes)
-    else:
+    step = np.ones(n_axes)
+    if spacing is not None:
         step = as_reals(spacing, "spacing").astype(float, copy=False)
-    if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
-        raise InvalidParameterError(
-            "spacing", f"{n_axes} positive numbers, one per axis of the image", spacing
-        )
+    if step.shape != (n_axes,) or not (np.isfinite(step) & (step > 0)).all():
+        expected = f"{n_axes} positive numbers, one per axis of the image"
+        raise InvalidParameterError("spacing", expected, spacing)
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)
     # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all
     # weights has no effect.
-    nearest = step.min()
+    weights = np.ones_like(distance)
     if weighting == "distance":
-        weights = np.exp(1 - distance / nearest)
-    else:
-        weights = np.ones_like(distance)
+        weights = np.exp(1 - distance / step.min())
     weights[(radius,) * n_axes] = 0
     return weights
 
@@ -118,7 +117,7 @@ def smooth(
     *,
     covariances: bool = False,
 ) -> np.ndarray:
-    """Return the weighted mean and the spread of each pixel and its neighbors, shape (n, channels + 1).
+    """Return the mean and the spread of each pixel and its neighbors, shape (n, channels + 1).
 
     The last column contains the spread. A pixel has the weight 1 - smoothing, and its neighbors
     share the weight smoothing. A pixel without neighbors has the weight 1. The mean squared
@@ -131,18 +130,16 @@ def smooth(
     # Centering avoids the rounding errors of large squares.
     middle = row_mean(pixels).astype(pixels.dtype)
     grid = (pixels - middle).reshape(*shape, -1)
-    present = convolve(
-        np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant"
-    )
-    share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(
-        pixels.dtype
-    )
-    own = np.where(present > 0, 1 - smoothing, 1).astype(pixels.dtype)
+    dtype = pixels.dtype
+    weights = weights.astype(dtype)
+    present = convolve(np.ones(shape, dtype), weights, mode="constant")
+    has_neighbors = present > 0
+    share = np.where(has_neighbors, smoothing / np.where(has_neighbors, present, 1), 0)
+    share = share.astype(dtype)
+    own = np.where(has_neighbors, 1 - smoothing, 1).astype(dtype)
 
     def average(values: np.ndarray) -> np.ndarray:
-        return own * values + share * convolve(
-            values, weights.astype(values.dtype), mode="constant"
-        )
+        return own * values + share * convolve(values, weights, mode="constant")
 
     n_channels = pixels.shape[1]
     if covariances:
@@ -292,8 +289,8 @@ class SECM(EvidentialClusterer):
         "spacing": rule.choice(None) | rule.array,
         "channel_axis": rule.choice(None) | rule.Rule("an integer", rule.is_integer),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
+        "beta": BETA_RULE,
+        "delta": DELTA_RULE,
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
     _support = Support(images=True)
@@ -352,7 +349,7 @@ class SECM(EvidentialClusterer):
             other types are converted to float64. A volume with one channel has shape (h, w, d, 1),
             or (h, w, d) if ``channel_axis=None``.
         y : ignored
-        sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
+        sample_weight : array-like of shape (h, w), (h, w, d) or (n_pixels,), optional
             Weight of each pixel in the objective. The means over neighboring pixels do not depend
             on the weights.
 
@@ -363,7 +360,7 @@ class SECM(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the cluster with the largest plausibility for each pixel, in the shape of the image.
+        """Return the cluster with the largest plausibility of each pixel, as an image.
 
         Parameters
         ----------
@@ -378,7 +375,7 @@ class SECM(EvidentialClusterer):
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
-        """Return the mean and the spread or the covariances of each pixel and its neighbors (see `smooth`)."""
+        """Return the mean and the spread (or covariances) of each neighborhood (see `smooth`)."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
@@ -390,16 +387,14 @@ class SECM(EvidentialClusterer):
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
-            raise InvalidParameterError(
-                "X",
-                must=f"be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit, "
-                f"got {len(shape)} axes and {pixels.shape[1]} channels",
-            )
+            n_axes = len(self.image_shape_)
+            must = f"have {n_axes} axes and {self.n_features_in_} channels, as in fit"
+            found = f"{len(shape)} axes and {pixels.shape[1]} channels"
+            raise InvalidParameterError("X", must=f"{must}, got {found}")
         # The parameters may have changed since the last fit.
         radius, weighting, spacing, smoothing = self._smoothing
-        if reset:
-            is_adaptive = self.metric == "adaptive"
-        else:
+        is_adaptive = self.metric == "adaptive"
+        if not reset:
             is_adaptive = isinstance(self._model, AdaptiveSpatialModel)
         weights = neighborhood(shape, radius, weighting, spacing)
         return smooth(pixels, shape, weights, smoothing, covariances=is_adaptive)
@@ -409,10 +404,9 @@ class SECM(EvidentialClusterer):
         return self._read(X, reset=False)[:, : self.n_features_in_]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
-        """Validate attributes of pixels, and append the spread of the pixel ``like`` (zero if ``like`` is None)."""
-        values = pad(
-            self._validate_attributes(attributes, reset=False), self._model.centers.shape[1]
-        )
+        """Validate attributes of pixels, and append the spread of ``like`` (zero if None)."""
+        values = self._validate_attributes(attributes, reset=False)
+        values = pad(values, self._model.centers.shape[1])
         if like is not None:
             values[:, self.n_features_in_ :] = like[0, self.n_features_in_ :]
         return values
@@ -423,10 +417,8 @@ class SECM(EvidentialClusterer):
             shape = np.shape(sample_weight)
         if len(shape) > 1:
             if shape != self.image_shape_:
-                raise InvalidParameterError(
-                    "sample_weight",
-                    must=f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}",
-                )
+                must = f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
+                raise InvalidParameterError("sample_weight", must=must)
             sample_weight = np.ravel(sample_weight)
         return super()._validate_weights(sample_weight, n_objects)
 

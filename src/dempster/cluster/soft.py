@@ -1,4 +1,4 @@
-"""Fuzzy, noise, possibilistic and rough clustering, which are special cases or relatives of evidential c-means."""
+"""Fuzzy, noise, possibilistic and rough clustering, relatives of evidential c-means."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
 from dempster.cluster._base import (
     COMMON_RULES,
+    DELTA_RULE,
     MISSING_RULE,
     EvidentialClusterer,
     FitRequest,
     Support,
 )
 from dempster.cluster._search import Families, Sample
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import (
     ECM,
     OnlinePrototypes,
@@ -34,9 +35,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_INIT_RULE = (
-    rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
-)
 _BETA_RULE = rule.real(1, 50, open_low=True)
 
 
@@ -110,13 +108,14 @@ class FuzzyCMeans(ECM):
     --------
     >>> from dempster.cluster import FuzzyCMeans
     >>> from dempster.datasets import load_butterfly
-    >>> memberships = FuzzyCMeans(2, random_state=0).fit(load_butterfly().data).credal_partition_.contour
+    >>> model = FuzzyCMeans(2, random_state=0).fit(load_butterfly().data)
+    >>> memberships = model.credal_partition_.contour
     >>> memberships[[0, 5]].round(2)  # an object of a cluster, and the object between the clusters
     array([[0.94, 0.06],
            [0.73, 0.27]])
     """
 
-    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE, "missing": MISSING_RULE}
+    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": INIT_RULE, "missing": MISSING_RULE}
 
     # Parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     alpha = 1.0
@@ -164,7 +163,8 @@ class NoiseClustering(FuzzyCMeans):
 
     .. math::
 
-        \sum_i \sum_k u_{ik}^\beta \|x_i - v_k\|^2 + \delta^2 \sum_i \Bigl(1 - \sum_k u_{ik}\Bigr)^\beta.
+        \sum_i \sum_k u_{ik}^\beta \|x_i - v_k\|^2
+        + \delta^2 \sum_i \Bigl(1 - \sum_k u_{ik}\Bigr)^\beta.
 
     Outliers have little mass on clusters, so they hardly move the prototypes.
 
@@ -236,7 +236,7 @@ class NoiseClustering(FuzzyCMeans):
     array([11])
     """
 
-    _rules = {**FuzzyCMeans._rules, "delta": rule.choice("auto") | rule.real(0, open_low=True)}
+    _rules = {**FuzzyCMeans._rules, "delta": DELTA_RULE}
 
     def __init__(
         self,
@@ -501,13 +501,14 @@ class PossibilisticCMeans(SubsetClusterer):
     >>> from dempster.cluster import PossibilisticCMeans
     >>> from dempster.datasets import load_butterfly
     >>> model = PossibilisticCMeans(2, random_state=0).fit(load_butterfly().data)
-    >>> bool(model.credal_partition_.contour[11].max() < 0.1)  # the distant object is typical of no cluster
+    >>> # The distant object is typical of no cluster.
+    >>> bool(model.credal_partition_.contour[11].max() < 0.1)
     True
     """
 
     _model: PossibilisticModel
 
-    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": _INIT_RULE}
+    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": INIT_RULE}
 
     def __init__(
         self,
@@ -666,7 +667,7 @@ class RoughKMeans(SubsetClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "init": _INIT_RULE,
+        "init": INIT_RULE,
         "rule": rule.choice("lingras", "peters", "pi"),
         "threshold": rule.real(1),
         "lower_weight": rule.real(0, 1),

@@ -1,4 +1,4 @@
-"""Selection of the number of clusters, by four criteria on a subset of the objects or by nonspecificity."""
+"""Selection of the number of clusters, by four criteria or by nonspecificity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._random import as_integer_seed
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import (
@@ -102,7 +102,7 @@ class NClustersCurve:
         return int(self.n_clusters[self.nonspecificity.argmin()])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with nonspecificity, objective and convergence for each number of clusters.
+        """Return a DataFrame with nonspecificity, objective and convergence.
 
         Returns
         -------
@@ -163,7 +163,7 @@ def n_clusters_curve(
     return_estimators: bool = False,
     **fit_params: Any,
 ) -> NClustersCurve:
-    """Fit an estimator with each number of clusters and compute the nonspecificity of each partition.
+    """Fit an estimator with each number of clusters and compute the nonspecificity.
 
     The mean nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters
     (mass on large sets or on the empty set) and if there are too many (mass on the union of the
@@ -251,18 +251,16 @@ def n_clusters_curve(
     threads = min(n_threads(n_jobs), len(candidates))
     # Nested threads would compete for the processors, and nested progress bars would write to the
     # same line.
-    settings = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
+    settings = {"verbose": 0}
+    if threads > 1:
+        settings["n_jobs"] = 1
     jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
     fits = run_fits_in_threads(_fit_candidate, jobs, threads)
     if verbose:
         from tqdm.auto import tqdm
 
-        fits = tqdm(
-            fits,
-            total=len(models),
-            desc=f"{type(estimator).__name__}, number of clusters",
-            unit="fit",
-        )
+        title = f"{type(estimator).__name__}, number of clusters"
+        fits = tqdm(fits, total=len(models), desc=title, unit="fit")
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(
         n_clusters=np.array(candidates),
@@ -296,7 +294,7 @@ def _fit_candidate(
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
-    """Return a copy of the estimator for each number of clusters, with the same type of focal sets."""
+    """Return a copy of the estimator for each number, with the same type of focal sets."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
         raise InvalidParameterError(
             "estimator", "a clusterer with the parameter n_clusters", estimator
@@ -305,15 +303,11 @@ def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
     common: dict[str, Any] = {}
     family = parameters.get("focal_sets")
     if isinstance(family, FocalSets):
-        raise InvalidInputError(
-            "focal_sets of the estimator must be a name, which is valid for every number of clusters, got a FocalSets "
-            f"object for {family.n_clusters} clusters"
-        )
-    if isinstance(family, str) and family == "auto":
-        if max(candidates) <= _PAIRS_UP_TO:
-            common["focal_sets"] = "pairs"
-        else:
-            common["focal_sets"] = "simple"
+        must = "have a name as focal_sets, which is valid for every number of clusters"
+        found = f"a FocalSets object for {family.n_clusters} clusters"
+        raise InvalidParameterError("estimator", must=f"{must}, got {found}")
+    if family == "auto":
+        common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
     models = [clone(estimator).set_params(n_clusters=c, **common) for c in candidates]
     if "random_state" in parameters:
         entropy = as_integer_seed(parameters["random_state"])
@@ -407,24 +401,20 @@ def number_of_clusters(
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
-    if candidates is None:
-        numbers = None
-    else:
+    numbers = None
+    if candidates is not None:
         numbers = _check_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)
     if len(source) < _MIN_ROWS:
-        raise InvalidParameterError(
-            "X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}"
-        )
+        must = f"contain at least {_MIN_ROWS} objects, got {len(source)}"
+        raise InvalidParameterError("X", must=must)
     weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(source))
     with block_map(n_jobs) as apply:
         result = compare_numbers(source, weights, numbers, random_state, apply)
     if numbers is None and result.best < 2:
-        raise InvalidParameterError(
-            "X",
-            must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}",
-        )
+        must = f"contain at least {_MIN_ROWS} different objects that are not outliers"
+        raise InvalidParameterError("X", must=f"{must}, got {result.n_objects}")
     if numbers is not None and not np.isin(result.n_clusters, numbers).all():
         expected = f"contain a number of at most a third of the {result.n_objects} sampled objects"
         raise InvalidParameterError("candidates", must=expected, value=numbers)
