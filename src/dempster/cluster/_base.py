@@ -103,7 +103,27 @@ class FitRequest:
     dissimilarities: ArrayLike = None
 
 
-class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
+class SummarizedEstimator(BaseEstimator):
+    """Estimator whose HTML representation, scikit-learn's diagram, ends with a summary."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._result_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._result_html()
+        return bundle
+
+    def _result_html(self) -> str:
+        """Return the summary as HTML, which follows scikit-learn's diagram, unless it is lazy."""
+        partition = getattr(self, "credal_partition_", None)
+        if isinstance(partition, CredalPartition):
+            return partition.summary().to_html()
+        return ""
+
+
+class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, SummarizedEstimator):
     """Base class of the clusterers.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit`
@@ -295,7 +315,7 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history) if n_iter is None else n_iter
         self.converged_ = bool(run.converged)
-        metadata = self._make_metadata(auto_params)
+        metadata = _make_metadata(self, auto_params)
         masses = result.masses
         if masses is None:
             return metadata
@@ -364,39 +384,6 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, B
         tags.array_api_support = self._accepts_tensors()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    # ---- the result ------------------------------------------------------------------------------
-
-    def _make_metadata(self, auto_params: dict[str, str]) -> dict[str, Any]:
-        parameters = {}
-        for name, value in self.get_params(deep=False).items():
-            if value is None or isinstance(value, bool | int | float | str):
-                parameters[name] = value
-        return {
-            "method": type(self).__name__,
-            "parameters": parameters,
-            "choices": auto_params,
-            "objective": self.objective_,
-            "n_iter": self.n_iter_,
-            "converged": self.converged_,
-            "random_state": self.random_state,
-        }
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._result_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._result_html()
-        return bundle
-
-    def _result_html(self) -> str:
-        """Return the summary as HTML, which follows scikit-learn's diagram, unless it is lazy."""
-        partition = getattr(self, "credal_partition_", None)
-        if isinstance(partition, CredalPartition):
-            return partition.summary().to_html()
-        return ""
 
     # ---- new rows --------------------------------------------------------------------------------
 
@@ -519,3 +506,20 @@ def _writable_masses(partition: Any) -> Any:
     if isinstance(partition, CredalPartition):
         return copy_array(partition.masses)
     return partition.masses
+
+
+def _make_metadata(clusterer: EvidentialClusterer, auto_params: dict[str, str]) -> dict[str, Any]:
+    """Return the metadata of the partition: method, parameters and the course of the fit."""
+    parameters = {}
+    for name, value in clusterer.get_params(deep=False).items():
+        if value is None or isinstance(value, bool | int | float | str):
+            parameters[name] = value
+    return {
+        "method": type(clusterer).__name__,
+        "parameters": parameters,
+        "choices": auto_params,
+        "objective": clusterer.objective_,
+        "n_iter": clusterer.n_iter_,
+        "converged": clusterer.converged_,
+        "random_state": clusterer.random_state,
+    }
