@@ -410,6 +410,15 @@ def hard_targets(y: Any) -> Targets:
     return Targets(names, codes, None)
 
 
+def encode_classes(names: Sequence[Any], classes: Sequence[Any], expected: str) -> np.ndarray:
+    """Return the position of each name in ``classes``; raise an error about y if it has none."""
+    positions = {name: k for k, name in enumerate(classes)}
+    unknown = [name for name in names if name not in positions]
+    if unknown:
+        raise InvalidParameterError("y", expected, unknown[0])
+    return np.array([positions[name] for name in names], dtype=np.intp)
+
+
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
     """Validate the utilities and return them in the order of the classes."""
     n_classes = len(classes)

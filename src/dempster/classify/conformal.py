@@ -19,7 +19,13 @@ from dempster._random import as_random_state
 from dempster._types import MaybeUnset, Seed
 from dempster.belief import MassFunctions
 from dempster.belief.p_values import upper_weights
-from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
+from dempster.classify._base import (
+    EvidentialClassifier,
+    Targets,
+    encode_classes,
+    hard_targets,
+    is_soft,
+)
 from dempster.classify.eknn import EKNNClassifier
 
 _ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 is not above 1 - 0.9
@@ -245,12 +251,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if len(targets) != len(data):
             raise InvalidParameterError("y", f"the classes of {len(data)} objects", len(targets))
         self.classes_ = np.asarray(self.estimator.classes_)
-        positions = {name: k for k, name in enumerate(self.classes_.tolist())}
-        unknown = [name for name in targets.names.tolist() if name not in positions]
-        if unknown:
-            raise InvalidParameterError("y", "classes of the fitted estimator", unknown[0])
-        codes = np.array([positions[name] for name in targets.names.tolist()], dtype=np.intp)
-        return data, codes[targets.codes]
+        names = targets.names.tolist()
+        expected = "classes of the fitted estimator"
+        return data, encode_classes(names, self.classes_.tolist(), expected)[targets.codes]
 
     def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
         """Return the calibration objects of each classifier."""

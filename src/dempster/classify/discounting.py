@@ -22,6 +22,7 @@ from dempster._validation import (
     validate_weights,
 )
 from dempster.belief import MassFunctions
+from dempster.classify._base import encode_classes
 
 
 class ContextualDiscounting(  # type: ignore[call-arg]
@@ -122,7 +123,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 
     def _fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
         rows = self._context_rows(masses)
-        truth = _encode_classes(y, masses)
+        truth = _find_classes(y, masses)
         weights = validate_weights(reorder_like(sample_weight, masses.index), len(masses))
         if weights is None:
             weights = np.ones(len(masses))
@@ -201,7 +202,7 @@ def _validate(masses: Any) -> MassFunctions:
     return masses
 
 
-def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
+def _find_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """Return the position of the class of each object in the frame, shape (n,)."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
@@ -209,8 +210,4 @@ def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     order = match_names(row_index(y), masses.index)
     if order is not None:
         names = names[order]
-    positions = {name: k for k, name in enumerate(masses.frame)}
-    unknown = [name for name in names.tolist() if name not in positions]
-    if unknown:
-        raise InvalidParameterError("y", f"classes of the frame {masses.frame}", unknown[0])
-    return np.array([positions[name] for name in names.tolist()], dtype=np.intp)
+    return encode_classes(names.tolist(), masses.frame, f"classes of the frame {masses.frame}")

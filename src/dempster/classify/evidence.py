@@ -225,9 +225,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
         return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
 
-    def _predict_evidence(self, X: Any) -> WeightsOfEvidence:
+    def _features(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "classes_")
-        return self._evidence(self._layer.features(self._validate_objects(X, reset=False)))
+        return self._layer.features(self._validate_objects(X, reset=False))
+
+    def _predict_evidence(self, X: Any) -> WeightsOfEvidence:
+        return self._evidence(self._features(X))
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(self._layer.features(X)).masses(self.focal_sets_)
@@ -289,9 +292,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             Weights of the J features. A positive weight is evidence for the class, a negative
             weight evidence against it.
         """
-        check_is_fitted(self, "classes_")
-        features = self._layer.features(self._validate_objects(X, reset=False))
-        return features[:, :, None] * self.slopes_ + self.offsets_
+        return self._features(X)[:, :, None] * self.slopes_ + self.offsets_
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_layer"}
