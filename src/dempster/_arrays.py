@@ -29,6 +29,12 @@ def is_tensor(values: Any) -> bool:
     return torch is not None and isinstance(values, torch.Tensor)
 
 
+def is_network(obj: Any) -> bool:
+    """Return whether an object is a torch module, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(obj, torch.nn.Module)
+
+
 def module_of(values: Any) -> str:
     """Return the name of the top-level package that defines the type of a value."""
     return str(type(values).__module__ or "").split(".")[0]

@@ -449,7 +449,7 @@ def test_table_model():
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     mixed = choose_attributes(table.assign(name=list("ab") * 60), categories=["name"])
     estimator = EVCLUS(2, metric="gower", n_init=1, random_state=0).fit(mixed.values)
-    with pytest.raises(ValueError, match="columns are numeric; .name. contains"):
+    with pytest.raises(ValueError, match="only numeric columns to be exported; .name. contains"):
         to_onnx(TableModel(estimator, mixed.preparation))
 
 
@@ -540,7 +540,7 @@ def test_errors(tmp_path):
         None,
     ):
         with pytest.raises(
-            TypeError, match=f"ECM, .*EvidentialRBFClassifier, or .*, got {type(other).__name__}"
+            TypeError, match=f"ECM, .*EvidentialRBFClassifier, .*, got {type(other).__name__}"
         ):
             to_onnx(other)
     with pytest.raises(NotFittedError):
@@ -549,15 +549,17 @@ def test_errors(tmp_path):
         to_onnx(make_pipeline(StandardScaler(), ECM(2)))
     with pytest.raises(ValueError, match=r"\bdtype\b"):
         to_onnx(ecm, dtype="float16")
-    with pytest.raises(ValueError, match="the extension must be .onnx, got .dempster"):
+    with pytest.raises(
+        ValueError, match=r"path must be a file with the extension \.onnx, got .*\.dempster"
+    ):
         to_onnx(ecm, tmp_path / "model.dempster")
     with pytest.raises(ValueError, match=r"use \.dempster"):
         save(ecm, tmp_path / "model.onnx")
     with pytest.raises(
-        ValueError, match="EVCLUS can be exported with metric='euclidean', got 'cosine'"
+        ValueError, match="metric must be 'euclidean' to export EVCLUS, got 'cosine'"
     ):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
-    with pytest.raises(ValueError, match="metric='euclidean', got 'precomputed'"):
+    with pytest.raises(ValueError, match="metric must be 'euclidean' .*, got 'precomputed'"):
         to_onnx(
             EVCLUS(2, metric="precomputed", n_init=1, random_state=0).fit(
                 np.abs(X[:, :1] - X[:, 0])
@@ -565,7 +567,7 @@ def test_errors(tmp_path):
         )
     with pytest.raises(ValueError, match="metric must be .*, got 'manhattan'"):
         to_onnx(EKNNClassifier(3, metric="manhattan").fit(X, y))
-    with pytest.raises(ValueError, match="got 'a function'"):
+    with pytest.raises(ValueError, match="got <function"):
         to_onnx(
             EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(X[:30], y[:30])
         )

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dempster import _validation as rule
+from dempster._arrays import is_network
 from dempster._errors import InvalidParameterError
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
 from dempster.classify._weights import (
@@ -368,14 +369,6 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     examples = "LogisticRegression, MLPClassifier, pipeline or torch network"
     expected = f"a classifier with a linear last layer ({examples})"
     raise InvalidParameterError("estimator", expected, type(estimator))
-
-
-def is_network(estimator: Any) -> bool:
-    """Return whether an object is a torch module, without importing torch."""
-    return any(
-        kind.__module__.startswith("torch.nn") and kind.__name__ == "Module"
-        for kind in type(estimator).__mro__
-    )
 
 
 def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -171,13 +171,16 @@ class Blocks(ABC):
     def to_lazy(self) -> Any:
         """Return a Dask array if X is a Dask collection, otherwise these blocks."""
 
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        return () if self.width is None else (self.width,)
+
     def compute(self) -> np.ndarray:
         """Return all rows as one array in memory."""
         blocks = list(self.blocks())
         if blocks:
             return np.concatenate(blocks)
-        columns = () if self.width is None else (self.width,)
-        return np.empty((0, *columns), self.dtype)
+        return np.empty((0, *self.row_shape), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.compute()

@@ -157,10 +157,9 @@ class DaskBlocks(Blocks):
     def to_lazy(self) -> Any:
         import dask.array as da
 
-        columns = () if self.width is None else (self.width,)
         lengths: Sequence[float] = self.lengths or [np.nan] * len(self.parts)
         arrays = [
-            da.from_delayed(part, (length, *columns), dtype=self.dtype)
+            da.from_delayed(part, (length, *self.row_shape), dtype=self.dtype)
             for part, length in zip(self.parts, lengths, strict=True)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import format_value
+from dempster._arrays import is_network
+from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 from dempster.classify.eknn import EKNNClassifier
-from dempster.classify.evidence import EvidenceFromClassifier, is_network
+from dempster.classify.evidence import EvidenceFromClassifier
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
 from dempster.dissimilarity.neighbors import PointTree, minkowski_power
@@ -30,13 +30,14 @@ from dempster.onnx.graph import (
 def masses_of_classes(
     squares: Value, n_neighbors: int, codes: np.ndarray, gamma: np.ndarray, reliability: float
 ) -> Value:
-    """Return the masses of `EKNNClassifier` on M classes and the frame from squared distances, shape (n, M + 1)."""
+    """Return the masses of `EKNNClassifier` on M classes and the frame, shape (n, M + 1)."""
+    n_classes = len(gamma)
     nearest, which = squares.smallest(n_neighbors)
-    supports = reliability * (-nearest * take(np.square(gamma)[codes], which, squares.dtype)).exp()
-    of_class = take(np.eye(len(gamma))[codes], which, squares.dtype)
-    weights = (
-        -((1 - supports).log().reshape(0, n_neighbors, 1) * of_class).sum().reshape(0, len(gamma))
-    )
+    rates = take(np.square(gamma)[codes], which, squares.dtype)
+    supports = reliability * (-nearest * rates).exp()
+    is_class = take(np.eye(n_classes)[codes], which, squares.dtype)
+    logs = (1 - supports).log().reshape(0, n_neighbors, 1)
+    weights = -(logs * is_class).sum().reshape(0, n_classes)
     top = weights.max()
     masses = concatenate((1 - (-weights).exp()) * (weights - top).exp(), (-top).exp())
     return masses / masses.sum()
@@ -45,29 +46,29 @@ def masses_of_classes(
 def masses_of_labels(
     squares: Value, n_neighbors: int, labels: Any, gamma: float, reliability: float
 ) -> Value:
-    """Return the masses of `EKNNClassifier` with soft labels on f focal sets, shape (n, f), in double precision."""
+    """Return the masses of `EKNNClassifier` with soft labels on f focal sets, shape (n, f)."""
     nearest, which = squares.smallest(n_neighbors)
     supports = reliability * (nearest.double() * -(gamma**2)).exp()
-    f = len(labels.family)
-    kept = 1 - supports.reshape(0, n_neighbors, 1) * take(labels.missing, which, np.float64)
-    logs = kept.log().sum().reshape(0, f)
+    missing = take(labels.missing, which, np.float64)
+    commonalities = 1 - supports.reshape(0, n_neighbors, 1) * missing
+    logs = commonalities.log().sum().reshape(0, len(labels.family))
     masses = ((logs - logs.max()).exp() @ np.linalg.inv(labels._supersets).T).relu()
     return (masses / masses.sum()).astype(squares.dtype)
 
 
 def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
-    """Return the activations exp(-gamma_i^2 d_i^2 / 2) of r prototypes at distances d_i, shape (n, r)."""
+    """Return the activations exp(-gamma_i^2 d_i^2 / 2) of r prototypes, shape (n, r)."""
     return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
 
 
 def network_masses(
     rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray
 ) -> Value:
-    """Return the masses of `EvidentialNeuralNetworkClassifier` on M classes and the frame, shape (n, M + 1).
+    """Return the masses of `EvidentialNeuralNetworkClassifier`, shape (n, M + 1).
 
-    Let s_i be the mass that prototype i assigns to the classes. m({k}) is proportional to A_k - B
-    and m(frame) to B, where A_k is the product of 1 - s_i (1 - u_ik) over the prototypes, and B the
-    product of 1 - s_i.
+    They are on M classes and the frame. Let s_i be the mass that prototype i assigns to the
+    classes. m({k}) is proportional to A_k - B and m(frame) to B, where A_k is the product of 1 -
+    s_i (1 - u_ik) over the prototypes, and B the product of 1 - s_i.
     """
     r, n_classes = u.shape
     support = responses(rows, prototypes, gamma) * alpha
@@ -139,18 +140,11 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         squares = X * X
     elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
         search = estimator._search
-        if isinstance(search, PointTree):
-            rows = search.points
-        else:
-            rows = vars(search)["_fit_X"]
-        squares = squared_distances(X, rows)
+        is_tree = isinstance(search, PointTree)
+        squares = squared_distances(X, search.points if is_tree else vars(search)["_fit_X"])
     else:
-        if isinstance(estimator.metric, str):
-            metric = estimator.metric
-        else:
-            metric = "a function"
-        raise InvalidInputError(
-            f"metric must be 'euclidean' or 'precomputed' to export, got {format_value(metric)}"
+        raise InvalidParameterError(
+            "metric", "'euclidean' or 'precomputed' to export", estimator.metric
         )
     k = estimator.n_neighbors_
     reliability = estimator._reliability

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from dempster._arrays import to_host
-from dempster._errors import InvalidInputError
-from dempster._validation import format_value
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.cluster._expressions import (
     cluster_contour,
     mass_step,
@@ -61,9 +62,8 @@ def layer_of_masses(
     coefficients, decision = unit
     total = decision * coefficients[1] + coefficients[0]
     eta = total.relu() + ((-total.abs()).exp() + 1).log()  # softplus, without overflow
-    share = (eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)).astype(
-        scores.dtype
-    )
+    numerator = eta if layer.convention == "program" else 1
+    share = (numerator / (eta + 1)).astype(scores.dtype)
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
 
@@ -81,7 +81,7 @@ def matched_masses(
     gamma: float,
     weights: np.ndarray | None,
 ) -> Value:
-    """Return masses whose degrees of conflict with the reference objects best match 1 - exp(-gamma d^2).
+    """Return masses whose conflicts with the reference objects best match 1 - exp(-gamma d^2).
 
     ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r),
     in double precision. ``masses`` and ``weights`` are those of the reference objects.
@@ -94,15 +94,15 @@ def matched_masses(
 
 
 def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
-    """Minimize x'Hx / 2 + g'x over the unit simplex for each row g of ``linear``, by an active set method."""
+    """Minimize x'Hx / 2 + g'x over the unit simplex for each row g (active set method)."""
     f = len(H)
-    H = H + _RIDGE * np.eye(f) * max(float(np.diag(H).max()), np.finfo(float).tiny)
+    largest = max(float(np.diag(H).max()), np.finfo(float).tiny)
+    H = H + _RIDGE * np.eye(f) * largest
     vertex = (linear + np.diag(H) / 2).argmin()  # starting point
     corners, changes = _tableaus(H)
     right = concatenate(-linear, linear.columns([0]) * 0 + 1).reshape(0, f + 1, 1)
-    tableau = concatenate(
-        take(corners, vertex, np.float64), take(changes, vertex, np.float64) @ right, axis=2
-    )
+    last_column = take(changes, vertex, np.float64) @ right
+    tableau = concatenate(take(corners, vertex, np.float64), last_column, axis=2)
     point = take(np.eye(f), vertex, np.float64)
     size = linear.abs().max() + np.abs(H).max()
 
@@ -128,7 +128,7 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
 
 
 def _exchange(tableau: Value, which: Value, m: int) -> Value:
-    """Return the tableaus, shape (n, m, m + 1), after an exchange of variable which[i] in tableau i (a pivot step)."""
+    """Return the tableaus, shape (n, m, m + 1), after a pivot step for variable which[i]."""
     unit = take(np.eye(m, m + 1), which, np.float64)
     across = unit.reshape(0, 1, m + 1)
     down = unit.columns(np.arange(m)).reshape(0, m, 1)
@@ -139,7 +139,7 @@ def _exchange(tableau: Value, which: Value, m: int) -> Value:
 
 
 def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each vertex of the simplex its tableau and the matrix that transforms its right-hand side."""
+    """Return for each vertex its tableau and the matrix that transforms its right-hand side."""
     f = len(H)
     K = np.ones((f + 1, f + 1))
     K[:f, :f] = H
@@ -160,7 +160,7 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
-    """Return the masses of a clusterer with prototypes on f focal sets, shape (n, f), from distances to barycenters."""
+    """Return the masses of a clusterer with prototypes on f focal sets, shape (n, f)."""
     barycenters, metrics, *mass_arguments = model.kernel_arguments(np.dtype(float))
     points = barycenters[:n_features].T
     lifts = barycenters[n_features:]
@@ -172,16 +172,16 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
     columns, empty_column = model.step.columns()
-    if empty_column < 0:
-        return (shares / shares.sum()).columns(np.argsort(columns))
-    total = shares.sum() + empty
-    return (concatenate(shares, empty) / total).columns(
-        np.argsort(np.append(columns, empty_column))
-    )
+    total = shares.sum()
+    if empty_column >= 0:
+        total = total + empty
+        shares = concatenate(shares, empty)
+        columns = np.append(columns, empty_column)
+    return (shares / total).columns(np.argsort(columns))
 
 
 def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
-    """Return the squared distances from n rows to g points, each with its own metric matrix, shape (n, g)."""
+    """Return the squared distances from n rows to g points with their metrics, shape (n, g)."""
     g, p = points.shape
     middle = points.mean(axis=0)
     maps = np.linalg.cholesky(metrics)
@@ -222,13 +222,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
-        if isinstance(estimator.metric, str):
-            metric = estimator.metric
-        else:
-            metric = "a function"
-        raise InvalidInputError(
-            f"EVCLUS can be exported with metric='euclidean', got {format_value(metric)}"
-        )
+        raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", estimator.metric)
     if not source.is_euclidean:
         raise InvalidInputError(
             "EVCLUS can be exported only if its landmarks have no missing values"
@@ -252,7 +246,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
 
 
 def _points(references: References, X: Value) -> np.ndarray:
-    """Return the attributes of the reference objects in the precision of X, so that equal rows have distance zero."""
+    """Return the reference objects in the precision of X, so that equal rows have distance 0."""
     assert references.source is not None
     return references.source.objects.astype(X.dtype)
 
@@ -269,9 +263,8 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
 
         # Compute the decision values in double precision, because they are sums of terms with
         # opposite signs.
-        if preparation.mean.ndim == 1:
-            rows = exact
-        else:
+        rows = exact
+        if preparation.mean.ndim > 1:
             rows = exact.reshape(0, preparation.mean.size)
         decision = decision_values(preparation.detector, rows) / preparation.detector_scale
         if isinstance(network, FeedForward):
@@ -304,19 +297,17 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     model: Any = estimator._model
     if not isinstance(model, PooledModel):
         return _export_references(estimator, X)
-    contour = outlying = None
+    parts: list[Value] = []
     for one, weight, order in zip(model.models, model.weights, model.orders, strict=True):
-        is_mixture = isinstance(one, EvidentialMixture)
+        export = _export_mixture if isinstance(one, EvidentialMixture) else _export_references
         part: Any = SimpleNamespace(_model=one, metric="euclidean")
-        masses = (_export_mixture if is_mixture else _export_references)(part, X)
-        if outlying is None:
+        masses = export(part, X)
+        if not parts:
             outlying = masses.columns([one.family.empty_index])
         plausibilities = masses @ one.family.membership[:, order].astype(float)
-        share = plausibilities / maximum(plausibilities.max(), np.finfo(np.float32).tiny) * weight
-        if contour is None:
-            contour = share
-        else:
-            contour = contour + share
+        largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
+        parts.append(plausibilities / largest * weight)
+    contour = reduce(add, parts)
     return masses_from_plausibilities(GraphOperations(X), contour, model.family, outlying)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
+from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._validation import check_choice
 from dempster.io.atomic import as_path, atomic_write
 from dempster.onnx.graph import Graph, Value, center_rows
@@ -58,22 +58,17 @@ def to_onnx(
     >>> from dempster.datasets import load_iris
     >>> from dempster.onnx import to_onnx
     >>> model = to_onnx(ECM(3, random_state=0).fit(load_iris().data))
-    >>> [(output.name, output.type.tensor_type.shape.dim[0].dim_param) for output in model.graph.output]
-    [('masses', 'n'), ('labels', 'n')]
+    >>> [output.name for output in model.graph.output]
+    ['masses', 'labels']
     """
     check_choice(dtype, "dtype", ("float32", "float64"))
     try:
         import onnx  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("to_onnx", "onnx", "onnx") from error
-    if path is None:
-        target = None
-    else:
-        target = as_path(path)
+    target = None if path is None else as_path(path)
     if target is not None and target.suffix.lower() != ".onnx":
-        raise InvalidInputError(
-            f"{target}: the extension must be .onnx, got {target.suffix or 'none'}"
-        )
+        raise InvalidParameterError("path", "a file with the extension .onnx", str(target))
     shape, names = _attributes(estimator)
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
@@ -86,8 +81,7 @@ def to_onnx(
     model = graph.model(
         {"masses": (masses, len(family)), "labels": (labels, None)},
         {"dempster": json.dumps(_metadata(final, names), ensure_ascii=False)},
-        f"{type(final).__name__} of dempster: attributes to masses on {len(family)} sets of {family.n_clusters} "
-        f"{'classes' if hasattr(final, 'classes_') else 'clusters'}",
+        f"{type(final).__name__} of dempster: attributes to masses on {len(family)} sets",
     )
     if target is not None:
         with atomic_write(target) as temporary:
@@ -96,7 +90,7 @@ def to_onnx(
 
 
 def _masses(model: Any, X: Value) -> tuple[Value, Any]:
-    """Return the masses computed by an estimator, pipeline or table model, and its final estimator."""
+    """Return the masses that a model computes, and its final estimator."""
     if type(model) is Pipeline:
         from dempster.onnx.layers import apply_steps
 
@@ -105,8 +99,9 @@ def _masses(model: Any, X: Value) -> tuple[Value, Any]:
         preparation = model.preparation
         if preparation is not None and preparation.categories:
             column = preparation.categories[0]
-            raise InvalidInputError(
-                f"models can be exported if columns are numeric; {column!r} contains categories"
+            raise InvalidParameterError(
+                "estimator",
+                must=f"have only numeric columns to be exported; {column!r} contains categories",
             )
         if preparation is not None and preparation.is_scaled:
             X = center_rows(X, preparation.center, preparation.scale)
@@ -122,18 +117,19 @@ def _is_table_model(model: Any) -> bool:
 def _exporter(model: Any) -> Callable[[Any, Value], Value]:
     from dempster.onnx import _classify, _cluster
 
-    tables = (_cluster.EXPORTED, _classify.EXPORTED)
-    exporter = next((table[type(model)] for table in tables if type(model) in table), None)
-    if exporter is None:
-        names = [name for table in tables for name in sorted(kind.__name__ for kind in table)]
-        expected = f"one of {', '.join(names)}, or a Pipeline or TableModel of one, got {type(model).__name__}"
-        raise InvalidParameterError("estimator", expected)
+    exported = {**_cluster.EXPORTED, **_classify.EXPORTED}
+    if type(model) not in exported:
+        names = ", ".join(sorted(kind.__name__ for kind in exported))
+        raise InvalidParameterError(
+            "estimator",
+            f"one of {names}, or a Pipeline or TableModel of one, got {type(model).__name__}",
+        )
     check_is_fitted(model)
-    return exporter
+    return exported[type(model)]
 
 
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
-    """Return the shape of a row of X, and the names of the features (None if they have no names)."""
+    """Return the shape of a row of X, and the names of the features or None."""
     if type(model) is Pipeline:
         if len(model.steps) == 0:
             raise InvalidParameterError(
@@ -151,28 +147,25 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     names = getattr(model, "feature_names_in_", None)
     # The rows of a network may be images.
     preparation = getattr(getattr(model, "_model", None), "preparation", None)
-    if preparation is None:
-        shape = (int(model.n_features_in_),)
-    else:
-        shape = preparation.mean.shape
-    return shape, None if names is None else [str(name) for name in names]
+    shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
+    return shape, None if names is None else list(map(str, names))
 
 
 def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
     from dempster import __version__
 
     family = estimator.focal_sets_
-    is_classifier = hasattr(estimator, "classes_")
-    if is_classifier:
-        frame = estimator.classes_.tolist()
-    else:
-        frame = list(range(family.n_clusters))
-    frame = [name if isinstance(name, bool | int | float | str) else str(name) for name in frame]
+    frame: list[Any] = list(range(family.n_clusters))
+    answers = {"clusters": frame}
+    if hasattr(estimator, "classes_"):
+        classes = estimator.classes_.tolist()
+        frame = [name if isinstance(name, int | float | str) else str(name) for name in classes]
+        answers = {"classes": frame}
     return {
         "version": __version__,
         "estimator": type(estimator).__name__,
         "features": names,
-        "classes" if is_classifier else "clusters": frame,
-        "sets": [[int(k) for k in members] for members in family],
+        **answers,
+        "sets": [list(map(int, members)) for members in family],
         "set_names": family.names(frame),
     }

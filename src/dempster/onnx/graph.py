@@ -15,23 +15,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    *(
-        "OPSET",
-        "Graph",
-        "GraphOperations",
-        "Value",
-        "concatenate",
-        "maximum",
-        "minimum",
-        "take",
-        "where",
-    ),
-    *("center_rows", "squared_distances", "squares_of", "replace_known_masses"),
-]
-
-# first version of the operators in which all reductions get their axes in the same way; released in
-# 2023
+# The first version of the operators in which all reductions get their axes in the same way. It was
+# released in 2023.
 OPSET = 18
 _IR_VERSION = 8  # version of the file format for this version of the operators
 _NEGLIGIBLE = 58 * math.log(2)  # exp(-x) is replaced by zero for larger x, like in affinity.c
@@ -47,6 +32,13 @@ def _unary(kind: str) -> Callable[[Any], Value]:
 
 def _binary(kind: str, dtype: np.dtype | None = None) -> Callable[[Any, Any], Value]:
     return lambda value, other: value.graph.node(kind, value, value.like(other), dtype=dtype)
+
+
+def _reduction(kind: str) -> Callable[..., Value]:
+    def reduce_axis(value: Value, axis: int = 1) -> Value:
+        return value.graph.node(kind, value, value.graph.constant([axis], _INDEX), keepdims=1)
+
+    return reduce_axis
 
 
 class Value:
@@ -103,7 +95,7 @@ class Value:
         return 1 / ((-self).exp() + 1)
 
     def softmax(self) -> Value:
-        """Compute the softmax by its definition, because the ONNX operator may be computed in single precision."""
+        """Compute the softmax by its definition, because ONNX may use single precision."""
         powers = (self - self.max()).exp()
         return powers / powers.sum()
 
@@ -127,17 +119,9 @@ class Value:
 
     # ---- rows and columns ------------------------------------------------------------------------
 
-    def sum(self, axis: int = 1) -> Value:
-        return self._reduced("ReduceSum", axis)
-
-    def max(self, axis: int = 1) -> Value:
-        return self._reduced("ReduceMax", axis)
-
-    def min(self, axis: int = 1) -> Value:
-        return self._reduced("ReduceMin", axis)
-
-    def _reduced(self, kind: str, axis: int) -> Value:
-        return self.graph.node(kind, self, self.graph.constant([axis], _INDEX), keepdims=1)
+    sum = _reduction("ReduceSum")
+    max = _reduction("ReduceMax")
+    min = _reduction("ReduceMin")
 
     def argmax(self) -> Value:
         """Return for each row the index of the first column with the largest value, shape (n,)."""
@@ -148,10 +132,10 @@ class Value:
         return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def smallest(self, k: int) -> tuple[Value, Value]:
-        """Return the k smallest values of each row in increasing order and their columns, both of shape (n, k).
+        """Return the k smallest values of each row in increasing order, and their columns.
 
-        A row is added before the operator and removed after it, because onnxruntime 1.30 crashes on
-        an empty table.
+        Both have shape (n, k). A row is added before the operator and removed after it, because
+        onnxruntime 1.30 crashes on an empty table.
         """
         count = self.graph.constant([k], _INDEX)
         dtypes = [self.dtype, _INDEX]
@@ -182,7 +166,7 @@ class Value:
         )
 
     def reshape(self, *shape: int) -> Value:
-        """Change the shape, where 0 keeps the length of an axis and -1 infers it from the other lengths."""
+        """Change the shape; 0 keeps the length of an axis, and -1 infers it from the others."""
         return self.graph.node("Reshape", self, self.graph.constant(shape, _INDEX))
 
     def describe(self, shape: list[int | str] | None) -> Any:
@@ -203,22 +187,22 @@ def where(condition: Value, yes: Any, no: Any) -> Value:
 
     At least one of them must be a `Value`.
     """
-    if isinstance(yes, Value):
-        value = yes
-    else:
-        value = no
+    value = yes if isinstance(yes, Value) else no
     return value.graph.node("Where", condition, value.like(yes), value.like(no), dtype=value.dtype)
 
 
 def maximum(value: Value, other: Any) -> Value:
+    """Return the larger of two values."""
     return value.graph.node("Max", value, value.like(other))
 
 
 def minimum(value: Value, other: Any) -> Value:
+    """Return the smaller of two values."""
     return value.graph.node("Min", value, value.like(other))
 
 
 def concatenate(*values: Value, axis: int = 1) -> Value:
+    """Return the values beside each other."""
     if len(values) == 1:
         return values[0]
     return values[0].graph.node("Concat", *values, axis=axis)
@@ -232,7 +216,7 @@ def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
 
 
 class GraphOperations:
-    """Operations for the formulas in `dempster.cluster._expressions` that add operators to a graph."""
+    """Operations on values for the formulas in `dempster.cluster._expressions`."""
 
     minimum = staticmethod(minimum)
     maximum = staticmethod(maximum)
@@ -256,10 +240,14 @@ class GraphOperations:
         return x.astype(self.dtype)
 
     def where(self, condition: Value, yes: Any, no: Any) -> Value:
-        return where(condition, yes if isinstance(yes, Value) else self.constant(yes), no)
+        if not isinstance(yes, Value):
+            yes = self.constant(yes)
+        return where(condition, yes, no)
 
     def sum(self, x: Value) -> Value:
-        return (x.astype(_INDEX) if x.dtype == _TRUTH else x).sum()
+        if x.dtype == _TRUTH:
+            x = x.astype(_INDEX)
+        return x.sum()
 
     def largest(self, x: Value) -> tuple[Value, Value]:
         return x.max(), x.argmax().reshape(-1, 1)
@@ -275,11 +263,13 @@ class GraphOperations:
 
     def scatter(self, width: int, *cells: tuple[Any, Value]) -> Value:
         unit = np.eye(width)
-        rows = [
-            take(unit, k.reshape(-1), self.dtype) if isinstance(k, Value) else unit[k]
-            for k, _ in cells
-        ]
-        return reduce(add, [value * row for row, (_, value) in zip(rows, cells, strict=True)])
+        terms = []
+        for column, value in cells:
+            if isinstance(column, Value):
+                terms.append(value * take(unit, column.reshape(-1), self.dtype))
+            else:
+                terms.append(value * unit[column])
+        return reduce(add, terms)
 
     def similarity(self, squares: Value, rates: Value, scales: Value) -> Value:
         powers = squares * rates / scales
@@ -294,10 +284,10 @@ class GraphOperations:
 
 def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
     """Return (X - center) / unit, computed in double precision to avoid cancellation."""
-    shifted = X.double() - np.asarray(center, dtype=float)
-    return (
-        shifted if np.all(np.asarray(unit) == 1) else shifted / np.asarray(unit, dtype=float)
-    ).astype(X.dtype)
+    scaled = X.double() - np.asarray(center, dtype=float)
+    if np.any(np.asarray(unit) != 1):
+        scaled = scaled / np.asarray(unit, dtype=float)
+    return scaled.astype(X.dtype)
 
 
 def squared_distances(X: Value, points: np.ndarray) -> Value:
@@ -323,7 +313,7 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
 def replace_known_masses(
     masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray
 ) -> Value:
-    """Replace the masses of each row of X that equals one of ``objects`` by the masses of this object in ``known``."""
+    """Replace the masses of rows of X that equal one of ``objects`` by its ``known`` masses."""
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
     return where(same, take(known, nearest, masses.dtype), masses)
@@ -333,7 +323,7 @@ def replace_known_masses(
 
 
 class Graph:
-    """Operators that compute the outputs of a model from the input ``X``, whose rows have the given shape and type."""
+    """Operators that compute the outputs of a model from rows ``X`` of a given shape and type."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.shape = shape
@@ -354,10 +344,9 @@ class Graph:
     def node(
         self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any
     ) -> Value:
-        """Add an operator and return its result, which has the type of the first input unless ``dtype`` is given."""
-        return self.multi_node(
-            kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes
-        )[0]
+        """Add an operator and return its result, by default with the type of the first input."""
+        dtypes = [dtype or inputs[0].dtype]
+        return self.multi_node(kind, *inputs, dtypes=dtypes, **attributes)[0]
 
     def multi_node(
         self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any
@@ -384,27 +373,21 @@ class Graph:
 
         outside = self.nodes
         self.nodes = []
-        inside = [Value(self, self._fresh("state"), state.dtype) for state in states]
+        dtypes = [state.dtype for state in states]
+        inside = [Value(self, self._fresh("state"), dtype) for dtype in dtypes]
         results = [self.node("Identity", result) for result in step(*inside)]
-        unused = [
-            Value(self, self._fresh("step"), _INDEX),
-            Value(self, self._fresh("continues"), _TRUTH),
-        ]
-        inputs = [
-            *(value.describe([]) for value in unused),
-            *(value.describe(None) for value in inside),
-        ]
-        body = helper.make_graph(
-            self.nodes, "step", inputs, [value.describe(None) for value in results]
-        )
+        number = Value(self, self._fresh("step"), _INDEX)
+        condition = Value(self, self._fresh("continues"), _TRUTH)
+        inputs = [number.describe([]), condition.describe([])]
+        inputs += [value.describe(None) for value in inside]
+        outputs = [value.describe(None) for value in results]
+        body = helper.make_graph(self.nodes, "step", inputs, outputs)
         self.nodes = outside
-        limits = self.constant(most, _INDEX), self.constant(True, _TRUTH)
-        return self.multi_node(
-            "Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body
-        )
+        limits = (self.constant(most, _INDEX), self.constant(True, _TRUTH))
+        return self.multi_node("Loop", *limits, *states, dtypes=dtypes, body=body)
 
     def insert(self, model: Any, inputs: Value) -> Value:
-        """Insert an ONNX model with one input and one output, and return its output for ``inputs``."""
+        """Insert an ONNX model with one input, and return its only output for ``inputs``."""
         from onnx import compose, helper
 
         graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")
@@ -432,17 +415,14 @@ class Graph:
         infos = []
         for name, (value, width) in outputs.items():
             nodes.append(helper.make_node("Identity", [value.name], [name], name=name))
-            infos.append(
-                Value(self, name, value.dtype).describe(["n"] if width is None else ["n", width])
-            )
+            shape: list[int | str] = ["n"] if width is None else ["n", width]
+            infos.append(Value(self, name, value.dtype).describe(shape))
         X = self.X.describe(["n", *self.shape])
-        constants = [
-            numpy_helper.from_array(array, name) for name, array in self._constants.values()
-        ]
+        tensors = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
+        tensors += self._tensors
+        graph = helper.make_graph(nodes, "masses", [X], infos, tensors, doc_string=description)
         model = helper.make_model(
-            helper.make_graph(
-                nodes, "masses", [X], infos, constants + self._tensors, doc_string=description
-            ),
+            graph,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=_IR_VERSION,
             producer_name="dempster",

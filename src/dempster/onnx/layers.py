@@ -18,8 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.svm import OneClassSVM
 
 from dempster._arrays import to_host
-from dempster._errors import InvalidInputError
-from dempster._validation import format_value
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import check_choice
 from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squared_distances
 
 
@@ -33,8 +33,10 @@ def apply_steps(steps: Any, X: Value) -> Value:
             continue
         if type(step) not in _STEPS:
             names = ", ".join(kind.__name__ for kind in _STEPS)
-            raise InvalidInputError(
-                f"the step {name!r} of the pipeline must be one of {names}, got {type(step).__name__}"
+            raise InvalidParameterError(
+                "estimator",
+                message=f"the step {name!r} of the pipeline must be one of {names}, "
+                f"got {type(step).__name__}",
             )
         X = _STEPS[type(step)](step, X)
     return X
@@ -42,10 +44,10 @@ def apply_steps(steps: Any, X: Value) -> Value:
 
 def _into_range(step: Any, X: Value) -> Value:
     scaled = (X.double() * step.scale_ + step.min_).astype(X.dtype)
+    if not step.clip:
+        return scaled
     low, high = step.feature_range
-    if step.clip:
-        return maximum(minimum(scaled, high), low)
-    return scaled
+    return maximum(minimum(scaled, high), low)
 
 
 def _components(step: Any, X: Value) -> Value:
@@ -56,42 +58,36 @@ def _components(step: Any, X: Value) -> Value:
     return scores / np.sqrt(np.maximum(variance, np.finfo(variance.dtype).eps))
 
 
+def _standardize(X: Value, center: Any, scale: Any) -> Value:
+    """Center and scale X, each unless the argument is None."""
+    return center_rows(X, 0.0 if center is None else center, 1.0 if scale is None else scale)
+
+
 _STEPS: dict[type, Callable[[Any, Value], Value]] = {
-    StandardScaler: lambda step, X: center_rows(
-        X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0
+    StandardScaler: lambda step, X: _standardize(
+        X, step.mean_ if step.with_mean else None, step.scale_
     ),
     MinMaxScaler: _into_range,
-    MaxAbsScaler: lambda step, X: center_rows(X, 0.0, step.scale_),
-    RobustScaler: lambda step, X: center_rows(
-        X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0
-    ),
+    MaxAbsScaler: lambda step, X: _standardize(X, None, step.scale_),
+    RobustScaler: lambda step, X: _standardize(X, step.center_, step.scale_),
     PCA: _components,
 }
+_ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid"}
 
 
 def activate(name: str, values: Value) -> Value:
     """Apply an activation function of scikit-learn's perceptrons."""
-    match name:
-        case "identity":
-            return values
-        case "relu":
-            return values.relu()
-        case "tanh" | "logistic":
-            return values.graph.node("Tanh" if name == "tanh" else "Sigmoid", values)
-    raise InvalidInputError(
-        f"activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}"
-    )
+    if name == "identity":
+        return values
+    check_choice(name, "activation", ("identity", *_ACTIVATIONS))
+    return values.graph.node(_ACTIVATIONS[name], values)
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:
     """Return the decision values of an outlier detector, shape (n, 1)."""
     if type(detector) is not OneClassSVM or detector.kernel != "rbf":
-        if type(detector) is OneClassSVM:
-            kernel = f" with kernel={detector.kernel!r}"
-        else:
-            kernel = ""
-        raise InvalidInputError(
-            f"outlier_detector must be a OneClassSVM with kernel='rbf', or None, got {type(detector).__name__}{kernel}"
+        raise InvalidParameterError(
+            "outlier_detector", "a OneClassSVM with kernel='rbf', or None", detector
         )
     # Unlike the parameter gamma, this attribute is always a number.
     width = float(vars(detector)["_gamma"])
@@ -104,11 +100,8 @@ def decision_values(detector: Any, inputs: Value) -> Value:
 
 def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     """Return the outputs of a torch module in evaluation mode."""
-    if len(shape) == 1:
-        layers = list(_iterate_layers(module))
-    else:
-        layers = [None]
-    if None in layers:
+    layers = _known_layers(module, shape)
+    if layers is None:
         return _export_by_torch(module, inputs, shape)
     return _apply_layers(layers, inputs)
 
@@ -118,11 +111,8 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
     from torch import nn
 
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
-    if len(shape) == 1:
-        layers = list(_iterate_layers(module))
-    else:
-        layers = [None]
-    if None not in layers:
+    layers = _known_layers(module, shape)
+    if layers is not None:
         return _apply_layers(layers[: layers.index(last)], inputs)
 
     class Before(nn.Module):
@@ -143,15 +133,22 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
     return _export_by_torch(Before(), inputs, shape)
 
 
+def _known_layers(module: Any, shape: tuple[int, ...]) -> list[Any] | None:
+    """Return the layers of a network for flat rows, or None if this file does not support it."""
+    layers = list(_iterate_layers(module))
+    if len(shape) == 1 and all(type(layer) in _layer_types() for layer in layers):
+        return layers
+    return None
+
+
 def _iterate_layers(module: Any) -> Iterator[Any]:
-    """Yield the layers of a network in order, with None for each layer that this module does not support."""
     from torch import nn
 
     if type(module) is nn.Sequential:
         for layer in module:
             yield from _iterate_layers(layer)
     else:
-        yield module if type(module) in _layer_types() else None
+        yield module
 
 
 def _apply_layers(layers: list[Any], inputs: Value) -> Value:

@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import is_tensor, to_host
+from dempster._arrays import is_network, is_tensor, to_host
 from dempster._errors import InvalidInputError
 from dempster.persistence.container import CELL_KINDS, Reader
 from dempster.persistence.schema import schema_for, schema_named
 
-_FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE_FORMATS = ("csr", "csc", "coo")
 # Values of these types are written at each occurrence. Other values are written once, and then
@@ -35,7 +34,10 @@ _INLINE_TYPES = frozenset(
 
 
 class Encoder:
-    """Convert an object to JSON records, which refer to earlier records, arrays and weights of networks by number."""
+    """Convert an object to JSON records.
+
+    They refer to earlier records, arrays and weights of networks by number.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
@@ -44,7 +46,7 @@ class Encoder:
         self._encoded: dict[int, Any] = {}
         self._alive: list[Any] = []  # Keeps objects alive, so that no two of them have the same id.
 
-    def encode(self, value: Any, where: str, depth: int = 0) -> Any:
+    def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` is its location for error messages."""
         if value is None or type(value) in (bool, int, str):
             return value
@@ -53,31 +55,28 @@ class Encoder:
                 return value
             return {"float": str(value)}
         if type(value) is list:
-            return [self.encode(part, f"{where}[{k}]", depth + 1) for k, part in enumerate(value)]
+            return [self.encode(part, f"{where}[{k}]") for k, part in enumerate(value)]
         if id(value) in self._encoded:
             return self._encoded[id(value)]
-        encoded = self._encode_object(value, where, depth + 1)
+        encoded = self._encode_object(value, where)
         if encoded.keys() & {"array", "object", "network"}:
             self._encoded[id(value)] = encoded
             self._alive.append(value)
         return encoded
 
-    def _encode_object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
+    def _encode_object(self, value: Any, where: str) -> dict[str, Any]:
         found = schema_for(value)
         if found is not None:
             name, schema = found
-            if depth == 1:
-                inside = type(value).__name__
-            else:
-                inside = where
             parts = {
-                k: self.encode(v, f"{inside}.{k}", depth) for k, v in schema.parts(value).items()
+                part: self.encode(content, f"{where}.{part}")
+                for part, content in schema.parts(value).items()
             }
             return self._append({"class": name, "parts": parts})
         if type(value) is tuple:
-            return {"tuple": self.encode(list(value), where, depth)}
+            return {"tuple": self.encode(list(value), where)}
         if type(value) in (set, frozenset):
-            return {type(value).__name__: self.encode(sorted(value, key=repr), where, depth)}
+            return {type(value).__name__: self.encode(sorted(value, key=repr), where)}
         if type(value) is dict:
             head, _, last = where.rpartition(".")
             pairs = []
@@ -87,34 +86,18 @@ class Encoder:
                     location = f"{head}.{key}"
                 else:
                     location = f"{where}[{key!r}]"
-                pairs.append([self.encode(key, where, depth), self.encode(part, location, depth)])
+                pairs.append([self.encode(key, where), self.encode(part, location)])
             return {"dict": pairs}
         if isinstance(value, np.ndarray):
-            return self._encode_array(value, where, depth)
+            return self._encode_array(value, where)
         if is_tensor(value):
-            return self._encode_array(to_host(value), where, depth)
-        if any(
-            kind.__module__.startswith("torch.nn") and kind.__name__ == "Module"
-            for kind in type(value).__mro__
-        ):
-            from safetensors.torch import save  # This format contains only names and numbers.
-
-            # safetensors does not support shared tensors, so each tensor is copied.
-            weights = {
-                name: tensor.detach().cpu().contiguous().clone()
-                for name, tensor in value.state_dict().items()
-            }
-            self.weights.append(save(weights))
-            layers = _describe_layers(value)
-            return {
-                "network": len(self.weights) - 1,
-                "class": type(value).__name__,
-                "layers": layers,
-            }
+            return self._encode_array(to_host(value), where)
+        if is_network(value):
+            return self._encode_network(value)
         encoded = _encode_value(value)
         if encoded is None:
             raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
-        parts = {name: self.encode(part, where, depth) for name, part in encoded.items()}
+        parts = {name: self.encode(part, where) for name, part in encoded.items()}
         if encoded.keys() & _INLINE_TYPES:
             return parts
         return self._append({"value": parts})
@@ -123,31 +106,47 @@ class Encoder:
         self.objects.append(record)
         return {"object": len(self.objects) - 1}
 
-    def _encode_array(self, value: np.ndarray, where: str, depth: int) -> dict[str, Any]:
+    def _encode_array(self, value: np.ndarray, where: str) -> dict[str, Any]:
         if type(value) not in (np.ndarray, np.memmap):
             raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
         if value.dtype == object:
             return {
-                "cells": self.encode(value.ravel().tolist(), where, depth),
+                "cells": self.encode(value.ravel().tolist(), where),
                 "shape": list(value.shape),
             }
         if value.dtype.kind not in CELL_KINDS:
             raise InvalidInputError(f"{where} cannot be saved: it is an array of {value.dtype}")
         self.arrays.append(np.asarray(value))
         encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
-        if value.flags.writeable:
-            return encoded
-        return {**encoded, "frozen": True}
+        if not value.flags.writeable:
+            encoded["frozen"] = True
+        return encoded
+
+    def _encode_network(self, network: Any) -> dict[str, Any]:
+        from safetensors.torch import save  # This format contains only names and numbers.
+
+        # safetensors does not support shared tensors, so each tensor is copied.
+        weights = {
+            name: tensor.detach().cpu().contiguous().clone()
+            for name, tensor in network.state_dict().items()
+        }
+        self.weights.append(save(weights))
+        number = len(self.weights) - 1
+        kind = type(network).__name__
+        return {"network": number, "class": kind, "layers": _describe_layers(network)}
 
 
 def _explain_type(value: Any) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return (
-            f"it is the function or class {value.__name__}, and model files contain no code; use a named metric or "
-            "metric='precomputed', or pickle the object"
+            f"it is the function or class {value.__name__}, and model files contain no code; "
+            "use a named metric or metric='precomputed', or pickle the object"
         )
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    return f"model files contain values and estimators of dempster, not {kind}; pickle the object if you need it"
+    return (
+        f"model files contain values and estimators of dempster, not {kind}; "
+        "pickle the object if you need it"
+    )
 
 
 class Decoder:
@@ -192,16 +191,14 @@ class Decoder:
                     self._arrays[number].flags.writeable = not encoded.get("frozen")
                 return self._arrays[number]
             case {"float": str(name)}:
-                return _FLOATS[name]
+                return float(name)
             case {"tuple": list(parts)}:
                 return tuple(self.decode(parts))
             case {"set": list(parts)}:
                 return set(self.decode(parts))
             case {"frozenset": list(parts)}:
                 return frozenset(self.decode(parts))
-            case {"dict": list(pairs)} if all(
-                isinstance(pair, list) and len(pair) == 2 for pair in pairs
-            ):
+            case {"dict": list(pairs)}:
                 return {self.decode(key): self.decode(value) for key, value in pairs}
             case {"cells": list(cells), "shape": list(shape)}:
                 out = np.empty(len(cells), dtype=object)
@@ -219,7 +216,7 @@ class Decoder:
 
 
 def _encode_value(value: Any) -> dict[str, Any] | None:
-    """Return a dictionary with the type of a value as key and its content, or None if the type is not supported."""
+    """Return a dictionary from the type of a value to its content, or None if not supported."""
     kind = type(value)
     if isinstance(value, np.generic) and value.dtype.kind in CELL_KINDS:
         return {"scalar": np.array([value])}
@@ -295,15 +292,16 @@ def _encode_sparse(value: Any) -> dict[str, Any] | None:
 
     if not sparse.issparse(value) or value.format not in _SPARSE_FORMATS:
         return None
+    arrays = {"data": value.data}
     if value.format == "coo":
-        names = ("row", "col", "data")
+        arrays |= {"row": value.row, "col": value.col}
     else:
-        names = ("indptr", "indices", "data")
+        arrays |= {"indices": value.indices, "indptr": value.indptr}
     return {
         "sparse": value.format,
-        "shape": tuple(int(n) for n in value.shape),
+        "shape": tuple(map(int, value.shape)),
         "is_array": isinstance(value, sparse.sparray),
-        **{name: getattr(value, name) for name in names},
+        **arrays,
     }
 
 
@@ -321,8 +319,10 @@ def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> 
 def _encode_pandas(value: Any) -> dict[str, Any] | None:
     import pandas as pd
 
-    if value is pd.NA or value is pd.NaT:
-        return {"missing": "NA" if value is pd.NA else "NaT"}
+    if value is pd.NA:
+        return {"missing": "NA"}
+    if value is pd.NaT:
+        return {"missing": "NaT"}
     if isinstance(value, pd.Timestamp):
         return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": _time_zone(value)}
     if isinstance(value, pd.RangeIndex):
@@ -370,20 +370,16 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
             return pd.NaT
         case {"Timestamp": str(text), "unit": unit, "zone": zone}:
             moment = pd.Timestamp(text)
-            return (moment if zone is None else moment.tz_convert(zone)).as_unit(unit)
+            if zone is not None:
+                moment = moment.tz_convert(zone)
+            return moment.as_unit(unit)
         case {"RangeIndex": range() as places, "name": name}:
             return pd.RangeIndex(places, name=name)
         case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
             return pd.MultiIndex(levels=levels, codes=codes, names=names)
-        case {
-            "CategoricalIndex": codes,
-            "categories": categories,
-            "ordered": ordered,
-            "name": name,
-        }:
-            return pd.CategoricalIndex(
-                pd.Categorical.from_codes(codes, categories, ordered=ordered), name=name
-            )
+        case {"CategoricalIndex": codes, "categories": kinds, "ordered": ordered, "name": name}:
+            values = pd.Categorical.from_codes(codes, kinds, ordered=ordered)
+            return pd.CategoricalIndex(values, name=name)
         case {"DatetimeIndex": values, "zone": zone, "name": name}:
             index = pd.DatetimeIndex(values, name=name)
             if zone is None:
@@ -403,7 +399,7 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
 
 
 def _describe_layers(module: Any) -> list[Any] | None:
-    """Return the layers of a sequential network of linear and ReLU layers, or None for other networks."""
+    """Return the layers of a network of linear and ReLU layers, or None for other networks."""
     from torch import nn
 
     if type(module) is not nn.Sequential:
@@ -420,7 +416,10 @@ def _describe_layers(module: Any) -> list[Any] | None:
 
 
 def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | None) -> Any:
-    """Return a network with weights from a file, built from ``layers`` or, if they are None, copied from ``module``."""
+    """Return a network with weights from a file.
+
+    It is built from ``layers`` or, if they are None, copied from ``module``.
+    """
     import copy
 
     from safetensors.torch import load
@@ -430,8 +429,8 @@ def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | 
         network = _build_layers(layers, weights)
     elif module is None:
         raise InvalidInputError(
-            f"it contains the weights of your own torch network ({kind}), but not its code; build the network again "
-            "and pass it with load(path, network=...)"
+            f"it contains the weights of your own torch network ({kind}), but not its code; "
+            "build the network again and pass it with load(path, network=...)"
         )
     else:
         network = copy.deepcopy(module)

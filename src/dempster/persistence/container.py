@@ -1,11 +1,11 @@
 """Container format of `dempster.persistence.save`, a ZIP archive of JSON texts and NPY arrays.
 
-==================  ================================================================================================
-``dempster.json``  format and its version, versions of the libraries, size and SHA-256 digest of all other members
-``content.json``    the object, encoded by `dempster.persistence.codec`
-``arrays/0.npy``    arrays, in NumPy's format
-``weights/0...``    weights of torch networks, in the safetensors format
-==================  ================================================================================================
+====================  ============================================================================
+``dempster.json``     format and versions, size and SHA-256 digest of all other members
+``content.json``      the object, encoded by `dempster.persistence.codec`
+``arrays/0.npy``      arrays, in NumPy's format
+``weights/0...``      weights of torch networks, in the safetensors format
+====================  ============================================================================
 
 Members are not compressed. Their sizes can therefore be checked before anything is read, so a small
 file cannot fill the memory. Any program that reads ZIP and NPY files can open them. The digests
@@ -101,7 +101,7 @@ def _encode_json(value: Any) -> bytes:
 
 @contextmanager
 def open_container(path: Path) -> Iterator[Reader]:
-    """Open a model file, validate its header, and yield a reader that validates each member when it is read."""
+    """Open a model file and validate its header; the reader validates each member."""
     with open(path, "rb") as file:
         start = file.read(4)
     if start[:2] != b"PK":
@@ -114,7 +114,7 @@ def open_container(path: Path) -> Iterator[Reader]:
     except OSError as error:
         if error.filename is not None:
             raise  # The error comes from the file system, not from the content of the file.
-        raise _damaged(path, error.strerror or str(error)) from error
+        raise _damaged(path, str(error)) from error
 
 
 def _describe_start(start: bytes) -> str:
@@ -122,20 +122,21 @@ def _describe_start(start: bytes) -> str:
         return "is empty; copy or save the file again"
     if start[0] == 0x80 or start[:2] in (b"\x1f\x8b", b"BZ", b"\xfd7") or start[0] == 0x78:
         return (
-            "looks like a pickle or a compressed file, which dempster.persistence.load does not open because a pickle "
-            "can execute code; if you trust its origin, open it with joblib or pickle"
+            "looks like a pickle or a compressed file, which dempster.persistence.load does not "
+            "open because a pickle can execute code; if you trust its origin, open it with joblib "
+            "or pickle"
         )
     return (
-        "was not written by dempster.persistence.save; read tables with dempster.io.read_table and partitions in "
-        "tables with dempster.io.read_partition"
+        "was not written by dempster.persistence.save; read tables with dempster.io.read_table "
+        "and partitions in tables with dempster.io.read_partition"
     )
 
 
 def _describe_archive(names: set[str]) -> str:
     if any(name.endswith((".pkl", ".pickle")) for name in names):
         return (
-            "contains a pickle, which dempster.persistence.load does not open because it can execute code; if you "
-            "trust its origin, open it with the library that wrote it"
+            "contains a pickle, which dempster.persistence.load does not open because it can "
+            "execute code; if you trust its origin, open it with the library that wrote it"
         )
     if "membership.npy" in names:
         return "is a partition in an archive of arrays; read it with dempster.io.read_partition"
@@ -186,8 +187,9 @@ class Reader:
             raise _damaged(self.path, "its header has no format and version")
         if header["version"] > FORMAT_VERSION:
             raise UnreadableFileError(
-                f"{self.path} was written by dempster {header.get('library', '?')} in version {header['version']} of "
-                f"the format, but this dempster reads versions up to {FORMAT_VERSION}; upgrade dempster"
+                f"{self.path} was written by dempster {header.get('library', '?')} in version "
+                f"{header['version']} of the format, but this dempster reads versions up to "
+                f"{FORMAT_VERSION}; upgrade dempster"
             )
         members = header.get("members")
         if not isinstance(members, dict) or not all(map(_is_record, members.values())):
@@ -217,13 +219,12 @@ class Reader:
             return np.lib.format.read_array(file, allow_pickle=False)
 
     def _check_array_size(self, file: IO[bytes], name: str) -> None:
-        """Raise an error if the size of an array does not match its header, before NumPy allocates the memory."""
+        """Raise an error if an array is larger than the member, before NumPy allocates memory."""
         try:
             version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_2_0
             if version == (1, 0):
                 read = np.lib.format.read_array_header_1_0
-            else:
-                read = np.lib.format.read_array_header_2_0
             shape, _, dtype = read(file)
         except Exception as error:  # NumPy does not document the exceptions for invalid headers.
             raise _damaged(self.path, f"{name}: {error}") from error

@@ -12,7 +12,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.persistence.codec import Decoder, Encoder
 from dempster.persistence.container import (
-    FORMAT_VERSION,
     UnreadableFileError,
     open_container,
     write_container,
@@ -86,9 +85,10 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
         )
     schema = schema_for(obj)
     if schema is None:
-        raise InvalidInputError(
-            "obj must be an estimator of dempster, a CredalPartition, MassFunctions, FocalSets or Constraints, got "
-            f"{type(obj).__module__}.{type(obj).__qualname__}"
+        raise InvalidParameterError(
+            "obj",
+            "an estimator of dempster, a CredalPartition, MassFunctions, FocalSets or Constraints, "
+            f"got {type(obj).__module__}.{type(obj).__qualname__}",
         )
     header = {
         "kind": schema[0],
@@ -162,8 +162,7 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
                 reason = " ".join(str(error).split())
             library = reader.header.get("library", "?")
             if library != __version__:
-                reason += f"; it was written by dempster {library} in version {FORMAT_VERSION} of the format, but this "
-                reason += f"is dempster {__version__}"
+                reason += f"; it was written by dempster {library}, but this is {__version__}"
             raise UnreadableFileError(f"{path} cannot be read: {reason}") from error
     if kind is not None and not isinstance(obj, kind):
         raise InvalidInputError(f"{path} must contain {kind.__name__}, got {type(obj).__name__}")
