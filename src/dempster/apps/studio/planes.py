@@ -82,84 +82,68 @@ def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Plane:
+class MapPlane:
     """Positions of the objects on the map."""
 
     points: np.ndarray  # (n, 2)
     axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
-    # In a linear plane, the values at a point are origin + ((point - shift) / stretch) @
-    # directions.
-    directions: np.ndarray | None = None
-    origin: np.ndarray | None = None
-    shift: np.ndarray | float = 0.0
-    stretch: np.ndarray | float = 1.0
-
-    def to_values(self, points: np.ndarray) -> np.ndarray | None:
-        """Return the clustered values at points of a linear plane, or None for other planes."""
-        if self.directions is None or self.origin is None:
-            return None
-        return self.origin + ((points - self.shift) / self.stretch) @ self.directions
+    # function from points of a linear plane to clustered values; None for other planes
+    to_values: Callable[[np.ndarray], np.ndarray] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the names of the axes and the distortion as a dictionary for the page."""
         return {
             "axes": list(self.axes),
             "distortion": self.distortion,
-            "straight": self.directions is not None,
+            "straight": self.to_values is not None,
         }
 
 
 def attribute_plane(
     table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray
-) -> Plane:
+) -> MapPlane:
     """Return the plane of two columns in the units of the table, or a strip of one column."""
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:
         points = place_on_strip(values[:, x])
         flat = np.column_stack([data[:, x], np.zeros(len(data))])
-        return Plane(points, (names[x], ""), compute_distortion(flat, data))
+        return MapPlane(points, (names[x], ""), compute_distortion(flat, data))
     columns = [x, y]
-    directions = np.zeros((2, data.shape[1]))
-    directions[0, x] = directions[1, y] = 1
-    origin = np.median(data, axis=0)
-    origin[columns] = 0
+    median = np.median(data, axis=0)
+
+    def to_values(points: np.ndarray) -> np.ndarray:
+        rows = np.tile(median, (len(points), 1))
+        rows[:, columns] = (points - center[columns]) / scale[columns]
+        return rows
+
     distortion = compute_distortion(data[:, columns], data)
-    return Plane(
-        values[:, columns],
-        (names[x], names[y]),
-        distortion,
-        directions,
-        origin,
-        center[columns],
-        scale[columns],
-    )
+    return MapPlane(values[:, columns], (names[x], names[y]), distortion, to_values)
 
 
-def principal_plane(data: np.ndarray) -> Plane:
+def principal_plane(data: np.ndarray) -> MapPlane:
     """Return the plane of the first two principal components."""
     model = fit_components(data) if data.shape[1] > 1 else None
     if model is None:
         points = np.column_stack([data[:, 0], np.zeros(len(data))])
-        return Plane(points, ("only attribute", ""), None)
+        return MapPlane(points, ("only attribute", ""), None)
     points = model.transform(data)
     shares = model.explained_variance_ratio_
     first, second = (
         f"principal component {k} ({share:.0%} of the variance)"
         for k, share in enumerate(shares, 1)
     )
-    return Plane(
-        points, (first, second), compute_distortion(points, data), model.components_, model.mean_
-    )
+    distortion = compute_distortion(points, data)
+    return MapPlane(points, (first, second), distortion, model.inverse_transform)
 
 
-def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
+def scaling_plane(data: np.ndarray, progress: Progress) -> MapPlane:
     """Return the plane of metric MDS, initialized with the principal components."""
     start = principal_plane(data).points
     noise = np.random.default_rng(0).normal(size=start.shape)
     points = scale_to_plane(data, start + 1e-6 * noise, progress)
-    return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
+    return MapPlane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
 
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
@@ -205,7 +189,7 @@ def _fit_to_landmarks(
     return points
 
 
-def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
+def umap_plane(data: np.ndarray, progress: Progress) -> MapPlane:
     """Return the plane of UMAP, which preserves neighbors but not the distances between groups."""
     try:
         from umap import UMAP
@@ -213,4 +197,4 @@ def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
         raise ImportError("UMAP is not installed (pip install umap-learn)") from error
     progress("UMAP", None)
     points = np.asarray(UMAP(random_state=0).fit_transform(data), dtype=float)
-    return Plane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, data))
+    return MapPlane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, data))

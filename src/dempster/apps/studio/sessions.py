@@ -21,7 +21,7 @@ from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
-from dempster.apps.studio.planes import Plane
+from dempster.apps.studio.planes import MapPlane
 from dempster.constraints import Constraints
 from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
@@ -112,7 +112,7 @@ class Run:
     notes: list[str]  # notes on omitted rows, automatic choices and warnings
     seconds: float
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
-    planes: dict[str, Plane] = field(default_factory=dict)
+    planes: dict[str, MapPlane] = field(default_factory=dict)
     cache: Json = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 

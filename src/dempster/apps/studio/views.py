@@ -11,7 +11,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
+from dempster.apps.studio.planes import MapPlane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.explain import (
@@ -43,14 +43,14 @@ def _start_plane(session: Session, params: Json) -> Json:
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
 
-    def finish(plane: Plane, warnings: list[str]) -> Json:
+    def finish(plane: MapPlane, warnings: list[str]) -> Json:
         run.planes[kind] = plane
         return {"ready": True}
 
     return session.start_job("plane", "plane", {"kind": kind, "numbers": run.numbers}, finish)
 
 
-def _get_plane(run: Run, params: Json) -> Plane:
+def _get_plane(run: Run, params: Json) -> MapPlane:
     key = kind = str(params.get("kind"))
     names = run.preparation.numbers
     if kind == "attributes":
@@ -88,11 +88,12 @@ def _contours(run: Run, params: Json) -> bytes:
     grid = np.meshgrid(
         np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS)
     )
-    values = _get_plane(run, params).to_values(np.column_stack([axis.ravel() for axis in grid]))
-    if values is None or run.preparation.categories:
+    to_values = _get_plane(run, params).to_values
+    if to_values is None or run.preparation.categories:
         raise InvalidInputError(
             "contours of masses need two attributes or principal components of numeric columns"
         )
+    values = to_values(np.column_stack([axis.ravel() for axis in grid]))
     table = pd.DataFrame(values, columns=run.values.columns)
     masses = np.asarray(run.estimator.predict_mass(table).masses)
     sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])

@@ -25,7 +25,7 @@ from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
 from dempster.apps.recipe import Attributes, Recipe, prepare
 from dempster.apps.studio.errors import describe_error
-from dempster.apps.studio.planes import Plane, Progress, scaling_plane, umap_plane
+from dempster.apps.studio.planes import MapPlane, Progress, scaling_plane, umap_plane
 from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly
@@ -153,7 +153,7 @@ def _prepare_attributes(recipe: dict[str, Any]) -> Attributes:
     return attributes
 
 
-def plane(progress: Progress, kind: str, numbers: np.ndarray) -> Plane:
+def plane(progress: Progress, kind: str, numbers: np.ndarray) -> MapPlane:
     """Compute a 2-D embedding by multidimensional scaling or UMAP."""
     return {"mds": scaling_plane, "umap": umap_plane}[kind](numbers, progress)
 
