@@ -705,7 +705,7 @@ def check_weights(
         must = f"contain {n_objects:,} weights{where}, one per object: got shape {values.shape}"
         raise InvalidParameterError(name, must=must)
     if (values < 0).any():
-        message = f"Negative values in data passed to `{name}`{where}: weights must not be negative"
+        message = f"Negative values in data passed to `{name}`{where}: got {values.min()}"
         raise InvalidParameterError(name, message=message)
     valid = (values == 0) | ((values >= SMALLEST) & (values <= LARGEST))
     if not valid.all():
