@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dempster._native import build
-from dempster._native.build import Compiler, Target
+from dempster._native.build import BuildTarget, Compiler
 
-X86 = Target("linux", "x86_64")
-ARM = Target("linux", "aarch64")
+X86 = BuildTarget("linux", "x86_64")
+ARM = BuildTarget("linux", "aarch64")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_hook_requires_zig_without_a_compiler(no_compiler, monkeypatch):
 def test_libraries_of_a_platform():
     assert build.library_names(X86) == ["kernels.so", "kernels-avx2.so"]
     assert build.library_names(ARM) == ["kernels.so"]
-    assert build.library_names(Target("darwin", "arm64")) == ["kernels.dylib"]
+    assert build.library_names(BuildTarget("darwin", "arm64")) == ["kernels.dylib"]
     assert build.library_names(build.TARGETS["win_amd64"]) == ["kernels.dll", "kernels-avx2.dll"]
 
 
@@ -163,7 +163,7 @@ def _chosen(monkeypatch, folder, there, faster):
 
     monkeypatch.delenv("DEMPSTER_KERNELS", raising=False)
     monkeypatch.setattr(build, "HERE", folder)
-    monkeypatch.setattr(build.Target, "this_machine", lambda: X86)
+    monkeypatch.setattr(build.BuildTarget, "this_machine", lambda: X86)
     monkeypatch.setattr(binding, "_load", lambda path: Loaded(path, faster))
     monkeypatch.setattr(binding, "_check_age", lambda kernels: None)
     for name in there:
@@ -174,4 +174,4 @@ def _chosen(monkeypatch, folder, there, faster):
 def test_checkout_compiles_one_library():
     names = build.names_here(build.find_compiler())
     assert len(names) == 1
-    assert names[0] in build.library_names(Target.this_machine())
+    assert names[0] in build.library_names(BuildTarget.this_machine())

@@ -84,7 +84,7 @@ def library() -> ctypes.CDLL:
     chosen = os.environ.get("DEMPSTER_KERNELS")
     if chosen:
         return _load(chosen)
-    names = build.library_names(build.Target.this_machine())
+    names = build.library_names(build.BuildTarget.this_machine())
     there = [name for name in names if (build.HERE / name).exists()] or names[:1]
     kernels = _load(str(build.HERE / there[0]))
     if there[-1] != names[0]:  # the AVX2 version

@@ -88,7 +88,7 @@ class Compiler:
 
 
 @dataclass(frozen=True)
-class Target:
+class BuildTarget:
     """Platform for which the library is compiled.
 
     ``triple`` is its name in zig (None for this machine).
@@ -99,7 +99,7 @@ class Target:
     triple: str | None = None
 
     @classmethod
-    def this_machine(cls) -> Target:
+    def this_machine(cls) -> BuildTarget:
         machine = platform.machine().lower()
         return cls(sys.platform, "x86_64" if machine == "amd64" else machine)
 
@@ -112,15 +112,15 @@ MACOS = "11.0"  # oldest supported version of macOS
 
 # Platforms of the wheels, by platform tag.
 TARGETS = {
-    "manylinux_2_17_x86_64": Target("linux", "x86_64", "x86_64-linux-gnu.2.17"),
-    "manylinux_2_17_aarch64": Target("linux", "aarch64", "aarch64-linux-gnu.2.17"),
-    "macosx_11_0_x86_64": Target("darwin", "x86_64", f"x86_64-macos.{MACOS}"),
-    "macosx_11_0_arm64": Target("darwin", "arm64", f"aarch64-macos.{MACOS}"),
-    "win_amd64": Target("win32", "x86_64", "x86_64-windows-gnu"),
+    "manylinux_2_17_x86_64": BuildTarget("linux", "x86_64", "x86_64-linux-gnu.2.17"),
+    "manylinux_2_17_aarch64": BuildTarget("linux", "aarch64", "aarch64-linux-gnu.2.17"),
+    "macosx_11_0_x86_64": BuildTarget("darwin", "x86_64", f"x86_64-macos.{MACOS}"),
+    "macosx_11_0_arm64": BuildTarget("darwin", "arm64", f"aarch64-macos.{MACOS}"),
+    "win_amd64": BuildTarget("win32", "x86_64", "x86_64-windows-gnu"),
 }
 
 
-def library_names(target: Target) -> list[str]:
+def library_names(target: BuildTarget) -> list[str]:
     """Return the file names of the libraries for a target.
 
     The first one supports all processors.
@@ -133,7 +133,7 @@ def library_names(target: Target) -> list[str]:
 
 def names_here(compiler: Compiler) -> list[str]:
     """Return a list with the file name of the fastest library that this processor supports."""
-    target = Target.this_machine()
+    target = BuildTarget.this_machine()
     names = library_names(target)
     if len(names) == 1:
         return names
@@ -184,7 +184,7 @@ def fingerprint() -> str | None:
 
 def is_current() -> bool:
     """Return whether the libraries in this folder were compiled from the current C sources."""
-    libraries = [HERE / name for name in library_names(Target.this_machine())]
+    libraries = [HERE / name for name in library_names(BuildTarget.this_machine())]
     there = [library.read_bytes() for library in libraries if library.exists()]
     return bool(there) and all(str(fingerprint()).encode() in library for library in there)
 
@@ -193,7 +193,7 @@ def build_here(cache: Path | None = None) -> None:
     """Compile the library for this machine into this folder, and delete those for other ones."""
     compiler = find_compiler()
     kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
-    for name in library_names(Target.this_machine()):
+    for name in library_names(BuildTarget.this_machine()):
         if HERE / name not in kept:
             (HERE / name).unlink(missing_ok=True)
 
@@ -201,13 +201,13 @@ def build_here(cache: Path | None = None) -> None:
 def build(
     folder: Path = HERE,
     compiler: Compiler | None = None,
-    target: Target | None = None,
+    target: BuildTarget | None = None,
     extra: Sequence[str] = (),
     cache: Path | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Path]:
     """Compile the libraries of a target, and replace them atomically, even if they are in use."""
-    target = target or Target.this_machine()
+    target = target or BuildTarget.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
     folder.mkdir(parents=True, exist_ok=True)
     libraries = [folder / name for name in names or library_names(target)]
@@ -229,7 +229,7 @@ def _link_command(command: Sequence[str], parts: Iterable[Path], library: Path) 
     return [*command, "-shared", *map(str, parts), "-o", str(library), "-lm"]
 
 
-def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
+def _command(compiler: Compiler, target: BuildTarget, library: Path) -> list[str]:
     command = [*compiler.command, *FLAGS, *WARNINGS, f"-I{PACKAGE}"]
     if target.system != "win32":
         command.append("-fPIC")
@@ -301,7 +301,7 @@ def main() -> None:
     folder = options.sanitize
     try:
         if folder:
-            names = library_names(Target.this_machine())[:1]
+            names = library_names(BuildTarget.this_machine())[:1]
             build(folder, extra=SANITIZE, cache=CACHE, names=names)
         elif not is_current():
             build_here(CACHE)
