@@ -248,19 +248,18 @@ def neighboring_clusters(
     return FocalSets.with_pairs(n_clusters, pairs, omega=False)
 
 
-def neighbors_of_pairs(
-    first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int
-) -> FocalSets:
+def neighbors_of_pairs(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> FocalSets:
     """Return the empty set, single clusters, pairs of neighbors and the frame.
 
-    ``d`` contains dissimilarities of pairs of objects in the clusters ``first`` and ``second``.
+    Only the dissimilarities of some pairs of objects are known.
     """
+    clusters = labels[pairs.i], labels[pairs.j]
     squares, counts = np.zeros((2, n_clusters, n_clusters))
-    np.add.at(squares, (first, second), np.square(d))
-    np.add.at(counts, (first, second), 1)
+    np.add.at(squares, clusters, np.square(pairs.dissimilarity))
+    np.add.at(counts, clusters, 1)
     with np.errstate(invalid="ignore"):
-        pairs = _neighbors((squares + squares.T) / (counts + counts.T))
-    return FocalSets.with_pairs(n_clusters, pairs)
+        neighbors = _neighbors((squares + squares.T) / (counts + counts.T))
+    return FocalSets.with_pairs(n_clusters, neighbors)
 
 
 def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
@@ -351,7 +350,9 @@ class EvclusModel:
 
     def _weights(self) -> np.ndarray:
         """Return new weights of the reference objects."""
-        return np.ones(len(self.references)) if self.counts is None else self.counts.astype(float)
+        if self.counts is None:
+            return np.ones(len(self.references))
+        return self.counts.astype(float)
 
     def _known_dissimilarities(
         self, columns: np.ndarray, d: np.ndarray
@@ -386,21 +387,36 @@ class EvclusModel:
             return project_euclidean(
                 values, points, masses, conflict, gamma, device, weights=counts
             )
-        terms = linear_terms(values, references, self.d0, masses, conflict, counts)
+        all_terms = self.linear_terms(values)
 
-        def separate_terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            return terms(start, stop)[0], np.full(stop - start, -1)
+        def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            linear, same = all_terms(start, stop)
+            return linear, same if coincide else np.full(len(same), -1)
 
         with _blas_threads(values, references):
-            return project(
-                terms if coincide else separate_terms,
-                len(values),
-                masses,
-                conflict,
-                dtype,
-                apply,
-                counts,
-            )
+            return project(terms, len(values), masses, conflict, dtype, apply, counts)
+
+    def linear_terms(self, values: Any) -> Terms:
+        """Return a function that computes the linear terms of the quadratic programs of a block."""
+        d0 = self.d0
+        references = self.references.astype(self.precision(values))
+        masses = self.reference_masses
+        conflict = np.array(self.family.conflict)
+        image = linear_image(masses, conflict, self.counts)
+        if not _needs_products(values, references):
+            rows = np.ascontiguousarray(values)
+            points = cast(AttributeSource, references.source).objects
+            return euclidean_terms(rows, points, decay(d0), image)
+        if references.are_points(values):
+            return terms_of_conflicts(_euclidean_conflicts(values, references, decay(d0)), image)
+
+        def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            D = references.dissimilarities(values, start, stop)
+            if references.source is None:
+                return conflicts_at(D, d0), twins_at_zero(D, d0, masses, conflict)
+            return conflicts_at(D, d0), references.equals(values, start, stop)
+
+        return terms_of_conflicts(conflicts, image)
 
     def precision(self, values: Any) -> np.dtype:
         if isinstance(values, np.ndarray) or is_tensor(values):
@@ -473,8 +489,7 @@ class DoubtModel:
 
     def keep(self, masses: np.ndarray, rows: np.ndarray, fitted: np.ndarray) -> None:
         """Replace the masses of rows in place by masses of the `EvclusModel` without the frame."""
-        columns = self.family.find(self.fit.family.membership)
-        replace_masses(masses, rows, fitted[:, columns >= 0], columns[columns >= 0])
+        replace_masses(masses, self.family, rows, fitted, self.fit.family)
 
     @property
     def references(self) -> References:
@@ -616,32 +631,6 @@ class DoubtModel:
 _MAX_FEATURES_FOR_DIFFERENCES = 32
 
 
-def linear_terms(
-    values: Any,
-    references: References,
-    d0: float,
-    masses: np.ndarray,
-    conflict: np.ndarray,
-    counts: np.ndarray | None,
-) -> Terms:
-    """Return a function that computes the linear terms of the quadratic programs for a block."""
-    image = linear_image(masses, conflict, counts)
-    if not _needs_products(values, references):
-        rows = np.ascontiguousarray(values)
-        points = cast(AttributeSource, references.source).objects
-        return euclidean_terms(rows, points.astype(rows.dtype), decay(d0), image)
-    if references.are_points(values):
-        return terms_of_conflicts(_euclidean_conflicts(values, references, decay(d0)), image)
-
-    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        D = references.dissimilarities(values, start, stop)
-        if references.source is None:
-            return conflicts_at(D, d0), twins_at_zero(D, d0, masses, conflict)
-        return conflicts_at(D, d0), references.equals(values, start, stop)
-
-    return terms_of_conflicts(conflicts, image)
-
-
 def _needs_products(values: Any, references: References) -> bool:
     """Return False for Euclidean distances with few features, which are sums of differences."""
     return not references.are_points(values) or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
@@ -649,7 +638,9 @@ def _needs_products(values: Any, references: References) -> bool:
 
 def _blas_threads(values: Any, references: References) -> Any:
     """Return a context with one BLAS thread if other threads already compute products."""
-    return one_blas_thread() if _needs_products(values, references) else nullcontext()
+    if _needs_products(values, references):
+        return one_blas_thread()
+    return nullcontext()
 
 
 def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
@@ -696,14 +687,20 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(
-    masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray
+    masses: np.ndarray, family: FocalSets, rows: np.ndarray, fitted: np.ndarray, other: FocalSets
 ) -> None:
-    """Replace the masses of rows in place by ``kept``, normalized, unless these are zero."""
+    """Replace the masses of rows in place by masses ``fitted`` on another family.
+
+    Masses on sets that are not in the family are left out, and the rest is normalized.
+    """
+    columns = family.find(other.membership)
+    kept = fitted[:, columns >= 0]
     total = kept.sum(axis=1)
     is_positive = total > 0
     changed = rows[is_positive]
     masses[changed] = 0
-    masses[np.ix_(changed, columns)] = kept[is_positive] / total[is_positive, None]
+    places = np.ix_(changed, columns[columns >= 0])
+    masses[places] = kept[is_positive] / total[is_positive, None]
 
 
 # ---- assessment ----------------------------------------------------------------------------------

@@ -337,7 +337,7 @@ class NetworkObjective:
             must = targets.constraints.must_link
             self.n_must = len(must)
             self.linked = np.concatenate([must, targets.constraints.cannot_link])
-        self.indicators = np.eye(family.n_clusters)
+        self.indicators = np.eye(family.n_clusters)[targets.labels]
         self.conflict = self.arrays.array(np.array(family.conflict))
         self.link_form = self.arrays.array(link_form(family))
         self.membership = self.arrays.array(family.membership)
@@ -473,7 +473,7 @@ class NetworkObjective:
         is_cannot = links >= self.n_must
         i, j, rows = map(self.arrays.integers, (*ends, rows))
         signs = self.arrays.array(np.where(is_cannot, -1.0, 1.0))
-        indicators = self.arrays.array(self.indicators[self.targets.labels[labelled]])
+        indicators = self.arrays.array(self.indicators[labelled])
         linked = LinkedPairs(i, j, signs, int(is_cannot.sum()))
         return linked, LabelledRows(rows, indicators)
 

@@ -60,7 +60,9 @@ def select_dtype(module: nn.Module | None, *, is_full_batch: bool) -> torch.dtyp
     """
     if module is not None:
         return next((p.dtype for p in module.parameters()), torch.float32)
-    return torch.float64 if is_full_batch else torch.float32
+    if is_full_batch:
+        return torch.float64
+    return torch.float32
 
 
 class DeviceArrays:

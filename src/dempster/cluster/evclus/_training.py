@@ -267,7 +267,9 @@ class TrainingProgress:
     @property
     def n_kept_rounds(self) -> int:
         """Number of the best round if there are validation pairs, else of the last round."""
-        return self.best_round if self.validation else len(self.history)
+        if self.validation:
+            return self.best_round
+        return len(self.history)
 
     def get_state(self) -> dict[str, Any]:
         """Return the state as nested dictionaries of lists, arrays and numbers."""

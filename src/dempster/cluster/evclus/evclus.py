@@ -46,7 +46,6 @@ from dempster.cluster.evclus._model import (
     EvclusModel,
     ShepardMixin,
     assess,
-    linear_terms,
     neighbors_of_pairs,
     twins_at_zero,
 )
@@ -359,12 +358,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         stored = self.pairs.stored
         if stored is None:
             return replace(run, model=replace(run.model, adds_doubt=True))
-        labels = np.full(self.n, -1)
-        labels[self.pairs.fitted] = self.partition(run).labels
-        family = neighbors_of_pairs(
-            labels[stored.i], labels[stored.j], stored.dissimilarity, self.n_clusters
-        )
-        return self.extend(run, family)
+        pairs = stored.renumber(self.pairs.fitted)
+        labels = self.partition(run).labels
+        return self.extend(run, neighbors_of_pairs(pairs, labels, self.n_clusters))
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses, run.model.family)
@@ -535,9 +531,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             raise InvalidParameterError("constraints", must=must)
         conflict = np.array(model.family.conflict)
         known = model.reference_masses
-        terms = linear_terms(
-            self._rows(outside), model.references, model.d0, known, conflict, model.counts
-        )
+        terms = model.linear_terms(self._rows(outside))
         blocks = row_blocks(len(outside), 1024, most=None)
         linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
         problem = self.scale_search.problem_at(self.scale_search.scale.position)
@@ -854,7 +848,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
     def _min_sample(self) -> int:
-        return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
+        if isinstance(self.n_landmarks, str):
+            return 0
+        return int(self.n_landmarks)
 
     def _accepts_tensors(self) -> bool:
         is_euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
@@ -867,7 +863,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             )
         if self._stays_on_device(X):
             values = validate_tensor(self, X, reset=reset, fewest=2 if reset else 1)
-            return TensorSource(values) if reset else values
+            if reset:
+                return TensorSource(values)
+            return values
         if reset:
             return self._convert_training(self._input.training(self, X))
         n_references = None if sparse.issparse(X) else len(self._model.references)

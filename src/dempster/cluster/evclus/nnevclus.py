@@ -306,7 +306,9 @@ def compute_doubt_targets(
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), dtype=float)
         contour, near = affinity.by_distances(distances, own_reference[block])
-        outlying = surroundings.outlying(near) if outliers else None
+        outlying = None
+        if outliers:
+            outlying = surroundings.outlying(near)
         masses[start:stop] = masses_from_plausibilities(contour, family, outlying)
     return family, rows, masses
 
@@ -451,7 +453,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             moments = sums.mean, np.sqrt(sums.scatter / sums.weight)
         # Networks of the user and all computations on a device use torch; everything else uses
         # NumPy.
-        self.module = params.network if _is_module(params.network) else None
+        self.module = None
+        if _is_module(params.network):
+            self.module = params.network
         self.uses_torch = self.module is not None or device != "cpu"
         arrays: Arrays
         if self.uses_torch:
@@ -572,9 +576,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if self.objective.xi > 0:
             is_supervised[self.objective.linked] = True
         positions = np.flatnonzero(is_supervised[rows])
-        columns = family.find(self.family.membership)
-        kept = fitted_masses[np.ix_(rows[positions], columns >= 0)]
-        replace_masses(masses, positions, kept, columns[columns >= 0])
+        kept = fitted_masses[rows[positions]]
+        replace_masses(masses, family, positions, kept, self.family)
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
         coefficients = fence_coefficients(layer, self.inputs.decision)
         matrix = score_matrix(self.family, family)
@@ -1049,7 +1052,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         values = self._validate_attributes(X, reset=reset, allow_nd=_is_module(self.network))
         # Training batches are drawn from memory.
-        return to_host(values) if reset else values
+        if reset:
+            return to_host(values)
+        return values
 
     def _resolve_families(self, n_clusters: int) -> Families:
         """Return the families of focal sets.
