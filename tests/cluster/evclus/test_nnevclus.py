@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
+from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus._network_loss import build_targets
 from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress, train
@@ -217,7 +218,7 @@ def test_same_seed(blobs, solver):
 
 
 def test_n_partners(blobs):
-    targets = build_targets(blobs[0], "euclidean", 3, None, None, None)
+    targets = build_targets(blobs[0], "euclidean", FitRequest(3, None, None, apply=None))
     one, same, other = (
         targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1)
     )

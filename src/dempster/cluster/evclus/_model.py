@@ -53,7 +53,7 @@ from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
-from dempster.dissimilarity.transform import conflicts_at, decay
+from dempster.dissimilarity.transform import conflicts_at, decay, scale_at
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import (
@@ -181,8 +181,8 @@ class Surroundings:
         near, far = reach(D, w, np.arange(r), w.mean(), *_neighbor_weights(w))
         scales = _replace_zeros(far, D)
         near = _replace_zeros(near, D)
-        low = _weighted_quantile(near, w, 0.25)
-        high = _weighted_quantile(near, w, 0.75)
+        low = scale_at(near, 0.25, w)
+        high = scale_at(near, 0.75, w)
         width = max(float(np.log(high / low)), _MIN_RANGE)
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
@@ -222,13 +222,6 @@ def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
     if not len(finite):
         return np.full(len(distances), D[D > 0].min() if (D > 0).any() else 1.0)
     return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
-
-
-def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return the smallest v such that the values up to v have ``share`` of the total weight."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(below, share * below[-1] * (1 - 1e-12))]])
 
 
 def neighboring_clusters(

@@ -20,6 +20,7 @@ from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_reals, is_integer, is_number, validating_labels
 from dempster.belief import FocalSets
+from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus._network import ValueAndGradient
 from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, link_form
 from dempster.constraints import Constraints
@@ -208,25 +209,19 @@ class NetworkTargets:
         return pairs[:, 0], pairs[:, 1]
 
 
-def build_targets(
-    X: np.ndarray,
-    metric: Any,
-    n_clusters: int,
-    y: ArrayLike,
-    constraints: Constraints | None,
-    dissimilarities: ArrayLike,
-) -> NetworkTargets:
+def build_targets(X: np.ndarray, metric: Any, request: FitRequest) -> NetworkTargets:
     """Validate labels and dissimilarities, and return the targets.
 
-    If ``dissimilarities`` is None, use the metric.
+    The metric is used if there are no dissimilarities.
     """
     n = len(X)
-    labels, warnings = _validate_labels(y, n, n_clusters)
+    labels, warnings = _validate_labels(request.labels, n, request.n_clusters)
+    constraints = request.constraints
     if constraints is not None and not len(constraints):
         constraints = None
     source: DissimilaritySource
-    if dissimilarities is not None:
-        D = as_reals(with_columns_like_rows(dissimilarities), "dissimilarities")
+    if request.dissimilarities is not None:
+        D = as_reals(with_columns_like_rows(request.dissimilarities), "dissimilarities")
         if D.shape != (n, n):
             must = f"have shape ({n}, {n}), got {D.shape}"
             raise InvalidParameterError("dissimilarities", must=must)

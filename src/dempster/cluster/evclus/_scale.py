@@ -153,13 +153,11 @@ class ScaleSearch:
 
         If no candidate is selected yet, there is one labeling for each candidate.
         """
-        likelihoods = []
-        for labels in labelings:
-            likelihoods.append(
-                likelihood_of_clusters(
-                    self.pairs.imputed, labels, self._dimension, self.pairs.counts
-                )
-            )
+        D = self.pairs.imputed
+        counts = self.pairs.counts
+        likelihoods = [
+            likelihood_of_clusters(D, labels, self._dimension, counts) for labels in labelings
+        ]
         if not self.scale.is_open:
             return int(find_likeliest(likelihoods)[0])
         self.scale = self.scale.with_likelihoods(likelihoods)

@@ -853,8 +853,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return int(self.n_landmarks)
 
     def _accepts_tensors(self) -> bool:
-        is_euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
-        return is_euclidean and super()._accepts_tensors()
+        return self.metric == "euclidean" and super()._accepts_tensors()
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:

@@ -1090,14 +1090,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             import_torch(device, "a network of your own" if is_module else None)
         c = request.n_clusters
         rng = as_generator(self.random_state)
-        targets = build_targets(
-            sample.values,
-            self.metric,
-            c,
-            request.labels,
-            request.constraints,
-            request.dissimilarities,
-        )
+        targets = build_targets(sample.values, self.metric, request)
         first = self._initialize(targets, c, rng, device)
         peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
         if peaks is not None:
@@ -1118,11 +1111,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         else:
             quantile = default_quantile(c)
         if isinstance(self.init, str) and self.init == "evclus":
-            selects_scale = self.focal_sets == "auto" and self.d0_quantile == "auto"
-            seed = int(rng.integers(2**31))
-            evclus = self._fit_evclus(targets, c, None if selects_scale else quantile, seed, device)
-            masses = evclus.credal_partition_.masses
-            return InitialMasses(evclus.focal_sets_, evclus.d0_, masses, evclus)
+            return self._fit_evclus(targets, c, quantile, rng, device)
         families = self._resolve_families(c)
         family = families.first
         masses = None
@@ -1144,20 +1133,33 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return InitialMasses(family, scale_at(pairs.dissimilarity, quantile), masses)
 
     def _fit_evclus(
-        self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str
-    ) -> EVCLUS:
+        self,
+        targets: NetworkTargets,
+        c: int,
+        quantile: float | None,
+        rng: np.random.Generator,
+        device: str,
+    ) -> InitialMasses:
+        """Return the masses of EVCLUS, which selects d0 if the focal sets and d0 are automatic."""
+        focal_sets = self.focal_sets
+        if focal_sets == "auto":
+            focal_sets = "simple"
+            if self.d0_quantile == "auto":
+                quantile = None
         source = targets.source
-        return EVCLUS(
+        model = EVCLUS(
             c,
-            focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
+            focal_sets=focal_sets,
             metric=source.metric,
             d0=self.d0 or "auto",
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
             device=device if source.is_euclidean else "cpu",
-            random_state=seed,
+            random_state=int(rng.integers(2**31)),
             n_jobs=self.n_jobs,
         ).fit(targets.table, constraints=targets.constraints)
+        masses = model.credal_partition_.masses
+        return InitialMasses(model.focal_sets_, model.d0_, masses, model)
 
     def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
         evclus = method.first.evclus
