@@ -46,9 +46,8 @@ def pairs_as_lists(model: BootClus, posterior: Any = None, most: int = 4000) -> 
 
 def calibration(written: dict[str, Any], **options: Any) -> CalibrationDisplay:
     """Draw the result of `pairs_as_lists`."""
-    values = {name: np.array(value) for name, value in written.items()}
-    bounds = [values.pop(name) for name in ("lower", "upper", "belief", "plausibility")]
-    return CalibrationDisplay.from_arrays(*bounds, probability=values.get("probability"), **options)
+    values: dict[str, Any] = {name: np.array(value) for name, value in written.items()}
+    return CalibrationDisplay(**values).plot(**options)
 
 
 def class_of_each_cluster(labels: np.ndarray, y: np.ndarray) -> list[int]:

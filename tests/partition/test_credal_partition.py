@@ -122,7 +122,7 @@ def test_round_trips():
     np.testing.assert_allclose(cp.contour, possible)
     assert isinstance(cp, CredalPartition)
     rough = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
-    cp = CredalPartition.from_rough(rough, lower=[[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    cp = CredalPartition.from_rough(rough)
     np.testing.assert_array_equal(cp.assignment(), rough)
     np.testing.assert_array_equal(cp[[0, 1, 3]].assignment("interval_dominance"), rough[[0, 1, 3]])
     assert cp.outliers.tolist() == [2]
@@ -143,7 +143,6 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]), "from_possibilistic"),
         (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "nonnegative"),
         (lambda: CredalPartition.from_rough([[2, 0]]), "Boolean"),
-        (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
         (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be .* got 2"),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),

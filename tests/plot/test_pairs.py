@@ -61,6 +61,11 @@ def test_shepard_of_an_estimator(form):
     display.figure_.canvas.draw()
 
 
+def plot_shepard(delta, conflict, dissimilarity=None, **options):
+    display = ShepardDisplay(delta=delta, conflict=conflict, dissimilarity=dissimilarity)
+    return display.plot(**options)
+
+
 def test_shepard_of_all_pairs():
     X = np.random.default_rng(0).normal(size=(20, 2))
     display = ShepardDisplay.from_estimator(
@@ -71,7 +76,7 @@ def test_shepard_of_all_pairs():
 
 def test_shepard_over_dissimilarities():
     dissimilarity, delta, conflict = pairs(1000)
-    display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x="dissimilarity")
+    display = plot_shepard(delta, conflict, dissimilarity, x="dissimilarity")
     np.testing.assert_array_equal(
         display.points_.get_offsets(), np.column_stack([dissimilarity, conflict])
     )
@@ -86,27 +91,25 @@ def test_shepard_over_dissimilarities():
 @pytest.mark.parametrize("x", ["delta", "dissimilarity"])
 def test_shepard_of_many_pairs(x):
     dissimilarity, delta, conflict = pairs(5001)
-    display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x=x)
+    display = plot_shepard(delta, conflict, dissimilarity, x=x)
     assert isinstance(display.points_, PolyCollection)
     assert isinstance(display.points_.norm, LogNorm)
     assert display.points_.get_array().sum() == 5001
     assert display.points_.get_array().min() >= 1
     assert display.colorbar_ is not None
     display.figure_.canvas.draw()
-    few = ShepardDisplay.from_arrays(delta[:5000], conflict[:5000])
+    few = plot_shepard(delta[:5000], conflict[:5000])
     assert len(few.points_.get_offsets()) == 5000
 
 
 def test_styles():
     _, delta, conflict = pairs(6000)
-    points = ShepardDisplay.from_arrays(delta, conflict, style="points")
+    points = plot_shepard(delta, conflict, style="points")
     assert len(points.points_.get_offsets()) == 6000
-    dense = ShepardDisplay.from_arrays([0.1, 0.9], [0.2, 0.8], style="density")
+    dense = plot_shepard([0.1, 0.9], [0.2, 0.8], style="density")
     assert dense.points_.get_array().tolist() == [1, 1]
     dense.figure_.canvas.draw()
-    same = ShepardDisplay.from_arrays(
-        [0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity"
-    )
+    same = plot_shepard([0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity")
     assert same.points_.get_array().sum() == 9
     same.figure_.canvas.draw()
 
@@ -120,7 +123,7 @@ def test_color_bar_on_given_axes():
     assert figure.axes == list(axes)  # There is no color bar.
     assert axes[0].get_title() == "fit"
     assert plt.get_fignums() == [figure.number]
-    assert ShepardDisplay.from_arrays(delta, conflict, ax=axes[1], colorbar=True).colorbar_ in [
+    assert plot_shepard(delta, conflict, ax=axes[1], colorbar=True).colorbar_ in [
         getattr(ax, "_colorbar", None) for ax in figure.axes
     ]
 
@@ -135,10 +138,24 @@ def test_invalid_shepard():
         (([], []), "delta"),
     ):
         with pytest.raises(ValueError, match=f"^{name} must"):
-            ShepardDisplay.from_arrays(*wrong)
+            plot_shepard(*wrong)
     with pytest.raises(ValueError, match="^x='dissimilarity' needs"):
-        ShepardDisplay.from_arrays([0.5], [0.5], x="dissimilarity")
+        plot_shepard([0.5], [0.5], x="dissimilarity")
     assert plt.get_fignums() == []
+
+
+def plot_calibration(
+    lower, upper, belief, plausibility, *, probability=None, confidence=None, **options
+):
+    display = CalibrationDisplay(
+        lower=lower,
+        upper=upper,
+        belief=belief,
+        plausibility=plausibility,
+        probability=probability,
+        confidence=confidence,
+    )
+    return display.plot(**options)
 
 
 def arrays(p, seed=0):
@@ -164,7 +181,7 @@ def intervals(n=40, seed=0):
 
 def test_calibration_by_bounds():
     lower, upper, belief, plausibility, _ = arrays(200)
-    display = CalibrationDisplay.from_arrays(lower, upper, belief, plausibility, title="fit")
+    display = plot_calibration(lower, upper, belief, plausibility, title="fit")
     left, right = display.points_
     np.testing.assert_array_equal(left.get_offsets(), np.column_stack([lower, belief]))
     np.testing.assert_array_equal(right.get_offsets(), np.column_stack([upper, plausibility]))
@@ -178,7 +195,7 @@ def test_calibration_by_bounds():
 
 def test_calibration_by_true_probabilities():
     lower, upper, belief, plausibility, truth = arrays(300)
-    display = CalibrationDisplay.from_arrays(
+    display = plot_calibration(
         lower, upper, belief, plausibility, probability=truth, confidence=0.9, x="probability"
     )
     inside = np.mean([b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)])
@@ -211,12 +228,12 @@ def test_calibration_of_an_estimator():
 
 
 def test_calibration_of_many_pairs():
-    display = CalibrationDisplay.from_arrays(*arrays(5001)[:4])
+    display = plot_calibration(*arrays(5001)[:4])
     for points in display.points_:
         assert isinstance(points, PolyCollection)
         assert points.get_array().sum() == 5001
     display.figure_.canvas.draw()
-    forced = CalibrationDisplay.from_arrays(*arrays(5001)[:4], style="points")
+    forced = plot_calibration(*arrays(5001)[:4], style="points")
     assert len(forced.points_[0].get_offsets()) == 5001
 
 
@@ -225,13 +242,13 @@ def test_invalid_calibration():
     with pytest.raises(TypeError, match="must be fitted and have intervals_, got int"):
         CalibrationDisplay.from_estimator(3)
     with pytest.raises(ValueError, match=r"\bupper\b"):
-        CalibrationDisplay.from_arrays(good[0], good[1][:4], *good[2:4])
+        plot_calibration(good[0], good[1][:4], *good[2:4])
     with pytest.raises(ValueError, match="^lower must not exceed upper"):
-        CalibrationDisplay.from_arrays(good[1], good[0], *good[2:4])
+        plot_calibration(good[1], good[0], *good[2:4])
     with pytest.raises(ValueError, match="^x='probability' needs"):
-        CalibrationDisplay.from_arrays(*good[:4], x="probability")
+        plot_calibration(*good[:4], x="probability")
     with pytest.raises(ValueError, match=r"\baxes\b"):
-        CalibrationDisplay.from_arrays(*good[:4], axes=[plt.figure().gca()])
+        plot_calibration(*good[:4], axes=[plt.figure().gca()])
 
 
 # ---- histograms of some pairs --------------------------------------------------------------------

@@ -26,7 +26,6 @@ from dempster._validation import (
 )
 
 _ROUNDING = 1e-9
-_FEW_SETS = 1000  # Families with more sets are built without a Python list of the sets.
 _MAX_POWER_SET = 20  # Maximum number of clusters whose power set fits in memory.
 _MAX_SETS = 1 << _MAX_POWER_SET
 _MAX_CLUSTERS = 1 << 20
@@ -196,12 +195,14 @@ class FocalSets:
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
-        if count < _FEW_SETS or c > _MAX_POWER_SET:
-            return cls._unchecked(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
-        rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
-        sizes = rows.sum(axis=1)
-        kept = ((sizes >= 1) & (sizes <= size)) | (empty & (sizes == 0)) | (omega & (sizes == c))
-        return cls(rows[kept]).sorted()
+        rows = np.zeros((bool(empty) + count + (bool(omega) and size < c), c), dtype=bool)
+        rows[bool(empty) + count :] = True
+        start = int(empty)
+        for k in range(1, min(size, c) + 1):
+            members = np.array(list(combinations(range(c), k)))
+            np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
+            start += len(members)
+        return cls._unchecked(rows)
 
     @classmethod
     def with_pairs(
@@ -615,18 +616,6 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
                     f"{format_value(clusters)}",
                 )
         rows[i, list(clusters)] = True
-    return rows
-
-
-def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
-    """Return the rows of all sets of at most ``size`` clusters, sorted like the named families."""
-    rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
-    rows[empty + count :] = True
-    start = int(empty)
-    for k in range(1, size + 1):
-        members = np.array(list(combinations(range(c), k)))
-        np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
-        start += len(members)
     return rows
 
 

@@ -252,15 +252,13 @@ class CredalPartition(MassFunctions):
         return cls.from_contour(values, **(validation.table_names(possibilities) | keywords))
 
     @classmethod
-    def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
+    def from_rough(cls, upper: Any, **keywords) -> Self:
         """Convert a rough partition, given by the upper approximations of the clusters.
 
         Parameters
         ----------
         upper : Boolean array-like of shape (n, c)
             Upper approximations of the clusters. An object in no upper approximation is an outlier.
-        lower : Boolean array-like of shape (n, c), optional
-            Lower approximations, which are only checked.
         **keywords
             ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
             table.
@@ -272,8 +270,6 @@ class CredalPartition(MassFunctions):
         up = validation.as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
             raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
-        if lower is not None:
-            _check_lower(validation.as_boolean(lower, "lower"), up)
         rows, which = np.unique(up, axis=0, return_inverse=True)
         family = FocalSets(rows).sorted()
         masses = np.zeros((len(up), len(family)))
@@ -669,21 +665,6 @@ _NESTED = {
     "plausibility": _from_relative_memberships,
     "pignistic": transforms.consonant_from_pignistic,
 }
-
-
-def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Check that objects in a lower approximation are only in this upper approximation."""
-    if lower.shape != upper.shape:
-        raise InvalidParameterError(
-            "lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}"
-        )
-    is_wrong = (lower & ((upper.sum(axis=1) != 1)[:, None] | ~upper)).any(axis=1)
-    if is_wrong.any():
-        must = (
-            f"agree with upper, but object {is_wrong.argmax()} is in a lower approximation and not "
-            "only in this upper approximation"
-        )
-        raise InvalidParameterError("lower", must=must)
 
 
 # ---- summary -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster._validation import check, check_memory, choice, integer, validating
+from dempster._validation import check_memory, validating
 from dempster.belief import FocalSets, MassFunctions
 
 _PAIRS_PER_BLOCK = 1 << 18  # Number of pairs that are processed together.
@@ -117,13 +117,8 @@ class RelationalPartition:
                 out[start : start + len(i), k] = np.einsum("pf,pf->p", left @ form, right)
         return out
 
-    def blocks(self, rows_at_once: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Iterate over all pairs in blocks of rows.
-
-        Parameters
-        ----------
-        rows_at_once : int, optional
-            Number of rows of a block; by default a number that limits the memory.
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Iterate over all pairs in blocks of rows, whose number limits the memory.
 
         Yields
         ------
@@ -133,12 +128,11 @@ class RelationalPartition:
             Masses of the pairs (i, j) for all objects j from the first row of the block; use only
             those with i < j.
         """
-        check(rows_at_once, "rows_at_once", choice(None) | integer(1))
         masses = self.partition.masses
         n = self.n_objects
         start = 0
         while start < n:
-            size = int(rows_at_once or 0) or max(1, _PAIRS_PER_BLOCK // max(n - start, 1))
+            size = max(1, _PAIRS_PER_BLOCK // (n - start))
             rows = np.arange(start, min(start + size, n))
             left = masses[rows]
             right = masses[start:]

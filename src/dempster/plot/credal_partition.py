@@ -144,8 +144,6 @@ class CredalPartitionDisplay(Display):
         Names of the horizontal and the vertical axis.
     is_strip : bool, default=False
         Whether the data have one attribute, so that the second coordinate has no meaning.
-    explained_variance_ratio : array of shape (2,), optional
-        Share of the variance on each axis if the axes are principal components.
 
     Attributes
     ----------
@@ -193,7 +191,6 @@ class CredalPartitionDisplay(Display):
         centers: Any = None,
         axis_names: tuple[str, str] = ("", ""),
         is_strip: bool = False,
-        explained_variance_ratio: Any = None,
     ):
         self.points = validate_points(points, "points")
         self.assignment = as_boolean(assignment, "assignment")
@@ -207,7 +204,6 @@ class CredalPartitionDisplay(Display):
         self.centers = validate_optional(validate_points, centers, "centers", (c, 2))
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
-        self.explained_variance_ratio = explained_variance_ratio
 
     @classmethod
     def from_partition(
@@ -260,7 +256,6 @@ class CredalPartitionDisplay(Display):
             centers=cluster_centers,
             axis_names=plane.axis_names,
             is_strip=plane.n_attributes == 1,
-            explained_variance_ratio=plane.explained_variance_ratio,
         )
         return display.plot(**options)
 
@@ -348,7 +343,9 @@ class CredalPartitionDisplay(Display):
 
         Zero is replaced by 1, also if there are no points.
         """
-        width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
+        if len(self.points) == 0:
+            return np.ones(2)
+        width = np.ptp(self.points, axis=0)
         return np.where(width > 0, width, 1.0)
 
     @cached_property
@@ -357,7 +354,8 @@ class CredalPartitionDisplay(Display):
         means = np.full((self.n_clusters, 2), np.nan)
         for k, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
             if len(upper):
-                means[k] = self.points[lower if len(lower) else upper].mean(axis=0)
+                members = upper if len(lower) == 0 else lower
+                means[k] = self.points[members].mean(axis=0)
         return means
 
     @property
@@ -415,20 +413,21 @@ class CredalPartitionDisplay(Display):
         self.colors_ = cluster_colors(self.n_clusters, colors)
         ax = self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
         size = marker_size or float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34))
-        self.lower_patches_ = self._draw_lower_hulls() if lower else []
-        self.upper_patches_ = self._draw_upper_hulls() if resolve_auto(upper, not is_many) else []
+        self.lower_patches_ = self.upper_patches_ = []
+        if lower:
+            self.lower_patches_ = self._draw_lower_hulls()
+        if resolve_auto(upper, not is_many):
+            self.upper_patches_ = self._draw_upper_hulls()
         self.certain_artists_ = self._draw_certain(size)
         self.ambiguous_artists_ = self._draw_ambiguous(size)
         self.outlier_artist_ = self.center_artist_ = self.legend_ = None
         if len(self.outliers):
+            style: dict[str, Any] = {"linewidths": 1.2, "zorder": 4}
+            if self._is_crowded:
+                style = {"linewidths": 0.3, "zorder": 1.2, "rasterized": True}
+            points = self.points[self.outliers]
             self.outlier_artist_ = ax.scatter(
-                *self.points[self.outliers].T,
-                s=max(1.3 * size, 4),
-                marker="x",
-                color="black",
-                linewidths=0.3 if self._is_crowded else 1.2,
-                zorder=1.2 if self._is_crowded else 4,
-                rasterized=self._is_crowded,
+                *points.T, s=max(1.3 * size, 4), marker="x", color="black", **style
             )
         if centers and self.centers is not None:
             self.center_artist_ = ax.scatter(
@@ -448,17 +447,22 @@ class CredalPartitionDisplay(Display):
         if self.is_strip:
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
-        handles = self._legend_handles(explained=is_outside) if with_legend else []
-        if handles and is_outside:
-            self.legend_ = draw_legend(
-                ax, handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0
-            )
-        elif handles:
-            # Matplotlib computes the location "best" from all points, which is slow for many.
-            place = "upper right" if self._is_crowded else "best"
-            style = {"fontsize": "x-small", "frameon": True, "framealpha": 0.7}
-            self.legend_ = draw_legend(ax, handles, loc=place, labelspacing=0.3, **style)
+        if with_legend:
+            self.legend_ = self._draw_legend(is_outside)
         return self
+
+    def _draw_legend(self, is_outside: bool) -> Any:
+        handles = self._legend_handles(explained=is_outside)
+        if not handles:
+            return None
+        style: dict[str, Any] = {"fontsize": "x-small", "frameon": True, "framealpha": 0.7}
+        style["labelspacing"] = 0.3
+        if is_outside:
+            style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        elif self._is_crowded:
+            # Matplotlib computes the location "best" from all points, which is slow for many.
+            style["loc"] = "upper right"
+        return draw_legend(self.ax_, handles, **style)
 
     def _draw_lower_hulls(self) -> list[Any]:
         """Draw filled hulls of the lower approximations."""
@@ -549,17 +553,18 @@ class CredalPartitionDisplay(Display):
 
     def _write_names(self) -> None:
         """Write the names of the clusters at their positions, or above the markers of centers."""
-        is_raised = self.center_artist_ is not None
+        place: dict[str, Any] = {"xytext": (0, 0), "va": "center"}
+        if self.center_artist_ is not None:
+            place = {"xytext": (0, 7), "va": "bottom"}
         positions = self._means if self.centers is None else self.centers
         for name, position, color in zip(self.cluster_names, positions, self.colors_, strict=True):
             if np.isfinite(position[0]):
                 self.ax_.annotate(
                     name,
                     position,
-                    xytext=(0, 7 if is_raised else 0),
+                    **place,
                     textcoords="offset points",
                     ha="center",
-                    va="bottom" if is_raised else "center",
                     color=0.6 * color,
                     fontweight="bold",
                     fontsize="small",

@@ -49,7 +49,7 @@ class ObjectExplanationDisplay(Display):
         names = explanation.clusters
         # With a single cluster, bars show the contributions to its evidence.
         self._is_single = len(names) == 1
-        self.clusters = (names[0], names[-1 if self._is_single else 1])
+        self.clusters = (names[0], names[:2][-1])
         evidence = explanation.evidence
         if self._is_single:
             self.pulls = explanation.parts[:, 0]
@@ -77,7 +77,7 @@ class ObjectExplanationDisplay(Display):
         left, right = (palette[frame.index(name)] for name in self.clusters)
         y = np.arange(len(names), dtype=float)
         y[-1] += 0.35  # A gap separates the total from the contributions.
-        inks = [left if width < 0 else right for width in widths]
+        inks = np.where((widths < 0)[:, None], left, right)
         self.bars_ = list(ax.barh(y, widths, height=0.68, color=inks))
         for bar in self.bars_[n_attributes:-1]:
             bar.set_alpha(0.45)
@@ -275,15 +275,18 @@ class ProfileDisplay(Display):
             for text in ax.get_yticklabels():
                 text.set_parse_math(False)
             ax.tick_params(axis="y", length=0)
-        if title is not None:
-            write = self.figure_.suptitle if axes is None else self.axes_[0].set_title
-            write(title)
+        if title is not None and axes is None:
+            self.figure_.suptitle(title)
+        elif title is not None:
+            self.axes_[0].set_title(title)
 
     def _draw_panel(self, ax: Any, q: int, name: str) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         feature = self.profile.features[q]
-        quantities = ("q25", "median", "q75") if feature.attribute.is_number else ["mean"] * 3
+        quantities = ["mean", "mean", "mean"]
+        if feature.attribute.is_number:
+            quantities = ["q25", "median", "q75"]
         low, middle, high = (
             self.profile.statistics[quantity][self.groups_, q] for quantity in quantities
         )

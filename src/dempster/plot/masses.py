@@ -211,12 +211,15 @@ def draw_objects(
     if n == 0:
         return []
     size = size or float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
-    inside = np.ones(n, dtype=bool) if labels is None else labels >= 0
     style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
     look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
+    inside = np.ones(n, dtype=bool)
     if colors is not None:
-        color = INK if labels is None else colors[labels[inside]]
-        look = {"c": color, "edgecolors": "white", "linewidths": 0.4}
+        look = {"c": INK, "edgecolors": "white", "linewidths": 0.4}
+    if labels is not None:
+        inside = labels >= 0
+    if colors is not None and labels is not None:
+        look["c"] = colors[labels[inside]]
     artists = []
     if inside.any():
         artists.append(ax.scatter(*points[inside].T, s=size, **look, **style))
@@ -510,7 +513,9 @@ class MassContourDisplay(Display):
             self._draw_together(levels)
         else:
             self._draw_panels(levels, cmap, resolve_auto(labels, not with_bar))
-        margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
+        margins = self.plausibility[:0]
+        if boundary:
+            margins = rival_margins(self.plausibility)
         empty = self.sets.empty_index
         # Outliers are on no side of a boundary.
         if together and self.quantity == "mass" and empty is not None:

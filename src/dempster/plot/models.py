@@ -126,7 +126,8 @@ class ConvergenceDisplay(Display):
             if len(held_out := getattr(one, "validation_history_", ())):
                 validation[name] = held_out
             if (start := getattr(one, "evclus_", None)) is not None:
-                references["EVCLUS" if len(estimators) == 1 else f"{name}: EVCLUS"] = start.loss_
+                prefix = f"{name}: " * (len(estimators) > 1)
+                references[f"{prefix}EVCLUS"] = start.loss_
         display = cls(
             histories=histories, converged=converged, validation=validation, references=references
         )
@@ -191,7 +192,7 @@ class ConvergenceDisplay(Display):
             self.validation_lines_ += ax.plot(
                 np.arange(1, len(curve) + 1),
                 _hide_nonpositive(curve, is_log),
-                label="held out" if len(histories) == 1 else f"{name}: held out",
+                label=f"{name}: " * (len(histories) > 1) + "held out",
                 color=palette[name],
                 linewidth=1.2,
                 linestyle="--",

@@ -144,15 +144,15 @@ class NonspecificityDisplay(Display):
         )
         self.best_text_ = None
         if mark_best:
-            # Otherwise there is no space below the ring.
-            is_below = lowest > 0.15 * values.max()
+            place: dict[str, Any] = {"xytext": (0, 9), "va": "bottom"}
+            if lowest > 0.15 * values.max():  # Otherwise there is no space below the ring.
+                place = {"xytext": (0, -9), "va": "top"}
             self.best_text_ = ax.annotate(
                 f"{best} clusters",
                 (best, lowest),
-                xytext=(0, -9 if is_below else 9),
+                **place,
                 textcoords="offset points",
                 ha="center",
-                va="top" if is_below else "bottom",
                 fontsize="small",
                 color=INK,
                 path_effects=halo(3),

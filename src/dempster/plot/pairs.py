@@ -144,7 +144,7 @@ class ShepardDisplay(Display):
     >>> import numpy as np
     >>> from dempster.plot import ShepardDisplay
     >>> delta = np.linspace(0, 1, 50)
-    >>> display = ShepardDisplay.from_arrays(delta, delta**1.2)
+    >>> display = ShepardDisplay(delta=delta, conflict=delta**1.2).plot()
     >>> round(display.root_mean_square, 3)
     0.049
     """
@@ -190,29 +190,6 @@ class ShepardDisplay(Display):
         dissimilarity, delta, conflict = estimator.shepard(
             n_pairs=n_pairs, random_state=random_state
         )
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
-
-    @classmethod
-    def from_arrays(
-        cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any
-    ) -> Self:
-        """Draw pairs that are given by arrays.
-
-        Parameters
-        ----------
-        delta : array-like of shape (p,)
-            Transformed dissimilarity of each pair.
-        conflict : array-like of shape (p,)
-            Degree of conflict of each pair.
-        dissimilarity : array-like of shape (p,), optional
-            Dissimilarity before the transformation, for ``x="dissimilarity"``.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        ShepardDisplay
-        """
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @validate_options(x=("delta", "dissimilarity"), style=STYLES)
@@ -336,9 +313,8 @@ class CalibrationDisplay(Display):
     >>> import numpy as np
     >>> from dempster.plot import CalibrationDisplay
     >>> lower = np.linspace(0, 0.8, 30)
-    >>> display = CalibrationDisplay.from_arrays(
-    ...     lower, lower + 0.1, lower, lower + 0.2, probability=lower + 0.15
-    ... )
+    >>> bounds = {"lower": lower, "upper": lower + 0.1, "probability": lower + 0.15}
+    >>> display = CalibrationDisplay(**bounds, belief=lower, plausibility=lower + 0.2).plot()
     >>> display.coverage, round(display.root_mean_square[1], 3)
     (1.0, 0.1)
     """
@@ -417,47 +393,6 @@ class CalibrationDisplay(Display):
             kept = as_generator(random_state).choice(len(intervals), n_pairs, replace=False)
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        lower: Any,
-        upper: Any,
-        belief: Any,
-        plausibility: Any,
-        *,
-        probability: Any = None,
-        confidence: float | None = None,
-        **options: Any,
-    ) -> Self:
-        """Draw pairs that are given by arrays.
-
-        Parameters
-        ----------
-        lower, upper : array-like of shape (p,)
-            Bounds of the confidence interval of each pair.
-        belief, plausibility : array-like of shape (p,)
-            Belief and plausibility that the two objects belong to the same cluster.
-        probability : array-like of shape (p,), optional
-            True probability that they belong to the same cluster.
-        confidence : float, optional
-            Confidence level of the intervals.
-        **options
-            Options of `plot`, such as ``axes``.
-
-        Returns
-        -------
-        CalibrationDisplay
-        """
-        display = cls(
-            lower=lower,
-            upper=upper,
-            belief=belief,
-            plausibility=plausibility,
-            probability=probability,
-            confidence=confidence,
-        )
-        return display.plot(**options)
 
     @validate_options(x=("interval", "probability"), style=STYLES)
     def plot(

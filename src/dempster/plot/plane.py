@@ -25,8 +25,6 @@ class Plane:
     axis_names: tuple[str, str]
     n_attributes: int
     project: Callable[[np.ndarray], np.ndarray]
-    # None if the axes are not principal components
-    explained_variance_ratio: np.ndarray | None = None
 
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
@@ -60,11 +58,11 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
         center = data.mean(axis=0)
         points = (data - center)[:, :2]
         return Plane(points, ("PC 1", "PC 2"), p, lambda rows: (rows - center)[:, :2])
-    ratio = model.explained_variance_ratio_
     first, second = (
-        f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1)
+        f"PC {k} ({100 * share:.0f} % of variance)"
+        for k, share in enumerate(model.explained_variance_ratio_, start=1)
     )
-    return Plane(model.transform(data), (first, second), p, model.transform, ratio)
+    return Plane(model.transform(data), (first, second), p, model.transform)
 
 
 def place_on_strip(values: np.ndarray) -> np.ndarray:
