@@ -332,3 +332,10 @@ def test_automatic_number_of_neighbors():
     X = np.random.default_rng(0).normal(size=(2500, 2))
     for n, expected in ((2, 1), (20, 5), (100, 20), (150, 30), (900, 30), (2500, 50)):
         assert BeliefPeaks(1).fit(X[:n]).n_neighbors_ == expected
+
+
+def test_a_fit_in_memory_forgets_the_sample_of_blocks():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0], [9], [18]], 20, axis=0)
+    model = BeliefPeaks(3).fit([X[:30], X[30:]])
+    model.fit(X[::-1].copy())
+    np.testing.assert_array_equal(model.predict(X[::-1]), model.labels_)
