@@ -378,7 +378,7 @@ def test_samples_that_lose_a_cluster_are_drawn_again():
 
 def test_error_if_every_sample_loses_a_cluster(sample, monkeypatch):
     lost = SimpleNamespace(problems=5 * ["component 1 collapsed"])
-    monkeypatch.setattr(bootstrap.em, "refit_em", lambda *a, **k: lost)
+    monkeypatch.setattr(bootstrap.Bootstraps, "refit_em", lambda *a, **k: lost)
     with pytest.raises(ValueError, match="101 bootstrap samples .*component 1 collapsed"):
         BootClus(3, mixture="EII", n_bootstraps=5, n_jobs=1).fit(sample.data)
 

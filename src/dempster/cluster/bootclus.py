@@ -1,4 +1,9 @@
-"""Calibrated model-based evidential clustering by bootstrapping."""
+"""Calibrated model-based evidential clustering by bootstrapping.
+
+A fit has three steps, in this order below: mixtures are fitted to the data and to bootstrap samples
+(`fit_mixtures`), their probabilities give confidence intervals for pairs of reference objects
+(`compute_pair_intervals`), and masses are fitted to these intervals (`fit_masses`).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, starmap
-from typing import Annotated, Any, NamedTuple, Self
+from itertools import chain, islice, starmap
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -56,13 +61,371 @@ from dempster.partition import CredalPartition
 from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import check_pair_indices, pair_forms
 
+_SAMPLES_PER_TASK = 10
+_MAX_REDRAWS = 100  # number of redraws of a bootstrap sample after which an error is raised
+_PLAIN_REDRAWS = 20  # number of redraws of a bootstrap sample after which regularization is added
+_RIDGE = 0.01  # regularization, as a share of the variance of each attribute
+# With fewer objects per parameter, intervals of the most general model are long and cover too
+# little.
+_OBJECTS_PER_PARAMETER = 10
+_ROWS_PER_TASK = 8  # number of rows of the matrix of pairs that one task computes
+_PAIRS_PER_TASK = 4096
+_ROWS = 64  # number of rows in a block
+_ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
+_N_REFERENCES = 500  # number of reference rows if not all pairs are used
+# number of reference rows that other rows are compared with; more do not change the results
+_N_COMPARED = 150
+_MIN_REFERENCES_PER_CLUSTER = 20
+_UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masses
+# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair
+# decreases the coverage.
+_ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
+
 _bootstrap_posteriors = kernel("""bootstrap_posteriors(
-    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
-    out: float32[n, g, fits] out)""")
+    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants:
+    float64[g, fits], out: float32[n, g, fits] out)""")
+
+
+# ---- mixtures fitted to bootstrap samples --------------------------------------------------------
+
+
+class BootstrapFits(ABC):
+    """Parameters of B fits of a mixture of c components to bootstrap samples.
+
+    Component k of every fit is matched to component k of the mixture fitted to the data.
+    """
+
+    proportions: np.ndarray  # (B, c)
+    # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
+    log_likelihood: np.ndarray
+    n_redrawn: int  # number of samples that were drawn again because the fit lost a component
+    # EM on a sample stops when the log-likelihood changes by less than this value per parameter.
+    max_change: ClassVar[float]
+    refit_em: ClassVar[Callable[..., Any]]  # function that fits mixtures to samples
+
+    def __len__(self) -> int:
+        return len(self.proportions)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.proportions.shape[1])
+
+    @property
+    def log_proportions(self) -> np.ndarray:
+        return np.log(np.maximum(self.proportions, 1e-300))
+
+    def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
+        """Return the posterior probabilities of the components under every fit, shape (n, c, B)."""
+        return self.posterior_function()(X, apply)
+
+    def posterior_function(self) -> Callable[..., np.ndarray]:
+        """Return a function that computes `posteriors`; the parameters are prepared only once.
+
+        The function processes blocks of rows in parallel if its second argument is not None.
+        """
+        compute = self.prepare()
+
+        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
+            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
+            if apply is None:
+                compute(X, out)
+            else:
+                blocks = row_blocks(len(X), _ROWS, most=None)
+                apply(compute, [(X[a:b], out[a:b]) for a, b in blocks])
+            return out
+
+        return posteriors
+
+    @abstractmethod
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+        """Return a function that writes the posterior probabilities of rows to an array."""
+
+    @abstractmethod
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        """Return the mean over the fits of log(proportion times density) of each cluster."""
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} fits of {self.n_clusters} components, "
+            f"{self.n_redrawn} samples redrawn)"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstraps(BootstrapFits):
+    """Gaussian mixtures fitted to bootstrap samples."""
+
+    proportions: Annotated[np.ndarray, "B c"]
+    means: Annotated[np.ndarray, "B c d"]
+    covariances: Annotated[np.ndarray, "B c d d"]
+    log_likelihood: Annotated[np.ndarray, "B"]
+    n_redrawn: int
+    # EM converges slowly. With 0.001, it stops too early for models with many parameters, and the
+    # coverage of VVV falls by 0.02 to 0.03.
+    max_change = 3e-4
+    refit_em = staticmethod(em.refit_em)
+
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+        factors = np.linalg.cholesky(self.covariances)
+        whiteners = np.linalg.inv(factors)
+        # The unit is a power of two, so the division causes no rounding errors.
+        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
+        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
+        constants = self.log_proportions - half_log_det
+        # The kernel requires that the last axis is the axis of the fits.
+        prepared = [
+            np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)
+        ]
+        return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
+
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        parts = -quadratic_parts(x - self.means, np.linalg.inv(self.covariances)).mean(axis=0).T / 2
+        determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
+        base = (self.log_proportions - determinants / 2).mean(axis=0)
+        return ClusterEvidence.from_attributes(
+            "mean logarithm of weight times density", parts, base
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentClassBootstraps(BootstrapFits):
+    """Latent class models fitted to bootstrap samples."""
+
+    proportions: Annotated[np.ndarray, "B c"]
+    # probabilities of the C categories of all attributes
+    probabilities: Annotated[np.ndarray, "B c *"]
+    log_likelihood: Annotated[np.ndarray, "B"]
+    n_redrawn: int
+    max_change = 1e-5  # EM for latent class models converges even more slowly.
+    refit_em = staticmethod(latent_class.refit_em)
+
+    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+        n_fits, c, n_categories = self.probabilities.shape
+        logs = np.log(self.probabilities).reshape(-1, n_categories).T.copy()
+        constants = self.log_proportions
+
+        def compute(X: np.ndarray, out: np.ndarray) -> None:
+            joint = category_indicators(X, n_categories) @ logs
+            joint = joint.reshape(len(X), n_fits, c) + constants
+            out[...] = normalize(joint).transpose(0, 2, 1)
+
+        return compute
+
+    def evidence(self, x: np.ndarray) -> ClusterEvidence:
+        logs = np.log(self.probabilities[:, :, x.astype(np.int64)]).mean(axis=0).T
+        parts = np.where(x[:, None] == ABSENT, 0.0, logs)
+        base = self.log_proportions.mean(axis=0)
+        return ClusterEvidence.from_attributes(
+            "mean logarithm of weight times probability", parts, base
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureFits:
+    """Mixtures fitted to the data and to the bootstrap samples."""
+
+    mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
+    posterior: Annotated[np.ndarray, "n c"]  # probabilities of the components of `mixture`
+    bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
+    for_references: np.random.SeedSequence  # seed for drawing the reference rows
+    fingerprint: str  # hash of the settings, the data and the random state after this fit
+
+
+def fit_mixtures(
+    params: BootClus,
+    n_clusters: int | None,
+    data: np.ndarray,
+    encoder: CategoryEncoder | None = None,
+) -> MixtureFits:
+    """Fit the mixture to the data, then to bootstrap samples.
+
+    BIC selects ``n_clusters`` if it is None. If there is an encoder, the data are numbers of
+    categories.
+    """
+    table = data if encoder is None else encoder.decode(data.astype(np.int64))
+    for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
+    mixture = _make_mixture(params, n_clusters)
+    if mixture.random_state is None:
+        mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
+    with params._open_progress(None, "models") as advance:
+
+        def report_progress(name: str, done: int, total: int | None, unit: str, note: str) -> None:
+            if done:
+                advance(note)
+
+        with report_progress_to(report_progress):
+            mixture.fit(table)
+    posterior = mixture.predict_proba(table)
+    bootstraps = _fit_bootstraps(params, mixture, data, posterior, for_samples)
+    fingerprint = mixture_fingerprint(params, n_clusters, data)
+    return MixtureFits(mixture, posterior, bootstraps, for_references, fingerprint)
+
+
+def _make_mixture(params: BootClus, n_clusters: int | None) -> Any:
+    if isinstance(params.mixture, LatentClassModel | ParsimoniousGaussianMixture):
+        mixture = clone(params.mixture)
+        if n_clusters is not None:
+            mixture.set_params(n_components=n_clusters)
+        return mixture
+    return ParsimoniousGaussianMixture(
+        n_clusters or "auto", model=params.mixture or "auto", n_jobs=params.n_jobs
+    )
+
+
+def _fit_bootstraps(
+    params: BootClus,
+    mixture: Any,
+    data: np.ndarray,
+    posterior: np.ndarray,
+    seed: np.random.SeedSequence,
+) -> Bootstraps | LatentClassBootstraps:
+    """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
+
+    Every sample has its own seed, so the result does not depend on the number of workers. joblib
+    runs the fits: in threads by default, or in processes or on a Dask cluster if
+    `joblib.parallel_config` selects them.
+    """
+    from joblib import Parallel, delayed
+
+    kind: Any
+    n = params.n_bootstraps
+    if isinstance(mixture, LatentClassModel):
+        kind = LatentClassBootstraps
+        regularization = mixture.smoothing
+        largest = mixture.parameters_.probabilities
+    else:
+        kind = Bootstraps
+        regularization = mixture.reg_covar
+        largest = mixture.covariances_
+    check_memory(n * largest.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    settings = {
+        "max_change": kind.max_change * mixture.n_parameters_,
+        "max_iter": mixture.max_iter,
+        "regularization": regularization,
+    }
+    refit = partial(_refit_samples, kind.refit_em, data, posterior, settings)
+    seeds = iter(seed.spawn(n))
+    tasks = []
+    for fitted, count in _weigh_models(mixture, data, n):
+        blocks = row_blocks(count, _SAMPLES_PER_TASK, most=None)
+        tasks += [(fitted, list(islice(seeds, stop - start))) for start, stop in blocks]
+    results: Iterable[list[tuple[Any, ...]]] = starmap(refit, tasks)
+    n_workers = min(n_threads(params.n_jobs), len(tasks))
+    if n_workers > 1:
+        workers = Parallel(n_workers, prefer="threads", return_as="generator")
+        results = workers(delayed(refit)(*task) for task in tasks)
+    fits = []
+    n_redrawn = 0
+    with params._open_progress(n, "samples") as advance:
+        for fit in chain.from_iterable(results):
+            fits.append(fit)
+            n_redrawn += fit[-1]
+            advance(f"{n_redrawn} redrawn" if n_redrawn else "")
+    parameters, likelihoods, _ = zip(*fits, strict=True)
+    stacked = map(np.stack, zip(*parameters, strict=True))
+    return kind(*stacked, np.array(likelihoods, dtype=float), n_redrawn)
+
+
+def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
+    """Return fits of covariance models to the data, each with its number of bootstrap samples.
+
+    With enough objects, the most general model has all n samples: its intervals do not depend
+    on the selection of a model, so their coverage is nominal. Otherwise, its estimates vary too
+    much. The numbers are then proportional to the Akaike weights exp(L - p), where L is the
+    log-likelihood and p the number of parameters of a model, and the intervals include the
+    uncertainty about the model; with the selected model alone they are too short. All fits start
+    from the selected mixture.
+    """
+    table = mixture.bic_table_.loc[mixture.n_components_]
+    gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
+    n_parameters = table["n_parameters"].to_numpy()
+    general = n_parameters.argmax()
+    weights = np.exp(gain - gain.max())
+    has_enough = len(data) >= _OBJECTS_PER_PARAMETER * n_parameters[general]
+    if has_enough and np.isfinite(gain[general]):
+        weights = np.arange(len(table)) == general
+    shares = np.cumsum(weights)
+    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
+    fits = []
+    for name, count in models.value_counts(sort=False).items():
+        fitted = mixture.parameters_
+        if name != mixture.model_:
+            refit = em.fit_em(
+                data,
+                None,
+                fitted,
+                name,
+                tol=mixture.tol,
+                max_iter=mixture.max_iter,
+                regularization=mixture.reg_covar,
+                scaled=mixture.convention == "scaled",
+            )
+            fitted = refit.parameters or fitted
+        fits.append((fitted, int(count)))
+    return fits
+
+
+def _refit_samples(
+    refit_em: Callable[..., Any],
+    data: np.ndarray,
+    posterior: np.ndarray,
+    settings: dict[str, Any],
+    fitted: GaussianParameters | LatentClassParameters,
+    seeds: Sequence[np.random.SeedSequence],
+) -> list[tuple[Any, ...]]:
+    """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
+
+    Return the parameters, the log-likelihood and the number of redraws of each sample.
+    """
+    n = len(data)
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    fits: list[Any] = [None] * len(seeds)
+    left = list(range(len(seeds)))
+    for redraws in range(_MAX_REDRAWS + 1):
+        samples = [np.bincount(rngs[b].integers(n, size=n), minlength=n) for b in left]
+        weights = np.stack(samples).astype(float)
+        if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
+            settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
+        refits = refit_em(data, weights, fitted, posterior, **settings)
+        for i, b in enumerate(left):
+            if refits.problems[i] is None:
+                order = _match_components(refits.overlaps[i])
+                parameters = [values[i][order] for values in refits.parameters]
+                fits[b] = parameters, refits.log_likelihood[i], redraws
+        left = [b for b in left if fits[b] is None]
+        if not left:
+            return fits
+    raise InvalidInputError(
+        f"X has too few objects for n_clusters={len(fitted.proportions)} components of model "
+        f"{fitted.model}: {_MAX_REDRAWS + 1} bootstrap samples in a row lost a component "
+        f"(the last: {refits.problems[-1]}); use fewer clusters or a simpler mixture"
+    )
+
+
+def _match_components(overlaps: np.ndarray) -> np.ndarray:
+    """Return the refitted component that matches each component of the original mixture best."""
+    best = overlaps.argmax(axis=1)
+    if np.array_equal(np.sort(best), np.arange(len(best))):
+        return best
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(overlaps, maximize=True)[1]
+
+
+def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
+    """Return a hash of the data, the parameters of the mixtures and the random state."""
+    mixture: Any = params.mixture
+    if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
+        mixture = type(mixture), mixture.get_params()
+    parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
+    return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
+
+
+# ---- confidence intervals of pairs ---------------------------------------------------------------
 
 
 class Coverage(NamedTuple):
-    """Coverage and mean length of the confidence intervals and of the belief-plausibility intervals of pairs.
+    """Coverage and mean length of the confidence intervals and the belief-plausibility intervals.
 
     The coverage is the share of pairs whose interval contains the true probability.
     """
@@ -74,7 +437,7 @@ class Coverage(NamedTuple):
 
 
 class PairIntervals:
-    """Confidence intervals and fitted belief-plausibility intervals for all pairs of a set of objects.
+    """Confidence intervals and fitted belief-plausibility intervals for all pairs of some objects.
 
     Both intervals are for the probability that the two objects belong to the same cluster. The
     order of the pairs is (0, 1), (0, 2), ..., (1, 2), ..., the order of
@@ -186,7 +549,9 @@ class PairIntervals:
         return (rows @ rows.T)[np.triu_indices(len(rows), 1)]
 
     def coverage(self, posterior: Any) -> Coverage:
-        """Compute how often the intervals contain the true probability, which is known for simulated data.
+        """Compute how often the intervals contain the true probability.
+
+        The true probability is known for simulated data.
 
         Parameters
         ----------
@@ -215,28 +580,22 @@ class PairIntervals:
         import pandas as pd
 
         belief, plausibility = self._relational
-        columns = {
-            "lower": self.lower,
-            "upper": self.upper,
-            "belief": belief,
-            "plausibility": plausibility,
-        }
-        return pd.DataFrame(
-            columns, index=pd.MultiIndex.from_arrays(list(self.pairs.T), names=["first", "second"])
-        )
+        index = pd.MultiIndex.from_arrays(list(self.pairs.T), names=["first", "second"])
+        columns = {"lower": self.lower, "upper": self.upper, "belief": belief}
+        return pd.DataFrame({**columns, "plausibility": plausibility}, index=index)
 
     def __repr__(self) -> str:
-        return f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, confidence {self.confidence:g})"
-
-
-_ROWS_PER_TASK = 8  # number of rows of the matrix of pairs that one task computes
-_PAIRS_PER_TASK = 4096
-_MIN_REFERENCES_PER_CLUSTER = 20
-_UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masses
+        return (
+            f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, "
+            f"confidence {self.confidence:g})"
+        )
 
 
 def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the sorted indices of random rows, with additional rows from clusters that have fewer than 20 of them."""
+    """Return the sorted indices of random rows.
+
+    Clusters with fewer than 20 of these rows get additional ones.
+    """
     n = len(labels)
     if n_references >= n:
         return np.arange(n)
@@ -254,7 +613,7 @@ def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Genera
 def compute_pair_intervals(
     P: np.ndarray, confidence: float, apply: Apply
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper confidence bounds for all pairs of n rows, as (n, n) arrays with zero diagonals."""
+    """Return the lower and upper confidence bounds for all pairs, shape (n, n) each."""
     n = len(P)
     lower = np.zeros((n, n), dtype=np.float32)
     upper = np.zeros((n, n), dtype=np.float32)
@@ -264,9 +623,12 @@ def compute_pair_intervals(
     return lower, upper
 
 
+# ---- masses fitted to the intervals --------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class PairFamily:
-    """Nonempty focal sets of a family, and the matrices that compute beliefs about pairs of objects.
+    """Nonempty focal sets of a family, and matrices for beliefs about pairs of objects.
 
     The empty set has no mass in a mixture. ``forms`` contains two matrices S and C. If two objects
     have the masses m_i and m_j, the belief that they are in the same cluster is m_i' S m_j, and the
@@ -285,7 +647,7 @@ class PairFamily:
         return cls(family, sets, columns, np.ascontiguousarray(pair_forms(sets)[1:3]))
 
     def initial_masses(self, posterior: np.ndarray) -> PairMasses:
-        """Return the posterior probabilities as masses of singletons, mixed with a uniform mass function."""
+        """Return the probabilities as masses of singletons, mixed with a uniform mass function."""
         f = len(self.sets)
         masses = np.full((len(posterior), f), _UNIFORM_SHARE / f)
         masses[:, self.sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
@@ -304,7 +666,7 @@ class PairMasses:
 def fit_masses(
     start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float
 ) -> Run[PairMasses]:
-    """Fit masses whose beliefs and plausibilities of pairs match the given bounds (Denoeux, 2020, algorithm 2)."""
+    """Fit masses whose beliefs and plausibilities match the bounds (Denoeux, 2020, algorithm 2)."""
     family = start.family
     masses = start.masses.copy()
     targets = np.stack([lower, 1 - upper])  # eq. 13
@@ -313,200 +675,7 @@ def fit_masses(
     history, converged = descend_intervals(
         masses, targets, family.forms, np.arange(len(masses)), max_iter, tol
     )
-    return Run(
-        PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged)
-    )
-
-
-_MAX_REDRAWS = 100  # number of redraws of a bootstrap sample after which an error is raised
-_PLAIN_REDRAWS = 20  # number of redraws of a bootstrap sample after which regularization is added
-_RIDGE = 0.01  # regularization, as a share of the variance of each attribute
-_SAMPLES_PER_TASK = 10
-_ROWS = 64  # number of rows in a block
-
-
-class BootstrapFits(ABC):
-    """Parameters of B fits of a mixture of c components to bootstrap samples.
-
-    Component k of every fit is matched to component k of the mixture fitted to the data.
-    """
-
-    proportions: np.ndarray  # (B, c)
-    # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
-    log_likelihood: np.ndarray
-    n_redrawn: int  # number of samples that were drawn again because the fit lost a component
-
-    def __len__(self) -> int:
-        return len(self.proportions)
-
-    @property
-    def n_clusters(self) -> int:
-        return int(self.proportions.shape[1])
-
-    @property
-    def log_proportions(self) -> np.ndarray:
-        return np.log(np.maximum(self.proportions, 1e-300))
-
-    def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-        """Compute the posterior probabilities of the components for each object, under every fit.
-
-        Parameters
-        ----------
-        X : (n, d) float64 array
-            Objects.
-        apply : Apply, optional
-            Function that processes blocks of rows in parallel.
-
-        Returns
-        -------
-        (n, c, B) float32 array
-            Posterior probabilities.
-        """
-        return self.posterior_function()(X, apply)
-
-    def posterior_function(self) -> Callable[..., np.ndarray]:
-        """Return a function that computes `posteriors`; the parameters are prepared only once."""
-        compute = self.prepare()
-
-        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
-            if apply is None:
-                compute(X, out)
-            else:
-                blocks = row_blocks(len(X), _ROWS, most=None)
-                apply(compute, [(X[a:b], out[a:b]) for a, b in blocks])
-            return out
-
-        return posteriors
-
-    @abstractmethod
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
-        """Return a function that writes the posterior probabilities of rows to an array."""
-
-    @abstractmethod
-    def evidence(self, x: np.ndarray) -> ClusterEvidence:
-        """Return the logarithm of proportion times density of each cluster for one row, averaged over the fits."""
-
-    def __repr__(self) -> str:
-        name = type(self).__name__
-        return f"{name}({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Bootstraps(BootstrapFits):
-    """Gaussian mixtures fitted to bootstrap samples."""
-
-    proportions: Annotated[np.ndarray, "B c"]
-    means: Annotated[np.ndarray, "B c d"]
-    covariances: Annotated[np.ndarray, "B c d d"]
-    log_likelihood: Annotated[np.ndarray, "B"]
-    n_redrawn: int
-
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
-        factors = np.linalg.cholesky(self.covariances)
-        whiteners = np.linalg.inv(factors)
-        # The unit is a power of two, so the division causes no rounding errors.
-        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
-        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
-        constants = self.log_proportions - half_log_det
-        # The kernel requires that the last axis is the axis of the fits.
-        prepared = [
-            np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)
-        ]
-        return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
-
-    def evidence(self, x: np.ndarray) -> ClusterEvidence:
-        parts = -quadratic_parts(x - self.means, np.linalg.inv(self.covariances)).mean(axis=0).T / 2
-        determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
-        base = (self.log_proportions - determinants / 2).mean(axis=0)
-        return ClusterEvidence.from_attributes(
-            "mean logarithm of weight times density", parts, base
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LatentClassBootstraps(BootstrapFits):
-    """Latent class models fitted to bootstrap samples."""
-
-    proportions: Annotated[np.ndarray, "B c"]
-    # probabilities of the C categories of all attributes
-    probabilities: Annotated[np.ndarray, "B c *"]
-    log_likelihood: Annotated[np.ndarray, "B"]
-    n_redrawn: int
-
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
-        n_fits, c, n_categories = self.probabilities.shape
-        logs = np.log(self.probabilities).reshape(-1, n_categories).T.copy()
-        constants = self.log_proportions
-
-        def compute(X: np.ndarray, out: np.ndarray) -> None:
-            joint = (category_indicators(X, n_categories) @ logs).reshape(
-                len(X), n_fits, c
-            ) + constants
-            out[...] = normalize(joint).transpose(0, 2, 1)
-
-        return compute
-
-    def evidence(self, x: np.ndarray) -> ClusterEvidence:
-        logs = np.log(self.probabilities[:, :, x.astype(np.int64)]).mean(axis=0).T
-        parts = np.where(x[:, None] == ABSENT, 0.0, logs)
-        base = self.log_proportions.mean(axis=0)
-        return ClusterEvidence.from_attributes(
-            "mean logarithm of weight times probability", parts, base
-        )
-
-
-def _refit_samples(
-    data: np.ndarray,
-    posterior: np.ndarray,
-    settings: dict[str, Any],
-    fitted: GaussianParameters | LatentClassParameters,
-    seeds: Sequence[np.random.SeedSequence],
-) -> list[tuple[Any, ...]]:
-    """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
-
-    Return the parameters, the log-likelihood and the number of redraws of each sample.
-    """
-    refit_em: Any = (
-        latent_class.refit_em if isinstance(fitted, LatentClassParameters) else em.refit_em
-    )
-    n = len(data)
-    rngs = [np.random.default_rng(seed) for seed in seeds]
-    fits: list[Any] = [None] * len(seeds)
-    left = list(range(len(seeds)))
-    for redraws in range(_MAX_REDRAWS + 1):
-        weights = np.stack(
-            [np.bincount(rngs[b].integers(n, size=n), minlength=n).astype(float) for b in left]
-        )
-        if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
-            settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
-        refits = refit_em(data, weights, fitted, posterior, **settings)
-        for i, b in enumerate(left):
-            if refits.problems[i] is None:
-                order = _match_components(refits.overlaps[i])
-                fits[b] = (
-                    [values[i][order] for values in refits.parameters],
-                    refits.log_likelihood[i],
-                    redraws,
-                )
-        left = [b for b in left if fits[b] is None]
-        if not left:
-            return fits
-    raise InvalidInputError(
-        f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
-        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {refits.problems[-1]}); "
-        "use fewer clusters or a simpler mixture"
-    )
-
-
-def _match_components(overlaps: np.ndarray) -> np.ndarray:
-    """Return the component of the refitted mixture that matches each component of the original mixture best."""
-    best = overlaps.argmax(axis=1)
-    if np.array_equal(np.sort(best), np.arange(len(best))):
-        return best
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment(overlaps, maximize=True)[1]
+    return Run(PairMasses(family, masses), np.maximum(history, 0.0).tolist(), converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -577,186 +746,8 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-# On a bootstrap sample, EM stops when the log-likelihood changes by less than this value per
-# parameter. EM converges slowly; with 0.001, it stops too early for models with many parameters,
-# and the coverage of VVV falls by 0.02 to 0.03.
-_MAX_CHANGE = 3e-4
-# EM for latent class models converges even more slowly.
-_MAX_CHANGE_OF_CLASSES = 1e-5
-# With fewer objects per parameter, intervals of the most general model are long and cover too
-# little.
-_OBJECTS_PER_PARAMETER = 10
-
-
-def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
-    """Return a hash of the data, of the parameters of the mixtures and of the state of the random generator."""
-    mixture: Any = params.mixture
-    if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
-        mixture = type(mixture), mixture.get_params()
-    parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
-    return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class MixtureFits:
-    """Mixtures fitted to the data and to the bootstrap samples."""
-
-    mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
-    posterior: Annotated[np.ndarray, "n c"]  # probabilities of the components of `mixture`
-    bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
-    for_references: np.random.SeedSequence  # seed for drawing the reference rows
-    fingerprint: str  # hash of the settings, the data and the random state after this fit
-
-
-def fit_mixtures(
-    params: BootClus,
-    n_clusters: int | None,
-    data: np.ndarray,
-    encoder: CategoryEncoder | None = None,
-) -> MixtureFits:
-    """Fit the mixture to the data, then to bootstrap samples.
-
-    BIC selects ``n_clusters`` if it is None.
-
-    If there is an encoder, the data are numbers of categories.
-    """
-    if encoder is None:
-        table = data
-    else:
-        table = encoder.decode(data.astype(np.int64))
-    mixture: Any
-    for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
-    if isinstance(params.mixture, LatentClassModel | ParsimoniousGaussianMixture):
-        mixture = clone(params.mixture)
-        if n_clusters is not None:
-            mixture.set_params(n_components=n_clusters)
-    else:
-        mixture = ParsimoniousGaussianMixture(
-            "auto" if n_clusters is None else n_clusters,
-            model="auto" if params.mixture is None else params.mixture,
-            n_jobs=params.n_jobs,
-        )
-    if mixture.random_state is None:
-        mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
-    with params._open_progress(None, "models") as advance:
-
-        def report_progress(name: str, done: int, total: int | None, unit: str, note: str) -> None:
-            if done:
-                advance(note)
-
-        with report_progress_to(report_progress):
-            mixture.fit(table)
-    posterior = mixture.predict_proba(table)
-    settings = {
-        "max_change": (_MAX_CHANGE if encoder is None else _MAX_CHANGE_OF_CLASSES)
-        * mixture.n_parameters_,
-        "max_iter": mixture.max_iter,
-        "regularization": mixture.reg_covar if encoder is None else mixture.smoothing,
-    }
-    refit = partial(_refit_samples, data, posterior, settings)
-    bootstraps = _fit_bootstraps(
-        params, _weigh_models(mixture, data, params.n_bootstraps), refit, for_samples
-    )
-    return MixtureFits(
-        mixture,
-        posterior,
-        bootstraps,
-        for_references,
-        mixture_fingerprint(params, n_clusters, data),
-    )
-
-
-def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
-    """Return fits of covariance models to the data, and the number of the n bootstrap samples for each of them.
-
-    If there are enough objects, the most general model has all samples: its intervals do not depend
-    on the selection of a model, so their coverage is nominal. Otherwise, its estimates vary too
-    much. The numbers are then proportional to the Akaike weights exp(L - p), where L is the
-    log-likelihood and p the number of parameters of a model, and the intervals include the
-    uncertainty about the model; with the selected model alone they are too short. All fits start
-    from the selected mixture.
-    """
-    table = mixture.bic_table_.loc[mixture.n_components_]
-    gain = (table["log_likelihood"] - table["n_parameters"]).to_numpy()
-    general = table["n_parameters"].to_numpy().argmax()
-    weights = np.exp(gain - gain.max())
-    if len(data) >= _OBJECTS_PER_PARAMETER * table["n_parameters"].iloc[general] and np.isfinite(
-        gain[general]
-    ):
-        weights = np.arange(len(table)) == general
-    shares = np.cumsum(weights)
-    models = table.index[np.searchsorted(shares, (np.arange(n) + 0.5) / n * shares[-1])]
-    fits = []
-    for name, count in models.value_counts(sort=False).items():
-        fitted = mixture.parameters_
-        if name != mixture.model_:
-            settings: dict[str, Any] = {
-                "tol": mixture.tol,
-                "max_iter": mixture.max_iter,
-                "regularization": mixture.reg_covar,
-                "scaled": mixture.convention == "scaled",
-            }
-            fitted = em.fit_em(data, None, fitted, name, **settings).parameters or fitted
-        fits.append((fitted, int(count)))
-    return fits
-
-
-def _fit_bootstraps(
-    params: BootClus,
-    models: list[tuple[Any, int]],
-    refit: Callable[..., list[tuple[Any, ...]]],
-    seed: np.random.SeedSequence,
-) -> Bootstraps | LatentClassBootstraps:
-    """Fit mixtures to bootstrap samples; each fit starts from a mixture fitted to all data.
-
-    Every sample has its own seed, so the result does not depend on the number of workers. joblib
-    runs the fits: in threads by default, or in processes or on a Dask cluster if
-    `joblib.parallel_config` selects them.
-    """
-    from joblib import Parallel, delayed
-
-    n = params.n_bootstraps
-    first = models[0][0]
-    if isinstance(first, LatentClassParameters):
-        largest = first.probabilities
-    else:
-        largest = first.covariances
-    check_memory(n * largest.nbytes, f"n_bootstraps={n:,}", "take fewer")
-    seeds = iter(seed.spawn(n))
-    tasks = []
-    for fitted, count in models:
-        blocks = row_blocks(count, _SAMPLES_PER_TASK, most=None)
-        tasks += [(fitted, [next(seeds) for _ in range(start, stop)]) for start, stop in blocks]
-    n_workers = min(n_threads(params.n_jobs), len(tasks))
-    results: Iterable[list[tuple[Any, ...]]] = starmap(refit, tasks)
-    if n_workers > 1:
-        workers = Parallel(n_workers, prefer="threads", return_as="generator")
-        results = workers(delayed(refit)(*each) for each in tasks)
-    fits = []
-    n_redrawn = 0
-    with params._open_progress(n, "samples") as advance:
-        for fit in chain.from_iterable(results):
-            fits.append(fit)
-            n_redrawn += fit[-1]
-            advance(f"{n_redrawn} redrawn" if n_redrawn else "")
-    parameters, likelihoods, _ = zip(*fits, strict=True)
-    kind: Any = LatentClassBootstraps if isinstance(first, LatentClassParameters) else Bootstraps
-    return kind(
-        *map(np.stack, zip(*parameters, strict=True)), np.array(likelihoods, dtype=float), n_redrawn
-    )
-
-
-# Largest number of clusters for which focal_sets="auto" contains all pairs: a missing pair
-# decreases the coverage.
-_ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
-_ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
-_N_REFERENCES = 500  # number of reference rows if not all pairs are used
-# number of reference rows that other rows are compared with; more do not change the results
-_N_COMPARED = 150
-
-
 class BootClusMethod(Method[PairMasses, PairMasses]):
-    """Fit the masses of the reference rows, starting from the posterior probabilities of the mixture."""
+    """Fit the masses of the reference rows, starting from the probabilities of the mixture."""
 
     def __init__(
         self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply
@@ -772,7 +763,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of the reference rows, and which of the reference rows other rows are compared with."""
+        """Return the indices of the reference rows, and of those that rows are compared with."""
         n = len(self.values)
         n_partners = self.params.n_partners
         if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
@@ -804,6 +795,9 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return PairIntervals(partition, self.which, lower, upper, self.params.confidence)
 
 
+# ---- the estimator -------------------------------------------------------------------------------
+
+
 class BootClus(EvidentialClusterer):
     r"""Calibrated evidential clustering: bootstrap confidence intervals of a mixture.
 
@@ -815,8 +809,9 @@ class BootClus(EvidentialClusterer):
        each sample is fitted with one of the models, and the number of samples of a model is
        proportional to its Akaike weight, exp(log-likelihood - number of parameters). Under each
        fit, the probability that objects i and j are in the same cluster is
-       :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the probability of cluster k for object i. Quantiles
-       of P_ij over the fits give a confidence interval :math:`[P^l_{ij}, P^u_{ij}]`.
+       :math:`P_{ij} = \sum_k \pi_{ik} \pi_{jk}`, where pi_ik is the probability of cluster k for
+       object i. Quantiles of P_ij over the fits give a confidence interval
+       :math:`[P^l_{ij}, P^u_{ij}]`.
     3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
        .. math::
@@ -1016,18 +1011,15 @@ class BootClus(EvidentialClusterer):
         return Support(blocks=not isinstance(self.mixture, LatentClassModel))
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X and return its attributes, or category numbers if the mixture is a `LatentClassModel`."""
+        """Validate X and return its attributes, or numbers of categories for latent classes."""
+        unknown = "error"
         if reset:
-            if isinstance(self.mixture, LatentClassModel):
-                self._encoder = CategoryEncoder(missing="ignore")
-            else:
-                self._encoder = None
+            is_latent = isinstance(self.mixture, LatentClassModel)
+            self._encoder = CategoryEncoder(missing="ignore") if is_latent else None
+        elif self._encoder is not None:
+            unknown = self.mixture_.handle_unknown
         if self._encoder is None:
             return super()._read(X, reset=reset)
-        if reset:
-            unknown = "error"
-        else:
-            unknown = self.mixture_.handle_unknown
         return self._encoder.read(self, X, reset=reset, unknown=unknown).astype(float)
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
@@ -1043,40 +1035,34 @@ class BootClus(EvidentialClusterer):
         elif isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters
         check_different_objects(data, data, n_clusters or 1)
-        if self.warm_start:
-            fits = self._fits
-        else:
-            fits = None
-        if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
+        fits = self._fits
+        is_current = self.warm_start and fits is not None
+        if not is_current or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
             fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
         return fits.bootstraps.n_clusters
 
     def _resolve_families(self, n_clusters: int) -> Families:
+        return Families(self._select_family(n_clusters))
+
+    def _select_family(self, n_clusters: int) -> FocalSets:
         assert self._fits is not None
         posterior = self._fits.posterior
         mixture = self._fits.mixture
         if isinstance(self.focal_sets, FocalSets):
             require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
-            family = self.focal_sets
-        elif self.focal_sets == "auto" and n_clusters > _ALL_PAIRS_OF_CLUSTERS_UP_TO:
-            if isinstance(mixture, LatentClassModel):  # Hellinger distances between the components
-                family = FocalSets.neighbors(
-                    np.sqrt(mixture.parameters_.probabilities), empty=False
-                )
-            else:
-                within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
-                family = neighbor_family(mixture.means_, within)
-        elif self.focal_sets == "selected":
+            return self.focal_sets
+        if self.focal_sets == "selected":
             similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
-            family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
-        else:
-            if self.focal_sets == "auto":
-                name = "pairs"
-            else:
-                name = self.focal_sets
-            family = named_family(name, n_clusters, empty=False, omega=False)
-        return Families(family)
+            return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
+        if self.focal_sets != "auto":
+            return named_family(self.focal_sets, n_clusters, empty=False, omega=False)
+        if n_clusters <= _ALL_PAIRS_OF_CLUSTERS_UP_TO:
+            return named_family("pairs", n_clusters, empty=False, omega=False)
+        if isinstance(mixture, LatentClassModel):  # Hellinger distances between the components
+            return FocalSets.neighbors(np.sqrt(mixture.parameters_.probabilities), empty=False)
+        within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
+        return neighbor_family(mixture.means_, within)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
         assert self._fits is not None
@@ -1102,7 +1088,7 @@ class BootClus(EvidentialClusterer):
     # ---- pairs -----------------------------------------------------------------------------------
 
     def pair_probabilities(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Compute, under each bootstrap fit, the probability that the two objects of each pair are in the same cluster.
+        """Compute the probability of being in the same cluster under each bootstrap fit.
 
         Parameters
         ----------
@@ -1122,7 +1108,7 @@ class BootClus(EvidentialClusterer):
         return out.astype(float)
 
     def pair_intervals(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Compute confidence intervals for the probability that the two objects of each pair are in the same cluster.
+        """Compute confidence intervals for the probability of being in the same cluster.
 
         Parameters
         ----------
@@ -1148,7 +1134,7 @@ class BootClus(EvidentialClusterer):
         return np.column_stack([lower, upper])
 
     def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cluster probabilities of the rows in ``pairs``, and the pairs as indices of these rows."""
+        """Return the cluster probabilities of the rows in ``pairs``, and the pairs among them."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)
         pairs = check_pair_indices(pairs, len(values))

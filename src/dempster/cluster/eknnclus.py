@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -35,9 +36,9 @@ from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 relabel = kernel("""relabel(
-    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
-    order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
-    support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
+    symmetric: bool, order: int64[visits] below n, labels: int32[n] below n_labels out, awake:
+    bool[n] out, support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
 # Return half the sum of the weights of edges between rows with the same label. In a symmetric
 # graph, every pair of rows has two edges, so the result is the sum over pairs.
 agreement = kernel("""agreement(
@@ -48,20 +49,22 @@ neighbor_masses = kernel("""neighbor_masses(
     labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
 _transposed_rows = kernel("""transposed_rows(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out, turned_weights: float64[e] out)""")
+    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out, turned_weights: float64[e]
+    out)""")
 _union_sizes = kernel("""union_sizes(
-    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1], turned_indices: integer[e],
-    start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
+    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1], turned_indices:
+    integer[e], start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
 _union_rows = kernel("""union_rows(
     indptr: integer[n + 1], indices: integer[e], weights: float64[e], turned_indptr: integer[n + 1],
-    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop, stop: int up to n,
-    union_indptr: integer[n + 1], union_indices: integer[u] out, union_weights: float64[u] out)""")
+    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop, stop:
+    int up to n, union_indptr: integer[n + 1], union_indices: integer[u] out, union_weights:
+    float64[u] out)""")
 
 
 def symmetrize_graph(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, mean: bool, apply: Apply
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ``indptr``, ``indices`` and weights of a symmetric graph, given those of a directed graph.
+    """Return ``indptr``, ``indices`` and weights of a symmetric graph, given a directed graph.
 
     The new weights are (w_ij + w_ji) / 2 if ``mean`` is True, and max(w_ij, w_ji) otherwise. A
     missing edge has weight zero. In each row, edges of the directed graph come first, so that the
@@ -69,8 +72,7 @@ def symmetrize_graph(
     """
     n = len(indptr) - 1
     e = len(indices)
-    # The symmetric graph may have twice as many edges.
-    dtype = np.int32 if 2 * e < 2**31 else np.int64
+    dtype = np.int32 if 2 * e < 2**31 else np.int64  # There may be twice as many edges.
     indptr = np.ascontiguousarray(indptr, dtype)
     indices = np.ascontiguousarray(indices, dtype)
     transposed = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
@@ -104,7 +106,7 @@ class Evidence:
 
     @classmethod
     def from_neighbors(cls, neighbors: sparse.csr_matrix, q: float, power: float) -> Evidence:
-        """Choose the scale so that scale^power is the q-quantile of d^power over all distances d between neighbors."""
+        """Return the evidence whose scale^power is the q-quantile of d^power over all neighbors."""
         d = np.asarray(neighbors.data, dtype=float)
         d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
         largest = float(d.max(initial=0.0))
@@ -117,9 +119,8 @@ class Evidence:
     def energies(self, d: np.ndarray) -> np.ndarray:
         """Return (d / scale)^power, which is minus the logarithm of the support."""
         with np.errstate(over="ignore"):
-            return np.minimum(
-                (np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max
-            )
+            energies = (np.asarray(d, dtype=float) / self.scale) ** self.power
+        return np.minimum(energies, np.finfo(float).max)
 
     def log_weights(self, d: np.ndarray) -> np.ndarray:
         """Return the logarithms of the weights.
@@ -182,10 +183,9 @@ class NeighborGraph:
         return len(self.indptr) - 1
 
     def agreement(self, labels: np.ndarray) -> float:
-        """Return the log-plausibility of a partition up to a constant, which is the sum of weights inside clusters."""
-        return float(
-            agreement(self.indptr, self.indices, self.weights, self._to_graph_order(labels))
-        )
+        """Return the sum of weights inside clusters: the log-plausibility up to a constant."""
+        labels = self._to_graph_order(labels)
+        return float(agreement(self.indptr, self.indices, self.weights, labels))
 
     @cached_property
     def _rank(self) -> np.ndarray | None:
@@ -205,75 +205,56 @@ class NeighborGraph:
         return labels[self._rank]
 
     def search(
-        self,
-        labels: np.ndarray,
-        rng: np.random.Generator,
-        max_iter: int,
-        orders: Sequence[np.ndarray] | np.ndarray | None = None,
+        self, labels: np.ndarray, rng: np.random.Generator, max_iter: int
     ) -> tuple[np.ndarray, list[float], bool]:
         """Relabel the rows in sweeps until no label changes.
 
-        In a sweep, every row in turn gets the label that its neighbors support most. The
-        plausibility that a row belongs to cluster k is proportional to exp(u_k), where u_k is the
-        sum of the weights of its neighbors in cluster k (Denoeux, Kanjanatarakul and Sriboonchitta,
-        2015). ``orders`` contains the order of the rows in each sweep; by default the order is
-        random. Return the labels 0..c-1, the value of `agreement` after every sweep, and whether
-        the search converged.
+        In a sweep, every row in turn, in random order, gets the label that its neighbors support
+        most. The plausibility that a row belongs to cluster k is proportional to exp(u_k), where
+        u_k is the sum of the weights of its neighbors in cluster k (Denoeux, Kanjanatarakul and
+        Sriboonchitta, 2015). Return the labels 0..c-1, the value of `agreement` after every sweep,
+        and whether the search converged.
         """
         n = len(self)
         labels = renumber(labels)
         agreement = self.agreement(labels)
         labels = self._to_graph_order(labels)
-        awake = np.ones(n, dtype=bool)
-        support = np.zeros(int(labels.max()) + 1)
-        history: list[float] = []
-        converged = False
-        while not converged and len(history) < max_iter:
-            if orders is None:
-                order = rng.permutation(n)
-            else:
-                order = np.asarray(orders[len(history)], dtype=np.int64)
-            n_moves, gain = self._sweep(order, labels, awake, support, False)
-            agreement += gain
-            history.append(agreement)
-            converged = n_moves == 0
+        gains, converged = self._relabel(labels, lambda: rng.permutation(n), max_iter)
+        history = list(accumulate(gains, initial=agreement))[1:]
         if self.symmetric and converged:
-            labels, history[-1] = self._settle_ties(labels, agreement, max_iter)
+            # Resolve ties in favor of the lowest label, which is the rule of partitions.
+            labels = renumber(labels)
+            gains, _ = self._relabel(labels, lambda: np.arange(n), max_iter, settle=True)
+            for gain in gains:
+                history[-1] += gain
         return renumber(self._to_row_order(labels)), history, converged
 
-    def _settle_ties(
-        self, labels: np.ndarray, agreement: float, max_iter: int
-    ) -> tuple[np.ndarray, float]:
-        """Return labels with ties resolved in favor of the lowest label (the rule of partitions), and the agreement."""
-        labels = renumber(labels)
-        n = len(labels)
-        awake = np.ones(n, dtype=bool)
-        support = np.zeros(int(labels.max()) + 1)
-        for _ in range(max_iter):
-            n_moves, gain = self._sweep(np.arange(n), labels, awake, support, True)
-            agreement += gain
-            if n_moves == 0:
-                break
-        return labels, agreement
-
-    def _sweep(
+    def _relabel(
         self,
-        order: np.ndarray,
         labels: np.ndarray,
-        awake: np.ndarray,
-        support: np.ndarray,
-        settle: bool,
-    ) -> tuple[int, float]:
-        """Relabel every row once, in place.
+        next_order: Callable[[], np.ndarray],
+        max_iter: int,
+        *,
+        settle: bool = False,
+    ) -> tuple[list[float], bool]:
+        """Relabel the rows in place, in sweeps until no label changes.
 
-        Return the number of changed labels and the increase of the agreement.
+        Return the increase of the agreement in every sweep, and whether the sweeps converged.
         """
-        if self._rank is not None:
-            order = self._rank[order]
-        graph = (self.indptr, self.indices, self.weights)
+        awake = np.ones(len(self), dtype=bool)
+        support = np.zeros(int(labels.max()) + 1)
+        graph = (self.indptr, self.indices, self.weights, self.symmetric)
         gained = np.empty(1)
-        n_moves = relabel(*graph, self.symmetric, order, labels, awake, support, settle, gained)
-        return n_moves, float(gained[0])
+        gains = []
+        for _ in range(max_iter):
+            order = next_order()
+            if self._rank is not None:
+                order = self._rank[order]
+            n_moves = relabel(*graph, order, labels, awake, support, settle, gained)
+            gains.append(float(gained[0]))
+            if n_moves == 0:
+                return gains, True
+        return gains, False
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
         """Return the masses of all rows on the empty set, the clusters and the frame.
@@ -312,7 +293,7 @@ def renumber(labels: np.ndarray) -> np.ndarray:
 
 
 def neighbor_distances(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
-    """Return a sparse (n, n) matrix of the distances from every row to its nearest neighbors, with zeros stored."""
+    """Return a sparse (n, n) matrix of the distances from every row to its nearest neighbors."""
     nearest = Neighbors.find_all(find, n, n_neighbors)
     return _to_sparse(nearest.index, nearest.distance, n)
 
@@ -333,10 +314,9 @@ def nearest_stored(
     matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    kept = np.arange(matrix.nnz)
     if drop_diagonal:
         kept = np.flatnonzero(matrix.indices != rows)
-    else:
-        kept = np.arange(matrix.nnz)
     if n_neighbors is not None:
         order = kept[np.lexsort((matrix.data[kept], rows[kept]))]
         rank = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
@@ -350,7 +330,11 @@ _ROWS_PER_BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """Fitted model of `EKNNClus`: the evidence of the nearest training rows, or the masses of an equal training row."""
+    """Fitted model of `EKNNClus`.
+
+    The masses combine the evidence of the nearest training rows. A row that is equal to a training
+    row has the masses of that row.
+    """
 
     family: FocalSets  # empty set, single clusters, frame
     references: References  # all training rows
@@ -368,14 +352,11 @@ class NeighborModel:
         """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
-            return self._combine(nearest, _first_stored_zeros(values), apply).astype(
-                values.dtype, copy=False
-            )
+            masses = self._combine(nearest, _first_stored_zeros(values), apply)
+            return masses.astype(values.dtype, copy=False)
         find = ReferenceFinder(self.references)
-        out = np.empty(
-            (len(values), len(self.family)),
-            values.dtype if isinstance(values, np.ndarray) else float,
-        )
+        dtype = values.dtype if isinstance(values, np.ndarray) else float
+        out = np.empty((len(values), len(self.family)), dtype)
         for start, stop in row_blocks(len(values), _ROWS_PER_BLOCK, most=None):
             rows = values[start:stop]
             nearest = _to_sparse(*find(rows, self.n_neighbors, apply), len(self.labels))
@@ -387,25 +368,23 @@ class NeighborModel:
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the log total weight of the neighbors in each cluster, or of its nearest member if there is none."""
-        is_sparse = sparse.issparse(values)
-        if is_sparse:
+        """Return the logarithm of the total weight of the neighbors in each cluster.
+
+        For a cluster without neighbors, the weight of its nearest member is used.
+        """
+        if sparse.issparse(values):
             positions = values.indices
+            d = values.data
+            n_used = self.n_stored
         else:
             positions = np.arange(len(self.labels))
-        if is_sparse:
-            d = values.data
-        else:
             d = self.references.dissimilarities(values, exact=True)[0]
+            n_used = self.n_neighbors
         d = np.asarray(d, dtype=float)
         order = np.argsort(d, kind="stable")
         order = order[positions[order] != itself]
         labels = self.labels[positions[order]]
-        if is_sparse:
-            n_used = self.n_stored
-        else:
-            n_used = self.n_neighbors
-        is_used = np.arange(len(order)) < (len(order) if n_used is None else n_used)
+        is_used = np.arange(len(order)) < (n_used or len(order))
         first = np.unique(labels, return_index=True)[1]
         is_used[first[~np.isin(labels[first], labels[is_used])]] = True
         which = order[is_used]
@@ -432,10 +411,9 @@ class NeighborModel:
         )
 
     def _combine(self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses from the evidence of the neighbors, or of the training row ``equal`` if it is not -1."""
-        graph = NeighborGraph.from_weights(
-            self.support.weight_graph(neighbors, apply), "directed", apply
-        )
+        """Return the masses from the neighbors, or of the training row ``equal`` (-1: none)."""
+        weights = self.support.weight_graph(neighbors, apply)
+        graph = NeighborGraph.from_weights(weights, "directed", apply)
         masses = _merge_single_cluster(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
         return masses
@@ -449,7 +427,10 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
 
 
 def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
-    """Return, for each training row, the index of the first equal row among the rows ``among`` (None: all)."""
+    """Return the index of the first row that is equal to each training row.
+
+    Only the rows ``among`` may have equal rows (None: all).
+    """
     if references.source is not None:
         if among is None:
             return references.equals(references.source.objects)
@@ -476,7 +457,7 @@ def _first_zeros(block: np.ndarray) -> np.ndarray:
 
 
 def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
-    """Return the lowest column with a stored zero in each row, or -1 for a row without stored zeros."""
+    """Return the lowest column with a stored zero in each row, or -1 if there is none."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     zero = matrix.data == 0
     first = np.full(matrix.shape[0], matrix.shape[1])
@@ -497,7 +478,7 @@ _MAX_MASSES = 2**31  # maximum number of masses (17 GB)
 
 @dataclass(frozen=True, eq=False)
 class LabelStart:
-    """Initial labels of a search, and the random generator for the order of the rows in its sweeps."""
+    """Initial labels of a search, and the random generator for the order of the rows."""
 
     labels: np.ndarray
     rng: np.random.Generator
@@ -505,14 +486,14 @@ class LabelStart:
 
 @dataclass(frozen=True, eq=False)
 class LabelResult:
-    """Labels 0..c-1 at the end of a search, and the number of clusters and objective of every search."""
+    """Labels at the end of a search, and number of clusters and objective of every search."""
 
     labels: np.ndarray
     searches: tuple[tuple[int, float], ...]
 
 
 class NeighborMethod(Method[LabelStart, LabelResult]):
-    """EK-NNclus algorithm, which runs several searches for the best labels on the graph of neighbors."""
+    """EK-NNclus algorithm, which runs several searches on the graph of neighbors."""
 
     starts_in_threads = True
 
@@ -534,32 +515,30 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         if isinstance(source, SparseSource):
             self.source = SparseSource(sparse.csr_matrix(source.stored))
         self.n = len(source)
-        if n_neighbors is not None and n_neighbors >= self.n:
-            expected = f"smaller than the number of objects, {self.n}"
-            raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         if n_neighbors is None:
             self.n_neighbors = self._default_n_neighbors()
-        else:
+        elif n_neighbors < self.n:
             self.n_neighbors = int(n_neighbors)
+        else:
+            expected = f"smaller than the number of objects, {self.n}"
+            raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         # Always draw the seed, so that the searches do not depend on the finder.
         seed = int(rng.integers(2**31))
         # indices of rows that may be equal to another row; None means all
         self.may_be_equal: np.ndarray | None = None
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
-        self.graph = NeighborGraph.from_weights(
-            self.evidence.weight_graph(neighbors, apply), params.graph, apply, order
-        )
+        weights = self.evidence.weight_graph(neighbors, apply)
+        self.graph = NeighborGraph.from_weights(weights, params.graph, apply, order)
 
     def _default_n_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
             return int(np.diff(self.source.stored.indptr).max())
-        return max(
-            1, min(int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n))), _MAX_NEIGHBORS, self.n - 1)
-        )
+        wanted = int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n)))
+        return max(1, min(wanted, _MAX_NEIGHBORS, self.n - 1))
 
     def _find_neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
-        """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows for the graph (or None)."""
+        """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows."""
         if isinstance(self.source, SparseSource):
             stored = nearest_stored(self.source.stored, self.n_neighbors_param, drop_diagonal=True)
             if stored.nnz == 0:
@@ -584,10 +563,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             if isinstance(init, str):
                 return [LabelStart(np.arange(self.n), rng) for rng in rngs]
             return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
-        if isinstance(init, CredalPartition):
-            labels = init.labels
-        else:
-            labels = as_labels(init, "init")
+        labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
         if len(labels) != self.n:
             raise InvalidParameterError(
                 "init", must=f"contain {self.n} labels, one for each row, got {len(labels)}"
@@ -601,10 +577,14 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             start.labels, start.rng, self.params.max_iter
         )
         history = [-value for value in agreement]
-        return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
+        n_clusters = int(labels.max()) + 1
+        return Run(LabelResult(labels, ((n_clusters, history[-1]),)), history, converged)
 
     def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
-        """Return the best run with the most frequent number of clusters, because the objective favors few clusters."""
+        """Return the best run with the most frequent number of clusters.
+
+        The objective favors few clusters.
+        """
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
         best = runs[select_search(searches)]
@@ -616,14 +596,17 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         labels = run.model.labels
         n_clusters = int(labels.max()) + 1
         if self.n * (n_clusters + 2) > _MAX_MASSES:
-            raise InvalidInputError(
-                f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters, and the masses of {self.n} objects would "
-                f"take {8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbors, a larger q or init='sample'"
+            raise InvalidParameterError(
+                "n_neighbors",
+                message=f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters, and the "
+                f"masses of {self.n} objects would take "
+                f"{8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbors, a larger q or init='sample'",
             )
+        everything = np.arange(self.n)
         if isinstance(self.source, SparseSource):
-            references = References(np.arange(self.n), self.n, None)
+            references = References(everything, self.n, None)
         else:
-            references = References.from_source(self.source, np.arange(self.n))
+            references = References.from_source(self.source, everything)
         model = NeighborModel(
             family=FocalSets.simple(n_clusters),
             references=references,
@@ -635,34 +618,28 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             searches=run.model.searches,
         )
         equal = find_equal_rows(self.source, references, self.may_be_equal)
-        all_differ = np.array_equal(equal, np.arange(self.n))
-        if all_differ:
-            masses = model.own_masses
-        else:
-            masses = model.own_masses[equal]
-        warnings = (
-            ("found only a single cluster; decrease n_neighbors or q to find more",)
-            if n_clusters == 1
-            else ()
-        )
-        return FitResult(run, model, masses.astype(self.source.dtype, copy=False), warnings)
+        masses = model.own_masses
+        if not np.array_equal(equal, everything):
+            masses = masses[equal]
+        result = FitResult(run, model, masses.astype(self.source.dtype, copy=False))
+        if n_clusters > 1:
+            return result
+        warning = "found only a single cluster; decrease n_neighbors or q to find more"
+        return replace(result, warnings=(warning,))
 
 
 class SampledNeighborMethod(NeighborMethod):
-    """EK-NNclus for many rows: searches are compared on a sample, whose clusters are the initial ones of all rows."""
+    """EK-NNclus for many rows.
 
-    def __init__(
-        self,
-        params: EKNNClus,
-        source: DissimilaritySource,
-        rng: np.random.Generator,
-        apply: Apply,
-        n_neighbors: int | None,
-    ):
-        super().__init__(params, source, rng, apply, "sample", n_neighbors)
-        self.sample_rows = np.sort(rng.permutation(self.n)[:_SAMPLE_SIZE])
-        self.sample_method = create_method(
-            params, source.subset(self.sample_rows), rng, apply, "auto", None
+    Searches are compared on a sample, whose clusters are the initial clusters of all rows.
+    """
+
+    def __init__(self, params: EKNNClus, source: DissimilaritySource, *others: Any):
+        super().__init__(params, source, *others)
+        self.sample_rows = np.sort(self.rng.permutation(self.n)[:_SAMPLE_SIZE])
+        part = source.subset(self.sample_rows)
+        self.sample_method = NeighborMethod(
+            params, part, self.rng, self.apply, default_init(part), None
         )
 
     def _default_n_neighbors(self) -> int:
@@ -678,42 +655,30 @@ class SampledNeighborMethod(NeighborMethod):
 
     def refine(self, best: Run[LabelResult]) -> Run[LabelResult]:
         assert isinstance(self.source, DissimilaritySource)
-        nearest, _ = ReferenceFinder(References.from_source(self.source, self.sample_rows))(
-            self.source.objects, 1, self.apply
-        )
+        find = ReferenceFinder(References.from_source(self.source, self.sample_rows))
+        nearest, _ = find(self.source.objects, 1, self.apply)
         labels = self.sample_method.partition(best).labels[nearest[:, 0]]
         run = super().run_start(LabelStart(labels, self.rng))
         return replace(run, model=replace(run.model, searches=best.model.searches))
 
 
-def create_method(
-    params: EKNNClus,
-    source: Source,
-    rng: np.random.Generator,
-    apply: Apply,
-    init: Any,
-    n_neighbors: int | None,
-) -> NeighborMethod:
-    """Return the algorithm object for a value of ``init``; "auto" depends on the number of rows."""
-    has_attributes = isinstance(source, DissimilaritySource) and source.objects is not None
-    if isinstance(init, str) and init == "auto":
-        if len(source) <= _DISTINCT_UP_TO:
-            init = "distinct"
-        else:
-            init = max(2, len(source) // 10)
-        if has_attributes and len(source) > _SAMPLE_FROM:
-            init = "sample"
-    if isinstance(init, str) and init == "sample":
-        if isinstance(source, SparseSource) or not has_attributes:
-            raise InvalidInputError(
-                "init='sample' needs attributes, not precomputed dissimilarities"
-            )
-        return SampledNeighborMethod(params, source, rng, apply, n_neighbors)
-    return NeighborMethod(params, source, rng, apply, init, n_neighbors)
+def has_attributes(source: Source) -> bool:
+    """Return whether the rows have attributes, not only dissimilarities."""
+    return isinstance(source, DissimilaritySource) and source.objects is not None
+
+
+def default_init(source: Source) -> str | int:
+    """Return the value of ``init="auto"``, which depends on the number of rows."""
+    n = len(source)
+    if n > _SAMPLE_FROM and has_attributes(source):
+        return "sample"
+    if n > _DISTINCT_UP_TO:
+        return max(2, n // 10)
+    return "distinct"
 
 
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
-    """Return the index of the search with the smallest objective among the most frequent numbers of clusters."""
+    """Return the index of the best search with the most frequent number of clusters."""
     counts = [count for count, _ in searches]
     return min(range(len(searches)), key=lambda r: (-counts.count(counts[r]), searches[r][1], r))
 
@@ -905,8 +870,9 @@ class EKNNClus(EvidentialClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            Objects or dissimilarities. The results keep the index of a DataFrame.
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Objects, or dissimilarities if ``metric="precomputed"``. The results keep the index of a
+            DataFrame.
         y : ignored
 
         Returns
@@ -916,7 +882,7 @@ class EKNNClus(EvidentialClusterer):
         return self._fit(X)
 
     def log_plausibility(self, X: TableLike, labels: ArrayLike) -> float:
-        """Return the log-plausibility of a given partition of the rows of X, which need not be the fitted partition.
+        """Return the log-plausibility of any partition of the rows of X.
 
         The value is minus the sum of the weights w_ij over the pairs of neighbors in different
         clusters. It is 0 for a single cluster. For the same X and parameters, it differs from the
@@ -939,7 +905,8 @@ class EKNNClus(EvidentialClusterer):
         >>> from dempster.cluster import EKNNClus
         >>> X = [[0.0], [1.0], [5.0], [6.0]]
         >>> model = EKNNClus(n_neighbors=2)
-        >>> [round(model.log_plausibility(X, labels), 2) for labels in ([0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0])]
+        >>> partitions = [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0]
+        >>> [round(model.log_plausibility(X, labels), 2) for labels in partitions]
         [-1.67, -7.39, 0.0]
         """
         reader = clone(self)  # Reading X sets attributes.
@@ -969,12 +936,19 @@ class EKNNClus(EvidentialClusterer):
         return 1  # The value is not used, because the searches determine the number of clusters.
 
     def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
-        if isinstance(self.n_neighbors, str):
-            n_neighbors = None
-        else:
-            n_neighbors = self.n_neighbors
+        source = sample.values
         rng = as_generator(self.random_state)
-        return create_method(self, sample.values, rng, request.apply, self.init, n_neighbors)
+        n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
+        init = self.init
+        if isinstance(init, str) and init == "auto":
+            init = default_init(source)
+        method = NeighborMethod
+        if isinstance(init, str) and init == "sample":
+            if not has_attributes(source):
+                message = "init='sample' needs attributes, not precomputed dissimilarities"
+                raise InvalidParameterError("init", message=message)
+            method = SampledNeighborMethod
+        return method(self, source, rng, request.apply, init, n_neighbors)
 
     def _fitted_attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)

@@ -40,8 +40,9 @@ fill_costs = kernel("""median_costs(
 # contain the dissimilarities from the current medoids to all objects, to each other, and to the
 # candidates.
 add_totals = kernel("""median_totals(
-    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
-    between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
+    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates:
+    float64[c, candidates], between: float64[c, c], sets: bool[h, c], gamma: float, eta: float,
+    totals: float64[candidates] out)""")
 
 
 @dataclass(frozen=True)

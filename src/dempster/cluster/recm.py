@@ -50,9 +50,9 @@ fill_products = kernel(
 # smallest squared distance to ``least``. ``factor``, ``delta2``, ``beta`` and ``zero`` are
 # explained in `MassStep`.
 relational_step = kernel("""relational_step(
-    products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
-    size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
-    following: float64[c, n] out, least: float64[1] out) -> float""")
+    products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None,
+    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float, negative: float,
+    shift: float, alpha: float, following: float64[c, n] out, least: float64[1] out) -> float""")
 
 MIN_BLOCK_ROWS = 256
 MAX_BLOCK_CELLS = 16_000_000  # maximum number of dissimilarities of new objects in memory at once

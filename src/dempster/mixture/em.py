@@ -54,17 +54,18 @@ _densities = kernel("""mixture_densities(
 # the problem, and the component with the problem.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
-    proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
-    model: int, absolute: float, relative: float, reference: float, max_iter: int, regularization: float, share: float,
-    history: float64[max_iter] out, outcome: int64[4] out)""")
+    proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes:
+    float64[d, d] out, model: int, absolute: float, relative: float, reference: float, max_iter:
+    int, regularization: float, share: float, history: float64[max_iter] out, outcome: int64[4] out)""")
 # Run EM on samples of the rows, from the initial parameters of each sample, which are overwritten.
 # `overlaps` contains the sum over the rows of weight times `posterior` times responsibility, for
 # each pair of components.
 _refit_em = kernel("""refit_em(
-    X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n], proportions: float64[samples, g] out,
-    means: float64[samples, g, d] out, covariances: float64[samples, g, d, d] out, axes: float64[samples, d, d] out,
-    model: int, absolute: float, max_iter: int, regularization: float, share: float,
-    overlaps: float64[samples, g, g] out, log_likelihood: float64[samples] out, outcomes: int64[samples, 4] out)""")
+    X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n], proportions:
+    float64[samples, g] out, means: float64[samples, g, d] out, covariances:
+    float64[samples, g, d, d] out, axes: float64[samples, d, d] out, model: int, absolute: float,
+    max_iter: int, regularization: float, share: float, overlaps: float64[samples, g, g] out,
+    log_likelihood: float64[samples] out, outcomes: int64[samples, 4] out)""")
 # A covariance matrix is singular if the variance of a column, given the previous columns, is below
 # this share of the variance of the column in the data.
 SINGULAR_SHARE = 1e-10

@@ -25,7 +25,8 @@ from dempster.optimize.k_means import k_means
 
 _MODELS = ("EII", "VII", "VVV")  # In the order of the constants in agglomeration.c.
 _agglomerate = kernel("""agglomerate(
-    points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges: int64[steps, 2] out)""")
+    points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges:
+    int64[steps, 2] out)""")
 _cut = kernel("""cut_merges(
     merges: int64[steps, 2] up to steps, n_merges: int up to steps, labels: int64[steps + 1] out)""")
 

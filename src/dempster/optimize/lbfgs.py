@@ -20,9 +20,9 @@ _ITERATIONS = 3  # Index of the number of iterations in _counts.
 _SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
 
 _advance = kernel("""lbfgs_advance(
-    x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out,
-    steps: float64[memory, n] out, changes: float64[memory, n] out, line: float64[10] out, counts: int64[6] out,
-    max_iter: int, tol: float, gradient_tol: float, history: float64[max_iter + 1] out) -> int""")
+    x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out, steps:
+    float64[memory, n] out, changes: float64[memory, n] out, line: float64[10] out, counts: int64[6]
+    out, max_iter: int, tol: float, gradient_tol: float, history: float64[max_iter + 1] out) -> int""")
 
 
 def minimize_lbfgs(

@@ -18,8 +18,8 @@ from dempster._native import kernel
 # pairs. Each pair is computed once and written at (i, j) and (j, i). Different threads may compute
 # different blocks of rows.
 quantiles_within = kernel("""quantiles_within(
-    P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper: real[n, n] out,
-    start: int up to stop, stop: int up to n)""")
+    P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper:
+    real[n, n] out, start: int up to stop, stop: int up to n)""")
 
 # Compute the quantiles for all pairs of an object of P and an object of Q.
 quantiles_between = kernel("""quantiles_between(

@@ -49,8 +49,8 @@ _END = "history: float64[max_iter] out, ending: int64[2] out"
 # below tol. `constant` is added to the objective; it is the constant term of the penalty for linked
 # pairs. indptr and indices are results of `symmetric_pairs`.
 descend_all_pairs = kernel(f"""descend_all_pairs(
-    M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f], simple: bool, {_LOOP},
-    {_LINKS}, {_END})""")
+    M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f],
+    simple: bool, {_LOOP}, {_LINKS}, {_END})""")
 descend_some_pairs = kernel(
     f"descend_some_pairs(M: float64[n, f] out, {_PAIRS}, {_LOOP}, {_LINKS}, {_END})"
 )
@@ -64,13 +64,13 @@ pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 # bound of the sum of distances, with equality at the current point, so that the sum of distances
 # does not increase.
 sweep_rows = kernel(f"""sweep_rows(
-    M: float64[n, f] out, order: int64[visits] below n,
-    indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
-    targets: float64[entries, q], forms: float64[q, f, f], reweight: bool, {_LINKS})""")
+    M: float64[n, f] out, order: int64[visits] below n, indptr: int64[n + 1] offsets in entries,
+    indices: int32[entries] below n, weights: float64[entries], targets: float64[entries, q], forms:
+    float64[q, f, f], reweight: bool, {_LINKS})""")
 
 _descend_intervals = kernel(f"""descend_intervals(
-    M: float64[n, f] out, targets: float32[q, n, n], forms: float64[q, f, f], order: int64[visits] below n,
-    squares: float, max_iter: int, tol: float, {_END})""")
+    M: float64[n, f] out, targets: float32[q, n, n], forms: float64[q, f, f], order: int64[visits]
+    below n, squares: float, max_iter: int, tol: float, {_END})""")
 _pair_distances = kernel("""pair_distances(
     M: float64[n, f], pairs: int64[p, 2] below n, targets: float64[p, q], forms: float64[q, f, f],
     out: float64[p] out)""")

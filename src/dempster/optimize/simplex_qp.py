@@ -37,7 +37,8 @@ simplex_qp = kernel("""simplex_qp(
 # on H, G[b] and X[b], so that different threads may solve different blocks of rows. The arithmetic
 # is in float64. The result is the number of rows that reached the limit of 10 f + 10 iterations.
 simplex_qp_batch = kernel("""simplex_qp_batch(
-    H: float64[f, f], G: real1[n, f], X: real2[n, f] out, start: int up to stop, stop: int up to n) -> int""")
+    H: float64[f, f], G: real1[n, f], X: real2[n, f] out, start: int up to stop, stop: int up to n)
+    -> int""")
 
 _diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
     h: float64[f], g: float64[f], x: float64[f] out, heap: int64[f] out)""")
