@@ -49,7 +49,7 @@ def test_gradients_against_differences():
             factor = V
         else:
             factor = b
-        objective = full_metric._FactorObjective(function, factor)
+        objective = full_metric._FactorObjective(function)
         slope = objective.evaluate(factor)[1]
         numeric = approx_fprime(
             factor.ravel(), lambda v, o=objective, s=factor.shape: o.evaluate(v.reshape(s))[0], 1e-7

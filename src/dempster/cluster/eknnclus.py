@@ -600,7 +600,8 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
                 "n_neighbors",
                 message=f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters, and the "
                 f"masses of {self.n} objects would take "
-                f"{8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbors, a larger q or init='sample'",
+                f"{8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; "
+                "use more neighbors, a larger q or init='sample'",
             )
         everything = np.arange(self.n)
         if isinstance(self.source, SparseSource):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import OptimizeResult, minimize
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
@@ -24,6 +25,7 @@ from dempster._arrays import centering_offset
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
+from dempster._random import as_generator
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
@@ -49,7 +51,7 @@ MAX_BLOCK_CELLS = 2**22  # Maximum number of kernel values in memory.
 
 
 class Classes(NamedTuple):
-    """Indices of the labeled objects, their classes encoded as 0, ..., c-1, and the names of the c classes."""
+    """Indices of the labeled objects, their classes as numbers 0, ..., c-1, and the class names."""
 
     positions: np.ndarray
     codes: np.ndarray
@@ -61,13 +63,13 @@ class Classes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Indices of the two objects of N pairs, shape (N, 2), and signs, +1 for a must-link and -1 for a cannot-link."""
+    """Indices of the objects of N pairs, shape (N, 2), and signs, -1 for cannot-links."""
 
     ends: np.ndarray
     signs: np.ndarray
 
     def differences(self, data: np.ndarray, sign: int) -> np.ndarray:
-        """Return the differences of the two objects of each must-link (sign 1) or of each cannot-link (sign -1)."""
+        """Return the differences of the two objects of each pair with the given sign."""
         first, second = self.ends[self.signs == sign].T
         return data[first] - data[second]
 
@@ -96,8 +98,9 @@ class MetricLearner(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
+        X : array-like of shape (n_samples, n_features)
             All objects, including those without labels or constraints. The type float32 is kept.
+            With ``kernel="precomputed"``, kernel values of all pairs of objects.
         y : array-like of shape (n_samples,), optional
             Labels, -1 for unlabeled objects. If the estimator learns from pairs, two labeled
             objects are a must-link if their labels are equal, otherwise a cannot-link.
@@ -110,6 +113,7 @@ class MetricLearner(
         self
         """
         with fit_transaction(self) as draft:
+            rule.check_parameters(draft, draft._rules)
             data = draft._validate_features(X, reset=True)
             draft._learn(data, rule.reorder_like(y, rule.row_index(X)), constraints)
         return self
@@ -129,8 +133,7 @@ class MetricLearner(
             Learned features.
         """
         check_is_fitted(self, "components_")
-        data = self._validate_features(X, reset=False)
-        return self._transform(data)
+        return self._transform(self._validate_features(X, reset=False))
 
     @property
     def _n_features_out(self) -> int:
@@ -143,20 +146,21 @@ class MetricLearner(
         return tags
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        if reset:
-            rule.check_parameters(self, self._rules)
-        if reset:
-            min_rows = 2
-        else:
-            min_rows = 1
-        floats = [np.float64, np.float32]
         X = rule.to_supported_type(self, X)
         with rule.validating(X, "X"):
             values = validate_data(
-                self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_min_samples=2 if reset else 1,
             )
-        (rule.check_scale if reset else rule.check_size)(values, "X")
-        if reset and self._needs_square_matrices:
+        if not reset:
+            rule.check_size(values, "X")
+            return values
+        rule.check_scale(values, "X")
+        if self._needs_square_matrices:
             p = values.shape[1]
             rule.check_memory(
                 4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer, such as by PCA"
@@ -168,34 +172,45 @@ class MetricLearner(
 
         Raise an error if it exceeds ``maximum``.
         """
-        if self.n_components is not None and self.n_components > maximum:
-            raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
         if self.n_components is None:
             return maximum
+        if self.n_components > maximum:
+            raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
         return int(self.n_components)
 
-    def _classes(self, data: np.ndarray, y: Any, constraints: Any) -> Classes:
-        """Validate and encode the labels.
 
-        Raise an error if there are none, or if constraints are given.
-        """
+class ClassMetricLearner(MetricLearner):
+    """Base class of the metric learners from labels. A subclass implements ``_learn_classes``."""
+
+    _rules = {"n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
+
+    def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
+        """Set the attributes of the learned features, and return their eigenvalues."""
+        raise NotImplementedError
+
+    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         learner = type(self).__name__
         if constraints is not None or isinstance(y, Constraints):
-            message = f"{learner} learns from labels, not from constraints; use PCCA, KPCCA, MMC or DMLEig"
+            message = (
+                f"{learner} learns from labels, not from constraints; "
+                "use PCCA, KPCCA, MMC or DMLEig"
+            )
             raise InvalidParameterError("constraints", message=message)
         if y is None:
-            message = f"{learner} requires y to be passed, but the target y is None; use -1 for unlabeled objects"
-            raise InvalidParameterError("y", message=message)
-        return _encode_labels(data, y)
-
-    def _set_eigenvalues(self, eigenvalues: np.ndarray, classes: Classes) -> None:
-        self.eigenvalues_ = eigenvalues
-        self.objective_ = float(eigenvalues.sum())
+            raise _missing_target_error(learner, "use -1 for unlabeled objects")
+        classes = _encode_labels(data, y)
+        self.eigenvalues_ = self._learn_classes(data, classes)
+        self.objective_ = float(self.eigenvalues_.sum())
         self.classes_ = classes.names
 
 
+def _missing_target_error(learner: str, advice: str) -> InvalidParameterError:
+    message = f"{learner} requires y to be passed, but the target y is None; {advice}"
+    return InvalidParameterError("y", message=message)
+
+
 class PairMetricLearner(MetricLearner):
-    """Base class of the metric learners from pairs of objects, with the parameters that all of them have."""
+    """Base class of the metric learners from pairs. A subclass implements ``_learn_pairs``."""
 
     def __init__(
         self,
@@ -213,8 +228,24 @@ class PairMetricLearner(MetricLearner):
         self.tol = tol
         self.random_state = random_state
 
+    def _learn_pairs(
+        self, data: np.ndarray, pairs: Pairs, rng: np.random.Generator
+    ) -> Run[np.ndarray]:
+        """Set the attributes of the learned features, and return the run of the optimization."""
+        raise NotImplementedError
+
+    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
+        rng = as_generator(self.random_state)
+        run = self._learn_pairs(data, self._pairs(data, y, constraints, rng), rng)
+        self.objective_ = run.objective
+        self.history_ = np.asarray(run.history)
+        self.n_iter_ = max(1, len(run.history) - 1)
+        self.converged_ = run.converged
+        if not run.converged:
+            warn_not_converged(self)
+
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
-        """Return the sorted constrained pairs, or at most ``max_pairs`` pairs of labeled objects."""
+        """Return the sorted constrained pairs, or up to ``max_pairs`` pairs of labeled rows."""
         learner = type(self).__name__
         if isinstance(y, Constraints):
             raise InvalidParameterError(
@@ -222,8 +253,7 @@ class PairMetricLearner(MetricLearner):
             )
         if constraints is None:
             if y is None:
-                message = f"{learner} requires y to be passed, but the target y is None; pass y or constraints"
-                raise InvalidParameterError("y", message=message)
+                raise _missing_target_error(learner, "pass y or constraints")
             constraints = _pairs_from_classes(
                 _encode_labels(data, y), len(data), self.max_pairs, rng
             )
@@ -236,25 +266,13 @@ class PairMetricLearner(MetricLearner):
             raise InvalidParameterError(
                 "constraints", must=f"contain at least one pair for {learner}, got none"
             )
-        must, cannot = (
-            ends[np.lexsort(ends.T[::-1])]
-            for ends in (constraints.must_link, constraints.cannot_link)
-        )
-        return Pairs(
-            np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        )
-
-    def _set_descent(self, run: Run[np.ndarray]) -> None:
-        self.objective_ = run.objective
-        self.history_ = np.asarray(run.history)
-        self.n_iter_ = max(1, len(run.history) - 1)
-        self.converged_ = run.converged
-        if not run.converged:
-            warn_not_converged(self)
+        links = (constraints.must_link, constraints.cannot_link)
+        ends = [pairs[np.lexsort(pairs.T[::-1])] for pairs in links]
+        return Pairs(np.concatenate(ends), np.repeat([1.0, -1.0], [len(pairs) for pairs in ends]))
 
 
 class LinearMetricLearner(MetricLearner):
-    """Base class of the linear metric learners, whose features are z = L x with the matrix L in ``components_``."""
+    """Base class of the linear metric learners, with features L x; ``components_`` is L."""
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return X as a validated array.
@@ -262,10 +280,9 @@ class LinearMetricLearner(MetricLearner):
         Values far from zero are centered in ``fit``, which uses only differences.
         """
         values = super()._validate_features(X, reset=reset)
-        if reset:
-            origin = centering_offset(values.min(axis=0), values.max(axis=0))
-        else:
-            origin = None
+        if not reset:
+            return values
+        origin = centering_offset(values.min(axis=0), values.max(axis=0))
         if origin is None:
             return values
         return values - origin.astype(values.dtype)
@@ -294,38 +311,35 @@ class KernelMetricLearner(MetricLearner):
         return tags
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        if reset:
-            rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
-            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(
-                self, rule.to_supported_type(self, X)
-            )
+            order_columns = order_columns_as_rows if reset else order_columns_as_in_fit
+            X = order_columns(self, rule.to_supported_type(self, X))
         data = super()._validate_features(X, reset=reset)
-        if reset and self.kernel == "precomputed":
+        if not reset:
+            return data
+        if self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
                 raise InvalidParameterError(
                     "X", f"a square matrix with kernel='precomputed', got shape {data.shape}"
                 )
             if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
                 raise InvalidParameterError("X", "symmetric with kernel='precomputed'")
-        if reset and self.kernel in ("rbf", "laplacian"):
-            if self.gamma == "auto":
-                self.gamma_ = automatic_gamma(data, self.kernel)
-            else:
-                self.gamma_ = float(self.gamma)
+        if self.kernel in ("rbf", "laplacian"):
+            is_auto = self.gamma == "auto"
+            self.gamma_ = automatic_gamma(data, self.kernel) if is_auto else float(self.gamma)
         return data
 
     def _set_support(
         self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray
     ) -> None:
-        """Set the attributes of the objects with coefficients (no ``support_vectors_`` for a precomputed kernel)."""
+        """Set the attributes of the objects with coefficients."""
         self.support_ = positions
         if self.kernel != "precomputed":
             self.support_vectors_ = data[positions]
         self.components_ = coefficients
 
     def _gram(self, data: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return the kernel matrix of the training objects at ``positions``, in double precision."""
+        """Return the kernel matrix of the training objects at ``positions`` as float64."""
         if self.kernel == "precomputed":
             return data[np.ix_(positions, positions)].astype(np.float64)
         return self._kernel_values(data[positions], data[positions])
@@ -378,10 +392,7 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
             "y", must="not contain missing values; use -1 for unlabeled objects"
         )
     # NumPy converts -1 to "-1" in an array of names.
-    if labels.dtype.kind == "U":
-        unlabeled = labels == str(UNLABELED)
-    else:
-        unlabeled = labels == UNLABELED
+    unlabeled = labels == (str(UNLABELED) if labels.dtype.kind == "U" else UNLABELED)
     if labels.dtype == object:
         unlabeled = unlabeled | (labels == str(UNLABELED))
     positions = np.flatnonzero(~unlabeled)
@@ -390,8 +401,9 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
             check_classification_targets(labels[positions])
         names, codes = np.unique(labels[positions], return_inverse=True)
     if len(names) < 2:
-        must = f"contain at least two classes besides -1 (unlabeled), got {len(names)} in {len(positions)} labels"
-        raise InvalidParameterError("y", must=must)
+        must = "contain at least two classes besides -1 (unlabeled)"
+        got = f"got {len(names)} in {len(positions)} labels"
+        raise InvalidParameterError("y", must=f"{must}, {got}")
     return Classes(positions, codes.reshape(-1), names)
 
 
@@ -410,10 +422,44 @@ def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
 
 
 def limit_threads(size: int) -> AbstractContextManager[None]:
-    """Return a context that uses one BLAS thread if ``size`` is small, which is faster for small matrices."""
+    """Return a context with one BLAS thread if matrices are small, for which this is faster."""
     if size < MIN_THREADED_ROWS:
         return one_blas_thread()
     return nullcontext()
+
+
+def minimize_array(
+    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    check: Callable[[np.ndarray, float], bool],
+    max_iter: int,
+    **options: Any,
+) -> tuple[np.ndarray, bool]:
+    """Minimize a function of an array by L-BFGS until ``check(point, value)`` is True.
+
+    ``evaluate`` returns the value and the gradient. Return the final point, and whether the search
+    ended before ``max_iter`` iterations.
+    """
+
+    def evaluate_flat(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = evaluate(flat.reshape(start.shape))
+        return value, gradient.reshape(-1)
+
+    def stop_if_done(intermediate_result: OptimizeResult) -> None:
+        if check(intermediate_result.x.reshape(start.shape), float(intermediate_result.fun)):
+            raise StopIteration
+
+    limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0}
+    result = minimize(
+        evaluate_flat,
+        start.reshape(-1),
+        jac=True,
+        method="L-BFGS-B",
+        callback=stop_if_done,
+        options={**limits, **options},
+    )
+    # Status 1 means that max_iter was reached. Otherwise the value cannot be decreased further.
+    return result.x.reshape(start.shape), result.status != 1
 
 
 def fix_signs(rows: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy import linalg
@@ -20,6 +20,7 @@ from dempster._native import interruptible
 from dempster.metric._base import (
     KERNEL_RULES,
     Classes,
+    ClassMetricLearner,
     KernelMetricLearner,
     LinearMetricLearner,
     fix_signs,
@@ -32,7 +33,7 @@ _MIN_EIGENVALUE = 1e-10
 
 
 def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
-    """Add ``ridge`` times the mean eigenvalue to the diagonal of the scatter matrix within classes."""
+    """Add ``ridge`` times the mean eigenvalue to the diagonal of the scatter within classes."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
         raise InvalidParameterError("y", must="contain a class with at least two different objects")
@@ -42,19 +43,20 @@ def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
 def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
     return InvalidParameterError(
         "regularization",
-        message=f"regularization must be larger than {ridge:g}, because the scatter matrix within classes is singular "
-        f"({len(within)} dimensions)",
+        message=f"regularization must be larger than {ridge:g}, because the scatter matrix within "
+        f"classes is singular ({len(within)} dimensions)",
     )
 
 
 def fisher_directions(
     rows: np.ndarray, classes: Classes, ridge: float, q: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the q largest eigenvalues and their directions, shape (q, p), with unit variance within classes.
+    """Return the q largest eigenvalues and their directions, shape (q, p).
 
-    The directions v are solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter
-    matrices within and between classes. H has only c rows for c classes, so a Cholesky factor of W
-    + ridge and the eigenvalues of a c x c matrix are sufficient.
+    The directions v have unit variance within classes. They are solutions of H'H v = lambda (W +
+    ridge) v, where W and H'H are the scatter matrices within and between classes. H has only c rows
+    for c classes, so a Cholesky factor of W + ridge and the eigenvalues of a c x c matrix are
+    sufficient.
     """
     counts = classes.counts
     means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
@@ -74,7 +76,7 @@ def fisher_directions(
 
 
 def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
-    """Scale each row v of ``vectors`` so that v' W v = 1, where W is the scatter matrix within classes.
+    """Scale each row v of ``vectors`` so that v' W v = 1, where W is the scatter within classes.
 
     With few objects v' W v may be zero. It is therefore replaced by a hundredth of v' (W + ridge) v
     if it is smaller. Otherwise a feature that separates the labeled objects by chance would
@@ -86,7 +88,7 @@ def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -
     return vectors / np.sqrt(np.where(size > 0, size, 1.0))[:, None]
 
 
-class FDA(LinearMetricLearner):
+class FDA(ClassMetricLearner, LinearMetricLearner):
     r"""Fisher discriminant analysis, which learns linear features that separate labeled classes.
 
     The rows v of the linear map are the solutions with the largest eigenvalues lambda of
@@ -138,14 +140,12 @@ class FDA(LinearMetricLearner):
     """
 
     _needs_square_matrices = True
-    _rules = {"n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
 
     def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3):
         self.n_components = n_components
         self.regularization = regularization
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        classes = self._classes(data, y, constraints)
+    def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         n_classes = len(classes.names)
         n_features = data.shape[1]
         q = self._number_of_components(
@@ -157,11 +157,11 @@ class FDA(LinearMetricLearner):
             fisher_directions, labeled, classes, self.regularization, q
         )
         self.components_ = vectors.astype(data.dtype)
-        self._set_eigenvalues(eigenvalues, classes)
+        return eigenvalues
 
 
-class LFDA(LinearMetricLearner):
-    r"""Local Fisher discriminant analysis, which learns linear features for classes of several clusters.
+class LFDA(ClassMetricLearner, LinearMetricLearner):
+    r"""Local Fisher discriminant analysis, with linear features for classes of several clusters.
 
     The method is a variant of `FDA` in which two objects of the same class have the weight
 
@@ -207,7 +207,7 @@ class LFDA(LinearMetricLearner):
     >>> from dempster.metric import LFDA
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(90, 2)) + np.repeat([[-10, 0], [0, 0], [10, 0]], 30, axis=0)
-    >>> y = np.repeat([0, 1, 0], 30)  # one class is on both sides of the other; their means are equal
+    >>> y = np.repeat([0, 1, 0], 30)  # one class is on both sides of the other
     >>> z = LFDA(n_components=1).fit_transform(X, y)[:, 0]
     >>> bool(abs(z[y == 0]).min() > abs(z[y == 1]).max())
     True
@@ -215,10 +215,9 @@ class LFDA(LinearMetricLearner):
 
     _needs_square_matrices = True
     _rules = {
-        "n_components": rule.choice(None) | rule.integer(1),
+        **ClassMetricLearner._rules,
         "n_neighbors": rule.integer(1),
         "embedding": rule.choice("weighted", "plain", "orthonormalized"),
-        "regularization": rule.real(0),
     }
 
     def __init__(
@@ -234,13 +233,11 @@ class LFDA(LinearMetricLearner):
         self.embedding = embedding
         self.regularization = regularization
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        classes = self._classes(data, y, constraints)
+    def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         labeled = data[classes.positions].astype(np.float64, copy=False)
-        within, between = local_scatters(
-            labeled, classes, lambda rows: local_affinity(rows, self.n_neighbors)
-        )
+        affinity = partial(local_affinity, n_neighbors=self.n_neighbors)
+        within, between = local_scatters(labeled, classes, affinity)
         eigenvalues, vectors = self._leading(within, between, q)
         vectors = fix_signs(vectors * np.sqrt(len(labeled)))
         if self.embedding == "weighted":
@@ -248,12 +245,12 @@ class LFDA(LinearMetricLearner):
         elif self.embedding == "orthonormalized":
             vectors = fix_signs(np.linalg.qr(vectors.T)[0].T)
         self.components_ = vectors.astype(data.dtype)
-        self._set_eigenvalues(eigenvalues, classes)
+        return eigenvalues
 
     def _leading(
         self, within: np.ndarray, between: np.ndarray, q: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return at most q eigenvalues lambda > 0 and vectors v with S_b v = lambda (S_w + ridge) v."""
+        """Return at most q eigenvalues lambda > 0 and vectors v: S_b v = lambda (S_w + ridge) v."""
         regular = add_ridge(within, self.regularization)
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
@@ -267,8 +264,8 @@ class LFDA(LinearMetricLearner):
                 "X", must="separate the classes of y in at least one direction"
             )
         if self.n_components is not None and not kept.all():
-            message = f"n_components={q} exceeds the number of features that separate the classes, {kept.sum()}"
-            warnings.warn(message, UserWarning, stacklevel=4)
+            message = f"n_components={q} exceeds the number of features that separate the classes"
+            warnings.warn(f"{message}, {kept.sum()}", UserWarning, stacklevel=5)
         return eigenvalues[kept], scale_within(vectors[kept], within, regular)
 
 
@@ -312,8 +309,8 @@ def local_scatters(
     return within, between
 
 
-class KFDA(KernelMetricLearner):
-    r"""Kernel Fisher discriminant analysis, which learns nonlinear features that separate labeled classes.
+class KFDA(ClassMetricLearner, KernelMetricLearner):
+    r"""Kernel Fisher discriminant analysis, with nonlinear features that separate labeled classes.
 
     Let K be the kernel matrix of the n labeled objects. The coefficients alpha of a feature
     :math:`z(x) = \sum_i \alpha_i k(x_i, x)` are a solution with a large eigenvalue lambda of
@@ -372,15 +369,12 @@ class KFDA(KernelMetricLearner):
     >>> known = np.full(500, -1)
     >>> known[::10] = y[::10]  # fifty labels
     >>> z = KFDA(gamma=0.3).fit_transform(X, known)[:, 0]
-    >>> bool(z[y == 0].max() < z[y == 1].min() or z[y == 1].max() < z[y == 0].min())  # the disc and the ring
+    >>> disc, ring = z[y == 0], z[y == 1]
+    >>> bool(disc.max() < ring.min() or ring.max() < disc.min())
     True
     """
 
-    _rules = {
-        **KERNEL_RULES,
-        "n_components": rule.choice(None) | rule.integer(1),
-        "regularization": rule.real(0),
-    }
+    _rules = {**ClassMetricLearner._rules, **KERNEL_RULES}
 
     def __init__(
         self,
@@ -395,8 +389,7 @@ class KFDA(KernelMetricLearner):
         self.gamma = gamma
         self.regularization = regularization
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        classes = self._classes(data, y, constraints)
+    def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         n_classes = len(classes.names)
         q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
         # K is symmetric, so that its rows can be used like the rows of X in FDA.
@@ -405,4 +398,4 @@ class KFDA(KernelMetricLearner):
             fisher_directions, gram, classes, self.regularization, q
         )
         self._set_support(data, classes.positions, vectors)
-        self._set_eigenvalues(eigenvalues, classes)
+        return eigenvalues

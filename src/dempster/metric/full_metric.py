@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 from scipy.special import logsumexp, softmax
 
 from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
-from dempster._random import as_generator
 from dempster._types import Seed
 from dempster.metric._base import (
     PAIR_RULES,
@@ -29,6 +28,7 @@ from dempster.metric._base import (
     Pairs,
     fix_signs,
     limit_threads,
+    minimize_array,
 )
 from dempster.optimize.descent import Run
 
@@ -41,11 +41,12 @@ Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Whitened(NamedTuple):
-    """Differences of the cannot-links in whitened coordinates, in which the scatter of the must-links is the identity.
+    """Differences of the cannot-links in whitened coordinates.
 
-    ``inverse`` is S^-1/2. With more features than objects, the coordinates refer to r orthonormal
-    directions that span all differences, ``basis``, shape (r, d), and the optimal metric is zero in
-    all orthogonal directions. Otherwise ``basis`` is None.
+    In these coordinates, the scatter of the must-links is the identity. ``inverse`` is S^-1/2. With
+    more features than objects, the coordinates refer to r orthonormal directions that span all
+    differences, ``basis``, shape (r, d), and the optimal metric is zero in all orthogonal
+    directions. Otherwise ``basis`` is None.
     """
 
     cannot: np.ndarray
@@ -60,7 +61,7 @@ class Whitened(NamedTuple):
         return (A + A.T) / 2
 
     def root(self, B: np.ndarray, q: int) -> np.ndarray:
-        """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of the metric A."""
+        """Return the matrix L, shape (q, d), of the features with the largest eigenvalues of A."""
         if self.basis is None:
             return _metric_root(self.metric(B), q)
         r, d = self.basis.shape
@@ -92,10 +93,7 @@ def whiten(
             raise InvalidInputError(
                 f"{learner} requires a {kind} between different objects, but all join equal ones"
             )
-    if diagonal:
-        basis = None
-    else:
-        basis = _basis_of_differences(data[np.unique(pairs.ends)])
+    basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
     if basis is not None:
         must = must @ basis.T
         cannot = cannot @ basis.T
@@ -105,14 +103,14 @@ def whiten(
     scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
-        expected = f"larger than {ridge:g}, because the scatter matrix of the {len(must)} must-links is singular"
-        raise InvalidParameterError("regularization", expected)
+        reason = f"because the scatter matrix of the {len(must)} must-links is singular"
+        raise InvalidParameterError("regularization", f"larger than {ridge:g}, {reason}")
     inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
     return Whitened(cannot @ inverse, inverse, basis)
 
 
 def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal directions, shape (r, d), that span all differences, or None if there are many objects."""
+    """Return directions, shape (r, d), that span all differences, or None if objects are many."""
     if len(objects) > objects.shape[1]:
         return None
     return interruptible(np.linalg.svd, objects - row_mean(objects), False)[2]
@@ -129,7 +127,7 @@ def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
-    """Return the matrix of the projection onto the span of the differences, which is the initial value of B.
+    """Return the projection onto the span of the differences, which is the initial value of B.
 
     With this initial value, B remains zero in the directions orthogonal to all differences. Other
     values in these directions, such as a feature that is constant in the training data, would not
@@ -148,43 +146,30 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
     (or entry) of the gradient minus its inner product with B. The iterations stop when this bound
     is at most ``tol`` times the objective, so that a converged result is a global maximum.
     """
-    objective = _FactorObjective(problem, start)
+    objective = _FactorObjective(problem)
     history = [objective.evaluate(start)[0]]
     converged = False
     unit = abs(history[0]) or 1.0
 
-    def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope, _ = objective.evaluate(flat.reshape(start.shape))
-        return -value / unit, -slope.reshape(-1) / unit
+    def negative(factor: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope, _ = objective.evaluate(factor)
+        return -value / unit, -slope / unit
 
-    def check_gap(intermediate_result: OptimizeResult) -> None:
+    def is_gap_small(factor: np.ndarray, negative_value: float) -> bool:
         nonlocal converged
-        value, _, gap = objective.evaluate(intermediate_result.x.reshape(start.shape))
+        value, _, gap = objective.evaluate(factor)
         history.append(value)
-        if gap() <= float(tol) * abs(value):
-            converged = True
-            raise StopIteration
+        converged = bool(gap() <= float(tol) * abs(value))
+        return converged
 
-    result = minimize(
-        negative,
-        start.reshape(-1),
-        jac=True,
-        method="L-BFGS-B",
-        callback=check_gap,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "maxcor": 20,
-            "ftol": 0.0,
-            "gtol": 0.0,
-        },
-    )
-    return Run(result.x.reshape(start.shape), history, converged)
+    factor, _ = minimize_array(negative, start, is_gap_small, max_iter, maxcor=20, gtol=0.0)
+    return Run(factor, history, converged)
 
 
 def normalize_factor(factor: np.ndarray) -> np.ndarray:
-    """Return the matrix B = F F' / tr(F F') for a matrix F, or the vector f^2 / sum(f^2) for a vector f."""
-    return (factor**2 if factor.ndim == 1 else factor @ factor.T) / np.vdot(factor, factor)
+    """Return the matrix F F' / tr(F F') for a matrix F, or f^2 / sum(f^2) for a vector f."""
+    product = factor**2 if factor.ndim == 1 else factor @ factor.T
+    return product / np.vdot(factor, factor)
 
 
 class _FactorObjective:
@@ -193,34 +178,31 @@ class _FactorObjective:
     The last result is cached, because it is used twice.
     """
 
-    def __init__(self, problem: Problem, start: np.ndarray):
+    def __init__(self, problem: Problem):
         self.problem = problem
-        self.last = np.full_like(start, np.nan)
+        self.last = np.empty(0)
         self.result: tuple[float, np.ndarray, Callable[[], float]]
 
     def evaluate(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
-        """Return the value, the gradient with respect to F, and a function that returns the bound on the increase."""
+        """Return the value, the gradient, and a function that bounds the possible increase."""
         if not np.array_equal(factor, self.last):
-            B = normalize_factor(factor)
-            value, gradient = self.problem(B)
-            inner = np.vdot(gradient, B)
-            if factor.ndim == 1:
-                product = gradient * factor
-            else:
-                product = gradient @ factor
-            slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
-
-            def gap() -> float:
-                return (
-                    float(
-                        gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1]
-                    )
-                    - inner
-                )
-
             self.last = factor.copy()
-            self.result = (value, slope, gap)
+            self.result = self._compute(factor)
         return self.result
+
+    def _compute(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
+        B = normalize_factor(factor)
+        value, gradient = self.problem(B)
+        inner = np.vdot(gradient, B)
+        is_diagonal = factor.ndim == 1
+        product = gradient * factor if is_diagonal else gradient @ factor
+        slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
+
+        def gap() -> float:
+            largest = gradient.max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
+            return float(largest) - inner
+
+        return value, slope, gap
 
 
 class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
@@ -235,12 +217,13 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
     diagonal = False
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Maximize the objective, given the differences of the cannot-links in whitened coordinates."""
+        """Maximize the objective, given the whitened differences of the cannot-links."""
         raise NotImplementedError
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
+    def _learn_pairs(
+        self, data: np.ndarray, pairs: Pairs, rng: np.random.Generator
+    ) -> Run[np.ndarray]:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
-        pairs = self._pairs(data, y, constraints, as_generator(self.random_state))
         objects = data.astype(np.float64, copy=False)
         learner = type(self).__name__
         coordinates = whiten(
@@ -253,7 +236,7 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
             B = np.diag(B)
         self.metric_matrix_ = coordinates.metric(B)
         self.components_ = coordinates.root(B, q).astype(data.dtype)
-        self._set_descent(run)
+        return run
 
 
 class MMC(FullMetricLearner):
@@ -315,7 +298,8 @@ class MMC(FullMetricLearner):
     >>> from dempster.constraints import Constraints
     >>> from dempster.metric import MMC
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> cannot_link = [(0, 2), (0, 3), (1, 2), (1, 3)]
+    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=cannot_link)
     >>> MMC(regularization=0.1).fit(X, constraints=constraints).metric_matrix_.round(2)
     array([[10.,  0.],
            [ 0.,  0.]])
@@ -338,14 +322,11 @@ class MMC(FullMetricLearner):
         self.diagonal = diagonal
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        problem: Problem
         if self.diagonal:
-            problem = partial(sum_of_diagonal_distances, U**2)
             start = np.where(np.any(U, axis=0), 1.0, 0.0)
-        else:
-            problem = partial(sum_of_distances, U)
-            start = projector(U)
-        return ascend(problem, start, self.max_iter, self.tol)
+            problem = partial(sum_of_diagonal_distances, U**2)
+            return ascend(problem, start, self.max_iter, self.tol)
+        return ascend(partial(sum_of_distances, U), projector(U), self.max_iter, self.tol)
 
 
 def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
@@ -365,8 +346,8 @@ def sum_of_diagonal_distances(squares: np.ndarray, b: np.ndarray) -> tuple[float
 
 def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
     squared = np.maximum(squared, 0)
-    bounded = np.sqrt(np.maximum(squared, max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)))
-    return float(np.sqrt(squared).sum()), 0.5 / bounded
+    smallest = max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)
+    return float(np.sqrt(squared).sum()), 0.5 / np.sqrt(np.maximum(squared, smallest))
 
 
 class DMLEig(FullMetricLearner):
@@ -379,11 +360,10 @@ class DMLEig(FullMetricLearner):
 
         \max_A \min_{CL} u^T A u \quad\text{subject to}\quad \sum_{ML} u^T A u \leq 1,
 
-    where u is the difference of the two objects of a pair. The minimum is replaced by a smooth
-    function,
-    :math:`-\mu \ln \sum_{CL} \exp(-u^T A u / \mu)`. The parameter mu is decreased by factors of ten down to
-    ``smoothing``, and each solution is the initial value for the next mu. L-BFGS on a factor of A
-    needs far fewer iterations than the Frank-Wolfe steps of the paper.
+    where u is the difference of the two objects of a pair. The minimum is replaced by the smooth
+    function :math:`-\mu \ln \sum_{CL} \exp(-u^T A u / \mu)`. The parameter mu is decreased by
+    factors of ten down to ``smoothing``, and each solution is the initial value for the next mu.
+    L-BFGS on a factor of A needs far fewer iterations than the Frank-Wolfe steps of the paper.
 
     The cannot-link with the smallest distance determines the result, so that one wrong cannot-link
     can make the metric useless. Prefer `MMC` or `PCCA` if there may be errors. Cannot-links between
@@ -430,7 +410,8 @@ class DMLEig(FullMetricLearner):
     >>> from dempster.constraints import Constraints
     >>> from dempster.metric import DMLEig
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> cannot_link = [(0, 2), (0, 3), (1, 2), (1, 3)]
+    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=cannot_link)
     >>> DMLEig(regularization=0.1).fit(X, constraints=constraints).metric_matrix_.round(2)
     array([[10.,  0.],
            [ 0.,  0.]])
@@ -457,27 +438,20 @@ class DMLEig(FullMetricLearner):
         different = U.any(axis=1)
         if not different.all():
             message = f"{(~different).sum()} cannot-links join identical objects and are ignored"
-            warnings.warn(message, UserWarning, stacklevel=4)
+            warnings.warn(message, UserWarning, stacklevel=5)
             U = U[different]
         self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
         first = max(_FIRST_SMOOTHING, self.smoothing)
-        degrees = np.geomspace(
-            first, self.smoothing, 1 + int(np.ceil(np.log10(first / self.smoothing)))
-        )
-        factor = projector(U)
+        n_steps = int(np.ceil(np.log10(first / self.smoothing)))
+        degrees = np.geomspace(first, self.smoothing, 1 + n_steps)
+        run = Run(projector(U))
         history = []
-        converged = False
         for degree in degrees:
             mu = self.smoothing_ * degree / self.smoothing
-            if degree == degrees[-1]:
-                tol = self.tol
-            else:
-                tol = max(self.tol, _ROUGH_TOL)
-            run = ascend(partial(smoothed_minimum, U, mu), factor, self.max_iter, tol)
-            factor = run.model
-            converged = run.converged
+            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
+            run = ascend(partial(smoothed_minimum, U, mu), run.model, self.max_iter, tol)
             history += run.history
-        return Run(factor, history, converged)
+        return replace(run, history=history)
 
 
 def smoothed_minimum(U: np.ndarray, mu: float, B: np.ndarray) -> tuple[float, np.ndarray]:

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
 from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import as_reals
 from dempster.metric._base import (
@@ -26,6 +24,7 @@ from dempster.metric._base import (
     Pairs,
     fix_signs,
     limit_threads,
+    minimize_array,
 )
 from dempster.optimize.descent import Run
 
@@ -69,7 +68,7 @@ class PairLoss:
             )
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
-        """Return the vectors L u_n of all N pairs, shape (N, q), where u_n is the difference of the two objects."""
+        """Return L u_n for all N pairs, shape (N, q), where u_n is the difference of pair n."""
         return self.incidence @ (self.objects @ L.T)
 
     def value_and_gradient(self, L: np.ndarray) -> tuple[float, np.ndarray]:
@@ -78,11 +77,8 @@ class PairLoss:
         excess = self.beta * self.signs * (np.einsum("nq,nq->n", mapped, mapped) - 1)
         value = np.logaddexp(0, excess).sum() / self.beta + self.penalty * np.vdot(L, L)
         weights = self.signs * expit(excess)
-        gradient = (
-            2 * (self.incidence.T @ (weights[:, None] * mapped)).T @ self.objects
-            + 2 * self.penalty * L
-        )
-        return float(value), gradient
+        pulls = self.incidence.T @ (weights[:, None] * mapped)
+        return float(value), 2 * pulls.T @ self.objects + 2 * self.penalty * L
 
 
 def _typical(differences: np.ndarray) -> float:
@@ -94,11 +90,12 @@ def _typical(differences: np.ndarray) -> float:
 def initial_maps(
     loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any
 ) -> list[np.ndarray]:
-    """Return initial maps of shape (q, r), scaled so that the median squared distance of the pairs is one.
+    """Return initial maps of shape (q, r).
 
-    With ``init="pca"`` the first map consists of the principal directions; all others are random.
-    The rows of a random map are random linear combinations of the centered objects, because
-    gradient steps cannot change directions outside the span of the objects.
+    They are scaled so that the median squared distance of the pairs is one. With ``init="pca"`` the
+    first map consists of the principal directions; all others are random. The rows of a random map
+    are random linear combinations of the centered objects, because gradient steps cannot change
+    directions outside the span of the objects.
     """
     centered = objects - row_mean(objects)
     maps = []
@@ -142,64 +139,55 @@ def best_descent(
 
     Return the best run.
     """
-    if start is not None:
-        return _descend(loss, start, params.max_iter, params.tol)
-    starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
-    best = _descend(loss, starts[0], params.max_iter, params.tol)
-    for other in starts[1:]:
-        run = _descend(loss, other, params.max_iter, params.tol)
+    starts = [start]
+    if start is None:
+        starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
+    runs = [_descend(loss, each, params.max_iter, params.tol) for each in starts]
+    best = runs[0]
+    for run in runs[1:]:
         if run.objective < (1 - _TIE) * best.objective:
             best = run
     return best
 
 
 def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Run L-BFGS until the relative decrease of the objective is at most ``tol`` or the gradient is zero."""
+    """Run L-BFGS until the objective decreases by at most ``tol`` or the gradient is zero."""
     # The unknowns are scaled to order one, so that the thresholds of the optimizer do not depend on
     # the units.
     unit = loss.typical_distance
-
-    def scaled(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = loss.value_and_gradient(flat.reshape(start.shape) / unit)
-        return value, gradient.reshape(-1) / unit
-
     history = [loss.value_and_gradient(start)[0]]
     settled = False
 
-    def check_decrease(intermediate_result: OptimizeResult) -> None:
-        nonlocal settled
-        history.append(float(intermediate_result.fun))
-        settled = history[-2] - history[-1] <= tol * max(abs(history[-2]), 1e-2)
-        if settled and len(history) > _MIN_ITERATIONS:
-            raise StopIteration
+    def evaluate(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = loss.value_and_gradient(scaled / unit)
+        return value, gradient / unit
 
-    result = minimize(
-        scaled,
-        (start * unit).reshape(-1),
-        jac=True,
-        method="L-BFGS-B",
-        callback=check_decrease,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 1e-2 * tol},
+    def is_decrease_small(scaled: np.ndarray, value: float) -> bool:
+        nonlocal settled
+        history.append(value)
+        settled = history[-2] - history[-1] <= tol * max(abs(history[-2]), 1e-2)
+        return settled and len(history) > _MIN_ITERATIONS
+
+    scaled, ended = minimize_array(
+        evaluate, start * unit, is_decrease_small, max_iter, gtol=1e-2 * tol
     )
-    # Status 1 means that max_iter was reached. Otherwise the objective cannot be decreased further.
-    return Run(result.x.reshape(start.shape) / unit, history, settled or result.status != 1)
+    return Run(scaled / unit, history, settled or ended)
 
 
 def warn_one_kind(learner: str, pairs: Pairs) -> None:
-    """Warn if there are only must-links or only cannot-links, for which the optimal map is trivial."""
+    """Warn if there is only one kind of links, for which the optimal map is trivial."""
     if (pairs.signs > 0).all():
         message = "has only must-links, so that the optimal map sends all objects to one point"
     elif (pairs.signs < 0).all():
         message = "has only cannot-links, so that the distances of the optimal map are unbounded"
     else:
         return
-    warnings.warn(
-        f"{learner} {message}; pass both must-links and cannot-links", UserWarning, stacklevel=4
-    )
+    message = f"{learner} {message}; pass both must-links and cannot-links"
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 class PCCA(PairMetricLearner, LinearMetricLearner):
-    r"""Pairwise constrained component analysis, which learns linear features from must-links and cannot-links.
+    r"""Pairwise constrained component analysis, which learns linear features from pairs.
 
     The method minimizes, over linear maps L,
 
@@ -282,10 +270,10 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         self.init = init
         self.n_init = n_init
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
+    def _learn_pairs(
+        self, data: np.ndarray, pairs: Pairs, rng: np.random.Generator
+    ) -> Run[np.ndarray]:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
-        rng = as_generator(self.random_state)
-        pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
         start = validate_map(self.init, (q, data.shape[1]), "n_components, n_features")
@@ -293,7 +281,7 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
             loss = PairLoss(objects, pairs, self.beta, self.regularization)
             run = best_descent(self, loss, objects, q, start, rng)
         self.components_ = run.model.astype(data.dtype)
-        self._set_descent(run)
+        return run
 
 
 class KPCCA(PairMetricLearner, KernelMetricLearner):
@@ -303,7 +291,8 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
 
     .. math::
 
-        E(A) = \frac{1}{\beta} \sum_{n = (i, j)} \ln\bigl(1 + \exp(\beta y_n (\|A (k_i - k_j)\|^2 - 1))\bigr),
+        E(A) = \frac{1}{\beta} \sum_{n = (i, j)}
+        \ln\bigl(1 + \exp(\beta y_n (\|A (k_i - k_j)\|^2 - 1))\bigr),
 
     where k_i is the column of object i in the kernel matrix, and y_n is 1 for a must-link and -1
     for a cannot-link. The features of any object x are :math:`z(x) = \sum_i a_i k(x_i, x)`, where
@@ -362,8 +351,10 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     >>> from dempster.metric import KPCCA
     >>> X, y = make_circles(500, random_state=0)
     >>> constraints = Constraints.from_labels(y, 50, random_state=0)
-    >>> z = KPCCA(n_components=1, gamma=0.3, random_state=0).fit_transform(X, constraints=constraints)[:, 0]
-    >>> bool(z[y == 0].max() < z[y == 1].min() or z[y == 1].max() < z[y == 0].min())  # the disc and the ring
+    >>> model = KPCCA(n_components=1, gamma=0.3, random_state=0)
+    >>> z = model.fit_transform(X, constraints=constraints)[:, 0]
+    >>> disc, ring = z[y == 0], z[y == 1]
+    >>> bool(disc.max() < ring.min() or ring.max() < disc.min())
     True
     """
 
@@ -391,9 +382,9 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         self.init = init
         self.n_init = n_init
 
-    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        rng = as_generator(self.random_state)
-        pairs = self._pairs(data, y, constraints, rng)
+    def _learn_pairs(
+        self, data: np.ndarray, pairs: Pairs, rng: np.random.Generator
+    ) -> Run[np.ndarray]:
         warn_one_kind("KPCCA", pairs)
         support = np.unique(pairs.ends)
         q = self._number_of_components(
@@ -406,13 +397,11 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         with limit_threads(len(support)):
             coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
-            if start is None:
-                start = None
-            else:
+            if start is not None:
                 start = start[:, support] @ coordinates
             run = best_descent(self, loss, coordinates, q, start, rng)
         self._set_support(data, support, run.model @ back)
-        self._set_descent(run)
+        return run
 
 
 def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
