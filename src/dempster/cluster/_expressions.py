@@ -58,7 +58,8 @@ def masses_from_plausibilities(
     single = 1 - pair
     cells = []
     if family.empty_index is not None:
-        nowhere = xp.where(top > 0, top * 0 if outlying is None else outlying, 1.0)
+        usual = top * 0 if outlying is None else outlying
+        nowhere = xp.where(top > 0, usual, 1.0)
         single = single * (1 - nowhere)
         pair = pair * (1 - nowhere)
         cells = [(family.empty_index, nowhere)]

@@ -19,6 +19,7 @@ from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster.belief import FocalSets
 from dempster.optimize.blocks import Apply, row_blocks
+from dempster.optimize.descent import solve_normal_equations
 from dempster.partition import CredalPartition
 
 # Write the masses for given costs to ``masses`` and ``empty``, and return the objective. ``delta2``
@@ -97,6 +98,16 @@ class MassStep:
         if empty_column >= 0:
             out[:, empty_column] = empty
         return objective, out
+
+    def best_prototypes(self, total: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return the prototypes that minimize the objective for fixed masses m, shape (c, p).
+
+        ``total`` (g,) and ``first`` (g, p) contain the sums of m^beta and of m^beta x over the
+        objects x (Masson and Denoeux, 2008, eq. 22).
+        """
+        size = self.sets.sum(axis=1)
+        H = (self.sets.T * (size ** (self.alpha - 2) * total)) @ self.sets
+        return solve_normal_equations(H, (self.sets.T * size ** (self.alpha - 1)) @ first)
 
 
 def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:

@@ -40,11 +40,8 @@ def medoid_starts(
     if weights is not None:
         reach = np.cumsum(weights)
         for uniform in draws:  # The probability of the first seed is proportional to its weight.
-            row = min(
-                int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")),
-                len(weights) - 1,
-            )
-            uniform[0, 0] = (row + 0.5) / len(weights)
+            row = int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right"))
+            uniform[0, 0] = (min(row, len(weights) - 1) + 0.5) / len(weights)
         delta = delta * weights  # The kernels sum conflicts over columns.
     delta = np.ascontiguousarray(delta)
 

@@ -1,4 +1,4 @@
-"""Base classes of the clusterers that represent clusters by objects (medoids), and of their models."""
+"""Base classes of the clusterers that represent clusters by objects (medoids)."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="a
 
 def raise_to_power(values: np.ndarray, power: float) -> np.ndarray:
     values = np.asarray(values, dtype=float)
+    if power == 1:
+        return values
     with np.errstate(over="ignore"):  # The validation of the masses detects overflows.
-        if power == 1:
-            return values
         return values**power
 
 
 def split_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
-    """Return the (start, stop) indices of blocks of rows of dissimilarities that fit in memory."""
+    """Return the (start, stop) indices of blocks of rows that fit in memory."""
     return row_blocks(n_rows, max(1, MAX_BLOCK_CELLS // max(1, n_columns)), most=None)
 
 
@@ -103,7 +103,10 @@ class ComparedObjects:
         return D
 
     def columns(self, objects: np.ndarray) -> np.ndarray:
-        """Return the dissimilarities of all objects to k objects, shape (n, k), exactly zero between equal objects."""
+        """Return the dissimilarities of all objects to k objects, shape (n, k).
+
+        They are exactly zero between equal objects.
+        """
         if self.source.matrix is not None:
             return np.ascontiguousarray(raise_to_power(self.source.matrix[objects].T, self.power))
         out = np.empty((len(self), len(objects)))
@@ -122,24 +125,23 @@ class ComparedObjects:
         """
         if columns is not None and len(columns) == len(self):
             columns = None
-        if self.matrix is not None:
-            if columns is None:
-                return self.matrix[rows]
-            return self.matrix[rows][:, columns]
-        return raise_to_power(
-            self.source.block(rows, slice(None) if columns is None else columns), self.power
-        )
+        if self.matrix is None:
+            which = slice(None) if columns is None else columns
+            return raise_to_power(self.source.block(rows, which), self.power)
+        block = self.matrix[rows]
+        return block if columns is None else block[:, columns]
 
     def sums(self, weights: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
-        """Return the sums over objects i of weights[i] d(i, o) for the candidates o (None: all), shape (c, k)."""
-        if candidates is None and self.matrix is not None:
-            return weights.T @ self.matrix
+        """Return the sums over objects i of weights[i] d(i, o), shape (c, k).
+
+        The sums are computed for the k candidates o (None: all objects).
+        """
         if candidates is None:
-            which = np.arange(len(self))
-        else:
-            which = candidates
-        parts = [self.block(which[a:b]) @ weights for a, b in split_rows(len(which), len(self))]
-        return np.concatenate(parts).T
+            if self.matrix is not None:
+                return weights.T @ self.matrix
+            candidates = np.arange(len(self))
+        blocks = split_rows(len(candidates), len(self))
+        return np.concatenate([self.block(candidates[a:b]) @ weights for a, b in blocks]).T
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -173,15 +175,15 @@ class MedoidModel(ABC):
 
     @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
-        """Return the costs of the g nonempty sets, shape (n, g), from the dissimilarities to the power ``power``."""
+        """Return the costs of the g nonempty sets, shape (n, g), from powers of dissimilarities."""
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Coefficients of the r reference objects in the costs of the single clusters, shape (c, r)."""
+        """Coefficients of the reference objects in the costs of single clusters, shape (c, r)."""
         return np.eye(self.family.n_clusters, len(self.references))
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the dissimilarity to the objects that represent the cluster."""
+        """Return the evidence for each cluster: minus the dissimilarity to its representatives."""
         near = self._near(values, 0, 1)[0]
         coefficients = self.coefficients
         quantity = "minus the dissimilarity to the objects that represent the cluster"
@@ -199,36 +201,32 @@ class MedoidModel(ABC):
         return masses.astype(values.dtype, copy=False)
 
     def _masses_by_gaps(self, costs: np.ndarray) -> np.ndarray:
-        """Return masses in which pairs of neighboring clusters get mass from the objects between the two clusters."""
+        """Return masses in which objects between two clusters have mass on the pair."""
         assert self.gaps is not None
         single = self.cluster_costs(costs)
         with np.errstate(divide="ignore", over="ignore"):
             outlying = 1 / (1 + (self.step.delta2 / single.min(axis=1)) ** _SHARPNESS)
-        return masses_from_plausibilities(
-            interpolate_plausibilities(single, self.gaps, self.step.alpha), self.family, outlying
-        )
+        contour = interpolate_plausibilities(single, self.gaps, self.step.alpha)
+        return masses_from_plausibilities(contour, self.family, outlying)
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
-        """Select the costs of the single clusters, shape (n, c), from the costs of the nonempty sets, shape (n, g)."""
+        """Select the costs of the single clusters, shape (n, c), from those of all sets."""
         column = np.cumsum(self.family.cardinality > 0) - 1
         return np.ascontiguousarray(costs[:, column[self.family.singleton_index]])
 
     def predict_costs(self, values: Any) -> np.ndarray:
         """Return the costs of the nonempty sets for new objects, shape (n, g)."""
         blocks = split_rows(len(values), len(self.references))
-        return np.concatenate(
-            [self.costs(self._near(values, start, stop)) for start, stop in blocks]
-        )
+        return np.concatenate([self.costs(self._near(values, a, b)) for a, b in blocks])
 
     def _near(self, values: Any, start: int, stop: int) -> np.ndarray:
-        return raise_to_power(
-            self.references.dissimilarities(values, start, stop, exact=True), self.power
-        )
+        near = self.references.dissimilarities(values, start, stop, exact=True)
+        return raise_to_power(near, self.power)
 
 
 @dataclass(frozen=True)
 class Representatives:
-    """Objects that represent the clusters during the iterations; see `MedoidModel` for ``gaps``."""
+    """Objects that represent the clusters in the iterations; see `MedoidModel` for ``gaps``."""
 
     step: MassStep
     gaps: np.ndarray | None = field(default=None, kw_only=True)
@@ -261,18 +259,11 @@ class MedoidMethod(Method[State, State], Generic[State]):
         self.source = sample.values
         self.apply = request.apply
         self.n_clusters = request.n_clusters
-        peaks = fit_source_peaks(
-            params.init, self.source, self.n_clusters, params.random_state, params.n_jobs
-        )
-        if peaks is None:
-            self.init = params.init
-        else:
-            self.init = peaks.peak_indices_
-        self.rng = rng = as_random_state(params.random_state)
+        self.init = params._resolve_init(self.source, self.n_clusters)
+        self.rng = as_random_state(params.random_state)
         n = len(self.source)
-        whole = ComparedObjects(
-            self.source, params.power, np.ones(n) if sample.weights is None else sample.weights
-        )
+        weights = np.ones(n) if sample.weights is None else sample.weights
+        whole = ComparedObjects(self.source, params.power, weights)
         check_distinct_objects(
             lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, self.n_clusters
         )
@@ -280,7 +271,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         part = whole
         if n > SAMPLE_SIZE:
             self.positions, weights = sampling.sample_in_order(
-                whole.order, whole.weights, SAMPLE_SIZE, rng
+                whole.order, whole.weights, SAMPLE_SIZE, self.rng
             )
             part = ComparedObjects(self.source.subset(self.positions), params.power, weights)
         self.whole = whole
@@ -290,10 +281,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
         self.unit = float(share @ D @ share)  # mean dissimilarity between weighted objects
-        if isinstance(params.delta, str):
-            self._delta2 = None
-        else:
-            self._delta2 = float(params.delta) ** 2
+        self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
 
     @property
     def _sample_matrix(self) -> np.ndarray:
@@ -306,7 +294,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @property
     def delta2(self) -> float:
-        """Cost of the empty set, estimated from the data if the parameter ``delta`` is "auto"."""
+        """Cost of the empty set, estimated if ``delta`` is "auto"."""
         if self._delta2 is None:
             large = pair_quantile(
                 self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding
@@ -317,10 +305,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        if family.empty_index is None:
-            delta2 = np.inf
-        else:
-            delta2 = self.delta2
+        delta2 = np.inf if family.empty_index is None else self.delta2
         return MassStep(family, self.params.alpha, self.params.beta, delta2, self.zero)
 
     # ---- steps of a method -----------------------------------------------------------------------
@@ -335,26 +320,31 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @abstractmethod
     def enlarge(self, state: State) -> State:
-        """Convert representatives found in a subset of the objects to representatives among all objects."""
+        """Convert representatives in the sample to representatives among all objects."""
 
     @abstractmethod
     def fitted_model(self, state: State) -> MedoidModel:
-        """Return the fitted model for all objects, given the final representatives of the clusters."""
+        """Return the fitted model, given the final representatives of the clusters."""
 
-    def candidates(self, objects: ComparedObjects, scores: np.ndarray) -> np.ndarray | None:
-        """Return the indices of the objects that may become medoids, those with the largest scores, or None for all."""
+    def count_candidates(self, objects: ComparedObjects, default: int) -> int:
+        """Return the number of candidates, ``default`` if "auto" and the matrix is not kept."""
         size = self.params.n_candidates
         if size == "auto":
-            if objects.matrix is not None:
-                size = None
-            else:
-                size = _N_CANDIDATES
-        if size is None or int(size) >= len(objects):
+            size = default if objects.matrix is None else None
+        return len(objects) if size is None else int(size)
+
+    def candidates(self, objects: ComparedObjects, scores: np.ndarray) -> np.ndarray | None:
+        """Return the indices of the objects with the largest scores, or None for all objects.
+
+        Only these objects may become medoids.
+        """
+        size = self.count_candidates(objects, _N_CANDIDATES)
+        if size >= len(objects):
             return None
-        return np.sort(np.argsort(-scores, kind="stable")[: int(size)])
+        return np.sort(np.argsort(-scores, kind="stable")[:size])
 
     def central_objects(self, objects: ComparedObjects, weights: np.ndarray) -> np.ndarray:
-        """Return, for each cluster, the object with the smallest weighted sum of dissimilarities to all objects.
+        """Return the object with the smallest weighted sum of dissimilarities in each cluster.
 
         ``weights`` (n, c) are multiplied by the weights of the objects. If two clusters would get
         equal objects, the second cluster gets its next best object.
@@ -362,21 +352,15 @@ class MedoidMethod(Method[State, State], Generic[State]):
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
         candidates = [self.candidates(objects, column) for column in weights.T]
+        everything = np.arange(len(objects))
+        totals: Any = None
         if candidates[0] is None:
-            all_totals = objects.sums(weights, None)
-        else:
-            all_totals = None
+            totals = objects.sums(weights, None)
+            candidates = [everything] * weights.shape[1]
         medoids = np.empty(weights.shape[1], dtype=np.intp)
         for k, which in enumerate(candidates):
-            if all_totals is not None:
-                totals = all_totals[k]
-            else:
-                totals = objects.sums(weights[:, [k]], which)[0]
-            best = np.where(free if which is None else free[which], totals, np.inf).argmin()
-            if which is None:
-                medoids[k] = best
-            else:
-                medoids[k] = which[best]
+            sums = objects.sums(weights[:, [k]], which)[0] if totals is None else totals[k]
+            medoids[k] = which[np.where(free[which], sums, np.inf).argmin()]
             free &= ~self.equal_to_any(objects, medoids[[k]])
         return medoids
 
@@ -410,7 +394,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return medoids
 
     def _draw_medoids(self) -> list[np.ndarray]:
-        """Draw sets of initial medoids from the subset of the objects, independently of the order of the rows."""
+        """Draw sets of initial medoids, independently of the order of the rows."""
         n_init = self.params.n_init
         objects = self.part
         order = objects.order[objects.weights[objects.order] > 0]
@@ -454,9 +438,8 @@ class MedoidMethod(Method[State, State], Generic[State]):
             costs = model.cluster_costs(model.predict_costs(self._values[medoids]))
             excess = costs - np.diagonal(costs)[:, None]
             gaps = np.maximum((excess + excess.T) / 2, 0)
-        return Run(
-            replace(run.model, step=self._mass_step(family), gaps=gaps), run.history, run.converged
-        )
+        step = self._mass_step(family)
+        return replace(run, model=replace(run.model, step=step, gaps=gaps))
 
     def result(self, run: Run[State]) -> FitResult:
         model = self.fitted_model(run.model)
@@ -488,9 +471,8 @@ def _draw_distinct(
     drawn = np.empty(n_objects, dtype=np.intp)
     for k in range(n_objects):
         reach = np.cumsum(chances)
-        drawn[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(
-            max=len(D) - 1
-        )
+        row = np.searchsorted(reach, rng.random() * reach[-1], side="right")
+        drawn[k] = min(int(row), len(D) - 1)
         chances[D[drawn[k]] <= zero] = 0
     return drawn
 
@@ -546,10 +528,8 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
     step = max(1, len(values) // _N_PROBES)
     probes = np.argsort(values[::step]) * step
     reach = np.cumsum(weights[probes])
-    low, high = (
-        values[probes[min(int(np.searchsorted(reach, bound * reach[-1])), len(probes) - 1)]]
-        for bound in (share - _MARGIN, share + _MARGIN)
-    )
+    bounds = np.array([share - _MARGIN, share + _MARGIN]) * reach[-1]
+    low, high = values[probes[np.searchsorted(reach, bounds).clip(max=len(probes) - 1)]]
     below = float(weights[values < low].sum())
     near = (values >= low) & (values <= high)
     if not below < target <= below + weights[near].sum():
@@ -585,6 +565,7 @@ class RelationalClusterer(EvidentialClusterer):
 
     metric: Metric
     symmetrize: bool
+    init: str | BeliefPeaks | ArrayLike | CredalPartition
     _input: Annotated[DissimilarityInput, ".origin n_features"]
 
     def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
@@ -606,7 +587,7 @@ class RelationalClusterer(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X, and return its dissimilarities (``reset=True``) or new objects in the form for prediction."""
+        """Validate X, and return its dissimilarities, or new objects if ``reset`` is False."""
         if not reset:
             return self._input.new(self, X)
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
@@ -614,6 +595,11 @@ class RelationalClusterer(EvidentialClusterer):
 
     def _comparison_source(self, values: DissimilaritySource) -> DissimilaritySource:
         return values
+
+    def _resolve_init(self, source: DissimilaritySource, n_clusters: int) -> Any:
+        """Return ``init``, or the indices of the belief peaks if it selects them."""
+        peaks = fit_source_peaks(self.init, source, n_clusters, self.random_state, self.n_jobs)
+        return self.init if peaks is None else peaks.peak_indices_
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
@@ -626,7 +612,6 @@ class MedoidClusterer(RelationalClusterer):
     beta: float
     delta: float | str
     n_candidates: int | str | None
-    init: str | BeliefPeaks | ArrayLike | CredalPartition
     n_init: int
     max_iter: int
     power = 1.0  # default for clusterers without this parameter
@@ -642,5 +627,5 @@ class MedoidClusterer(RelationalClusterer):
         rows = method.source.objects
         attributes = {"medoid_indices_": medoids, "delta_": method.delta}
         if isinstance(rows, np.ndarray):
-            return {**attributes, "cluster_centers_": rows[medoids]}
+            attributes["cluster_centers_"] = rows[medoids]
         return attributes

@@ -22,7 +22,7 @@ from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
 # Up to this number of features, variances along principal axes are computed from the covariance
@@ -167,7 +167,7 @@ class ViewModel:
 
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
         """Return the model with optimal prototypes for fixed masses, then optimal view weights."""
-        centers = self.best_centers(sums.total, sums.first)
+        centers = self.step.best_prototypes(sums.total, sums.first)
         factor = self.step.kernel_arguments()[0]
         barycenters = self.step.averages @ centers
         change = sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first
@@ -176,14 +176,6 @@ class ViewModel:
         dispersion = by_view / total
         weights = rule.best_weights(dispersion)
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
-
-    def best_centers(self, total: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Return the optimal prototypes (Masson and Denoeux, 2008, eq. 22)."""
-        sets = self.step.sets
-        alpha = self.step.alpha
-        size = sets.sum(axis=1)
-        H = (sets.T * size ** (alpha - 2) * total) @ sets
-        return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ first)
 
 
 class ViewMethod(BaseViewMethod[ViewModel]):
@@ -239,7 +231,8 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         if len(self.weights):
             powers *= self.weights[:, None]
         model = self._model(family, np.zeros(shape))
-        return replace(model, centers=model.best_centers(powers.sum(axis=0), powers.T @ self.data))
+        centers = model.step.best_prototypes(powers.sum(axis=0), powers.T @ self.data)
+        return replace(model, centers=centers)
 
     def _draw_start(self, family: FocalSets, init: str, rng: np.random.RandomState) -> ViewModel:
         weights = self.sample_weights

@@ -1035,9 +1035,8 @@ class BootClus(EvidentialClusterer):
         elif isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters
         check_different_objects(data, data, n_clusters or 1)
-        fits = self._fits
-        is_current = self.warm_start and fits is not None
-        if not is_current or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
+        fits = self._fits if self.warm_start else None
+        if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
             fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
         return fits.bootstraps.n_clusters

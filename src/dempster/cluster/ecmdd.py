@@ -28,7 +28,10 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class SingleMedoidModel(MedoidModel):
-    """Model of `ECMdd`, whose reference objects are the medoids of single clusters, then those of larger sets."""
+    """Fitted model of `ECMdd`.
+
+    The reference objects are the medoids of the single clusters, then those of larger sets.
+    """
 
     gamma: float
 
@@ -54,7 +57,7 @@ class SingleMedoidModel(MedoidModel):
 def costs_of_sets(
     to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: FocalSets, gamma: float
 ) -> np.ndarray:
-    """Return the costs of the nonempty sets, shape (n, g), given the dissimilarities to medoids (Zhou et al., 2016)."""
+    """Return the costs of the nonempty sets, shape (n, g) (Zhou et al., 2016)."""
     sets = family.membership[family.cardinality > 0].astype(float)
     size = sets.sum(axis=1)
     costs = to_medoids @ (sets / size[:, None]).T
@@ -66,7 +69,7 @@ def costs_of_sets(
 def descend_until_cycle(
     next_medoids: Callable[[Medoids], tuple[float, Medoids]], start: Medoids, max_iter: int
 ) -> Run[Medoids]:
-    """Iterate until the medoids repeat, and return a run that ends with the best medoids of the cycle."""
+    """Iterate until the medoids repeat; the run ends with the best medoids of the cycle."""
     run = Run(start)
     visited: list[Medoids] = []
     iteration: dict[tuple[int, ...], int] = {}
@@ -75,8 +78,9 @@ def descend_until_cycle(
         run.model = following
         key = tuple(run.model.positions.tolist())
         if key in iteration:
-            best = iteration[key] + int(np.argmin(run.history[iteration[key] :]))
-            run.history += run.history[iteration[key] : best + 1]
+            first = iteration[key]
+            best = first + int(np.argmin(run.history[first:]))
+            run.history += run.history[first : best + 1]
             run.model = visited[best]
             run.converged = True
             break
@@ -93,12 +97,10 @@ class SingleMedoidMethod(IndexMedoidMethod):
     def fitted_model(self, state: Medoids) -> SingleMedoidModel:
         objects = self.whole
         params = self.params
-        set_medoids = self._set_medoids(
-            objects, state.step.family, objects.columns(state.positions)
-        )
-        references = References.from_source(
-            objects.source, np.concatenate([state.positions, set_medoids])
-        )
+        near = objects.columns(state.positions)
+        set_medoids = self._set_medoids(objects, state.step.family, near)
+        positions = np.concatenate([state.positions, set_medoids])
+        references = References.from_source(objects.source, positions)
         return SingleMedoidModel(
             state.step, references, params.power, params.gamma, gaps=state.gaps
         )
@@ -107,15 +109,14 @@ class SingleMedoidMethod(IndexMedoidMethod):
         return descend_until_cycle(partial(self._step, objects), start, self.params.max_iter)
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
-        """Return the objective, and the next medoids, which are the central objects for the current masses."""
+        """Return the objective, and the central objects for the current masses."""
         family = state.step.family
         to_medoids = objects.columns(state.positions)
         to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
         costs = costs_of_sets(to_medoids, to_set_medoids, family, self.params.gamma)
         objective, masses = state.step.masses(costs, objects.weights, self.apply)
-        medoids = self.central_objects(
-            objects, masses[:, family.singleton_index] ** self.params.beta
-        )
+        powers = masses[:, family.singleton_index] ** self.params.beta
+        medoids = self.central_objects(objects, powers)
         return objective, replace(state, positions=medoids)
 
     def _set_medoids(
@@ -273,7 +274,7 @@ class ECMdd(MedoidClusterer):
     >>> model = ECMdd(2, random_state=0).fit(load_butterfly().data)
     >>> sorted(model.medoid_indices_.tolist())
     [2, 8]
-    >>> model.set_medoid_indices_.tolist()[-1]  # the object in the middle stands for the two clusters together
+    >>> model.set_medoid_indices_.tolist()[-1]  # the object between the two clusters
     5
     """
 

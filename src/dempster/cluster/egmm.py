@@ -36,6 +36,7 @@ from dempster.cluster._search import (
 )
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
+from dempster.data.rows import Rows
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -80,7 +81,7 @@ class EvidentialMixture:
 
     @cached_property
     def sets(self) -> np.ndarray:
-        """Membership matrix of the g nonempty sets that have a component, shape (g, c), with 1 for each member."""
+        """Indicators of the c clusters in the g nonempty sets with a component, shape (g, c)."""
         return self.components.membership[self.components.cardinality > 0].astype(float)
 
     @cached_property
@@ -102,29 +103,27 @@ class EvidentialMixture:
         sets = self.sets
         p = self.means.shape[1]
         values, vectors = self.spectrum
-        if not self.is_tied:
-            places = sets.argmax(axis=1)
-            values = values[places]
-            vectors = vectors[places]
-        rounded = vectors / np.sqrt(values)[..., None, :]
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
         if self.is_tied:
+            rounded = vectors / np.sqrt(values)
             places = places @ rounded
+            subtracted = np.einsum("jd,jd->j", places, places)
+            normalizer = -(p * np.log(2 * np.pi) + np.log(values).sum()) / 2
         else:
+            clusters = sets.argmax(axis=1)
+            values = values[clusters]
+            rounded = vectors[clusters] / np.sqrt(values)[:, None, :]
             places = np.einsum("jd,jde->je", places, rounded)
-        normalizer = -(p * np.log(2 * np.pi) + (np.log(values).sum() if self.is_tied else 0.0)) / 2
+            subtracted = (np.log(values) + self.ridge / values).sum(axis=1)
+            normalizer = -(p * np.log(2 * np.pi)) / 2
         if self.origin is not None:
             normalizer -= p * np.log(self.unit)
-        if self.is_tied:
-            subtracted = np.einsum("jd,jd->j", places, places)
-        else:
-            subtracted = (np.log(values) + self.ridge / values).sum(axis=1)
         with np.errstate(divide="ignore"):
             constant = np.log(self.weights) - subtracted / 2
         return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return a function that maps rows to their masses on the nonempty sets and their log-densities."""
+        """Return a function that maps rows to their masses on nonempty sets and log-densities."""
         components = self.round_components()
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,11 +133,10 @@ class EvidentialMixture:
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
             logs /= total[:, None]
-            if objects is None:
-                common = 0.0
-            else:
-                common = np.einsum("id,id->i", objects, objects) / 2
-            return logs, np.log(total) + top - common + components.normalizer
+            densities = np.log(total) + top
+            if objects is not None:
+                densities -= np.einsum("id,id->i", objects, objects) / 2
+            return logs, densities + components.normalizer
 
         return densities
 
@@ -179,9 +177,11 @@ class EvidentialMixture:
         )
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is the logarithm of weight times density of its Gaussian."""
+        """Return the evidence for each cluster: the logarithm of weight times density."""
         rows = np.asarray(values, dtype=float)
-        gap = (rows if self.origin is None else (rows - self.origin) / self.unit) - self.means
+        if self.origin is not None:
+            rows = (rows - self.origin) / self.unit
+        gap = rows - self.means
         inverse = np.linalg.inv(self.covariance)
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
         with np.errstate(divide="ignore"):
@@ -217,7 +217,6 @@ class EvidentialMixture:
             masses, logs = densities(rows)
             if len(weights):
                 masses *= weights[start:stop, None]
-            if len(weights):
                 likelihood = logs @ weights[start:stop]
             else:
                 likelihood = logs.sum()
@@ -231,7 +230,7 @@ class EvidentialMixture:
     def step(
         self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float
     ) -> tuple[float, EvidentialMixture]:
-        """Return minus the penalized log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
+        """Return minus the penalized log-likelihood, and the next mixture (Jiao et al., 2022).
 
         ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses,
         because the masses of a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is
@@ -241,33 +240,30 @@ class EvidentialMixture:
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
         means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
-        if not self.is_tied:
-            covariances = self.covariance.copy()
+        following = replace(self, means=means, weights=sums.total / n)
+        diagonal = ridge * np.eye(means.shape[1])
+        objective = -sums.likelihood
+        if self.is_tied:
+            if ridge > 0:
+                objective += ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
+            places = mean @ means
+            cross = sums.first.T @ places
+            scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
+            covariance = (scatter + scatter.T) / 2 + diagonal
+            following = replace(following, covariance=covariance)
+        else:
+            covariance = self.covariance.copy()
             # The other clusters keep their covariances.
             filled = sums.total > np.finfo(float).eps * n
-            places = sets.argmax(axis=1)[filled]
+            clusters = sets.argmax(axis=1)[filled]
             scatter = sums.second[filled] / sums.total[filled, None, None]
-            scatter -= means[places, :, None] * means[places, None, :]
-            covariances[places] = (scatter + scatter.swapaxes(1, 2)) / 2 + ridge * np.eye(
-                means.shape[1]
-            )
-            following = replace(
-                self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge
-            )
-            return -sums.likelihood, following.conditioned()
-        if ridge > 0:
-            penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
-        else:
-            penalty = 0.0
-        places = mean @ means
-        cross = sums.first.T @ places
-        scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
-        covariance = (scatter + scatter.T) / 2 + ridge * np.eye(len(scatter))
-        following = replace(self, means=means, covariance=covariance, weights=sums.total / n)
-        return penalty - sums.likelihood, following.conditioned()
+            scatter -= means[clusters, :, None] * means[clusters, None, :]
+            covariance[clusters] = (scatter + scatter.swapaxes(1, 2)) / 2 + diagonal
+            following = replace(following, covariance=covariance, ridge=ridge)
+        return objective, following.raise_small_eigenvalues()
 
-    def conditioned(self) -> EvidentialMixture:
-        """Return the mixture with larger smallest eigenvalues if a covariance is ill-conditioned, else itself."""
+    def raise_small_eigenvalues(self) -> EvidentialMixture:
+        """Return the mixture with larger small eigenvalues where a covariance is ill-conditioned."""
         values, vectors = self.spectrum
         least = _MIN_EIGENVALUE * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
         if (values[..., :1] >= least).all():
@@ -277,12 +273,11 @@ class EvidentialMixture:
         return replace(self, covariance=np.where(is_good, self.covariance, raised))
 
     def find_neighbors(self) -> FocalSets:
-        """Return the family of single clusters and pairs of neighboring clusters, by the mean covariance."""
-        if self.is_tied:
-            return neighbor_family(self.means, self.covariance)
-        return neighbor_family(
-            self.means, np.tensordot(self.weights @ self.sets, self.covariance, axes=1)
-        )
+        """Return single clusters and pairs of neighboring clusters, by the mean covariance."""
+        covariance = self.covariance
+        if not self.is_tied:
+            covariance = np.tensordot(self.weights @ self.sets, covariance, axes=1)
+        return neighbor_family(self.means, covariance)
 
     def _check_loaded(self) -> None:
         if len(self.weights) != (self.components.cardinality > 0).sum():
@@ -311,7 +306,7 @@ class MixtureSums:
 
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
-    """Return the family of single clusters and pairs of neighboring clusters, by Mahalanobis distances of the means."""
+    """Return single clusters and pairs of neighboring clusters, by Mahalanobis distances."""
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, max(_MIN_EIGENVALUE * values[-1], np.finfo(float).tiny))
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
@@ -334,7 +329,7 @@ def sum_likelihood(
 
 @dataclass(frozen=True)
 class OnlineMixture:
-    """State of `partial_fit`, which consists of the current mixture and the sums over all earlier blocks of rows.
+    """State of `partial_fit`: the current mixture and the sums over all earlier blocks of rows.
 
     The masses of each block are computed with the mixture that is current when the block arrives
     (incremental EM, Neal and Hinton, 1998). The weight of earlier blocks is reduced (online EM,
@@ -352,7 +347,7 @@ class OnlineMixture:
 
     @property
     def objective(self) -> float:
-        """Minus the log-likelihood of all rows, where each block is evaluated with the mixture before its update."""
+        """Minus the log-likelihood of all rows, each under the mixture before its update."""
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
@@ -381,12 +376,8 @@ class OnlineMixture:
 
     def to_model(self) -> EvidentialMixture:
         """Return the mixture for rows in the original coordinates of X."""
-        model = self.model
-        if self.neighbors:
-            doubtful = model.find_neighbors()
-        else:
-            doubtful = None
-        return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0)
+        doubtful = self.model.find_neighbors() if self.neighbors else None
+        return replace(self.model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0)
 
 
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
@@ -419,10 +410,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.unit = float(np.sqrt(spread / self.rows.values.shape[1])) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
-        if sample.weights is None:
-            self.weights = np.ones(len(self.data))
-        else:
-            self.weights = sample.weights
+        self.weights = np.ones(len(self.data)) if sample.weights is None else sample.weights
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
         self.n = self.rows.total_weight
@@ -442,9 +430,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             share = to_host(self.init.pignistic()) * self.weights[:, None]
-            means = (share.T @ to_host(self.data)) / np.maximum(
-                share.sum(axis=0), np.finfo(float).tiny
-            )[:, None]
+            total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
+            means = (share.T @ to_host(self.data)) / total[:, None]
         else:
             means = _starts.validate_centers(self.init, (self.n_clusters, self.data.shape[1]))
             means = (means - self.origin) / self.unit
@@ -453,12 +440,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        means = _starts.draw_centers(
-            self.sample, self.sample_weights, self.n_clusters, self.init, rng
-        )
-        return self._from_means(
-            family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS)
-        )
+        rows = (self.sample, self.sample_weights)
+        means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
+        return self._from_means(family, _starts.move_centers(*rows, means, _FIRST_STEPS))
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Return a mixture with equal weights.
@@ -474,39 +458,25 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if self.estimator.covariance == "own":
             covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
-        return EvidentialMixture(
-            family, means, covariance, np.full(g, 1 / g), ridge=self.ridge
-        ).conditioned()
+        weights = np.full(g, 1 / g)
+        mixture = EvidentialMixture(family, means, covariance, weights, ridge=self.ridge)
+        return mixture.raise_small_eigenvalues()
 
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         if self.has_user_start:
-            return self._run_on_all(start)
-        second = (self.sample.T * self.sample_weights) @ self.sample
-        n = float(self.sample_weights.sum())
-        return self._run(
-            start,
-            lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply),
-            second,
-            n,
-        )
+            return self._run(start, self.shifted, self.second)
+        rows = Rows(self.sample, self.sample_weights, self.apply)
+        return self._run(start, rows, rows.products())
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
             return best
-        return self._run_on_all(best.model)
-
-    def _run_on_all(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        return self._run(
-            start,
-            lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums),
-            self.second,
-            self.n,
-        )
+        return self._run(best.model, self.shifted, self.second)
 
     def extend(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
-        return self._run_on_all(self._from_means(family, run.model.means))
+        return self._run(self._from_means(family, run.model.means), self.shifted, self.second)
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """Add the pairs of neighboring clusters to the sets that carry mass.
@@ -515,19 +485,14 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         component of its own, because a Gaussian between two clusters would often attract rows of a
         third cluster, or no rows at all.
         """
-        return Run(
-            replace(run.model, doubtful=run.model.find_neighbors()), run.history, run.converged
-        )
+        return replace(run, model=replace(run.model, doubtful=run.model.find_neighbors()))
 
     def _run(
-        self,
-        start: EvidentialMixture,
-        sums: Callable[[EvidentialMixture], MixtureSums],
-        second: np.ndarray,
-        n: float,
+        self, start: EvidentialMixture, rows: Rows, second: np.ndarray
     ) -> Run[EvidentialMixture]:
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
-            return mixture.step(sums(mixture), second, n, self.ridge)
+            sums = rows.sum(sum_masses, mixture, MixtureSums)
+            return mixture.step(sums, second, rows.total_weight, self.ridge)
 
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
@@ -671,7 +636,8 @@ class EGMM(OnlineClusterer):
     >>> import numpy as np
     >>> from dempster.cluster import EGMM
     >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(-4, 1, 80), rng.normal(4, 1, 80), rng.normal(0, 1, 20)])[:, None]
+    >>> parts = rng.normal(-4, 1, 80), rng.normal(4, 1, 80), rng.normal(0, 1, 20)
+    >>> X = np.concatenate(parts)[:, None]
     >>> model = EGMM(2, focal_sets="pairs", random_state=0).fit(X)
     >>> model.focal_sets_.names()
     ['{0}', '{1}', 'Ω']

@@ -943,7 +943,7 @@ class EKNNClus(EvidentialClusterer):
         init = self.init
         if isinstance(init, str) and init == "auto":
             init = default_init(source)
-        method = NeighborMethod
+        method: type[NeighborMethod] = NeighborMethod
         if isinstance(init, str) and init == "sample":
             if not has_attributes(source):
                 message = "init='sample' needs attributes, not precomputed dissimilarities"

@@ -47,7 +47,7 @@ add_totals = kernel("""median_totals(
 
 @dataclass(frozen=True)
 class MedianModel(MedoidModel):
-    """Fitted medoids of `MECM`, the dissimilarities between them, and the parameters ``gamma`` and ``eta``."""
+    """Fitted model of `MECM`."""
 
     between: Annotated[np.ndarray, "c c"]  # dissimilarities between the medoids
     gamma: float
@@ -60,7 +60,8 @@ class MedianModel(MedoidModel):
     def costs(self, near: np.ndarray) -> np.ndarray:
         sets = self.family.membership[self.family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
-        fill_costs(np.ascontiguousarray(near), self.between, sets, self.gamma, self.eta, costs)
+        near = np.ascontiguousarray(near)
+        fill_costs(near, self.between, sets, self.gamma, self.eta, costs)
         return costs
 
 
@@ -144,11 +145,10 @@ class MedianMethod(IndexMedoidMethod):
         between = near[medoids]
 
         def add_block(start: int, stop: int) -> None:
-            rows = objects.block(candidates[start:stop])
-            part = totals[start:stop]
-            to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
+            some = candidates[start:stop]
+            to_candidates = np.ascontiguousarray(near[some].T)
             add_totals(
-                rows,
+                objects.block(some),
                 weights,
                 to_medoids,
                 to_candidates,
@@ -156,7 +156,7 @@ class MedianMethod(IndexMedoidMethod):
                 sets,
                 params.gamma,
                 params.eta,
-                part,
+                totals[start:stop],
             )
 
         # The blocks fit into memory and are small enough to keep all threads busy.

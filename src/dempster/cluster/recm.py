@@ -33,12 +33,12 @@ from dempster.cluster._search import (
     require_singletons,
 )
 from dempster.cluster._starts import default_beta, find_isolated_by_distances, outlier_distance
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.sources import DissimilaritySource, References, check_square, rounding
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
 # Compute the product D P' without BLAS, because the threads of BLAS slow down many small products.
@@ -72,7 +72,7 @@ _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
 def needs_squares(square: bool | str, metric: Metric) -> bool:
-    """Return whether dissimilarities must be squared, given the parameters ``square`` and ``metric`` of `RECM`."""
+    """Return whether to square dissimilarities, given the parameters of `RECM`."""
     if isinstance(square, str):
         return metric not in _SQUARED_METRICS
     return bool(square)
@@ -102,7 +102,7 @@ def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: boo
 
 
 def smallest_eigenvalue(D: np.ndarray) -> float:
-    """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, where Q = I - 1 1' / n.
+    """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, Q = I - 1 1' / n.
 
     The result is 0 if the eigenvalue is negative only because of rounding errors. For more than 500
     objects, the eigenvalue is computed by Lanczos iterations, which need a few dozen products of D
@@ -111,11 +111,9 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     n = len(D)
     if n < 2:
         return 0.0
-    if D.dtype == np.float64:
-        negligible = 1e-10
-    else:
-        negligible = 1e-5
+    is_double = D.dtype == np.float64
     if n <= MAX_DENSE_ROWS:
+        negligible = 1e-10 if is_double else 1e-5
         D = D.astype(float)
         gram = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
         values = interruptible(np.linalg.eigvalsh, gram)
@@ -124,31 +122,26 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
         return 0.0
     from scipy.sparse.linalg import LinearOperator, eigsh
 
+    start = np.random.RandomState(0).normal(size=n)
+    precision = 1e-7 if is_double else 1e-4
+
     def gram_times(v: np.ndarray) -> np.ndarray:
         v = v.reshape(-1) - v.mean()
         image = np.asarray(D @ v.astype(D.dtype), dtype=float)
         return -0.5 * (image - image.mean())
 
-    start = np.random.RandomState(0).normal(size=n)
-    if D.dtype == np.float64:
-        precision = 1e-7
-    else:
-        precision = 1e-4
-    operator = LinearOperator((n, n), matvec=gram_times, dtype=float)
-    largest = float(
-        eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0]
-    )
+    def find_eigenvalue(matvec: Callable[[np.ndarray], np.ndarray], which: str) -> float:
+        operator = LinearOperator((n, n), matvec=matvec, dtype=float)
+        found = eigsh(operator, 1, which=which, v0=start, tol=precision, return_eigenvectors=False)
+        return float(found[0])
+
+    largest = find_eigenvalue(gram_times, "LM")
     if largest < 0:
         return largest * (1 + precision)
     # Lanczos iterations are most accurate for the largest eigenvalue. For the matrix largest * I -
     # G, where G is the doubly centered matrix, this is the largest minus the smallest eigenvalue of
     # G.
-    mirrored = LinearOperator(
-        (n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float
-    )
-    reach = float(
-        eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0]
-    )
+    reach = find_eigenvalue(lambda v: largest * v.reshape(-1) - gram_times(v), "LA")
     smallest = largest - reach
     if smallest < -10 * precision * largest:
         return smallest - precision * reach
@@ -180,7 +173,7 @@ class WeightedMeans:
         return self.step.family
 
     def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """Return the squared distances from n objects to the prototypes of g sets, shape (n, g), and P Delta P'.
+        """Return the squared distances to the prototypes of g sets, shape (n, g), and P Delta P'.
 
         ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the
         weights of the objects in the prototypes, shape (n, c), with zero for new objects. They are
@@ -188,25 +181,28 @@ class WeightedMeans:
         """
         products = self._products(D, apply)
         averages = self.step.averages
-        inner = shifted = self.weights @ products if self.inner is None else self.inner
+        inner = self.weights @ products if self.inner is None else self.inner
+        shifted = inner
         if self.shift:
             shifted = inner + self.shift * (1 - self.weights @ self.weights.T)
         offsets = self.shift - np.sum(averages @ shifted * averages, axis=1) / 2
         return (products - self.shift * own) @ averages.T + offsets, inner
 
     def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
-        """Return the squared distances from one object (``itself`` is its training row, or -1) to the prototypes."""
+        """Return the squared distances from one object to the prototypes.
+
+        ``itself`` is the training row of the object, or -1 for a new object.
+        """
         assert self.inner is not None
-        products = self.weights @ D[0] + (
-            self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift
-        )
+        own = self.weights[:, itself] if itself >= 0 else 0.0
+        products = self.weights @ D[0] + self.shift * (1 - own)
         inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
         return products - inner / 2
 
     def iterate(
         self, D: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, float, Self]:
-        """Return the objective, the smallest squared distance, and the prototypes after one iteration."""
+        """Return the objective, the smallest squared distance, and the next prototypes."""
         following = np.empty_like(self.weights)
         least = np.empty(1)
         step = self.step
@@ -225,20 +221,19 @@ class WeightedMeans:
         return objective, float(least[0]), replace(self, weights=following, inner=None)
 
     def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the product D P' of the squared dissimilarities with the weights, shape (n, c), without the shift."""
-        D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
-        apply(
-            fill_products,
-            [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)],
-        )
+        """Return the product D P', shape (n, c), without the shift."""
+        D = np.ascontiguousarray(D)
+        out = np.empty((len(D), len(self.weights)))
+        blocks = row_blocks(len(D), MIN_BLOCK_ROWS)
+        apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in blocks])
         return out
 
     def make_nonnegative(self, costs: np.ndarray) -> np.ndarray:
-        """Replace negative squared distances by a small positive number, except for rounding errors."""
+        """Replace negative squared distances, except for rounding errors, by a small number."""
         return np.where(costs < self.negative, -self.negative, costs)
 
     def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of objects, shape (n, f), from their squared dissimilarities D to the training objects.
+        """Return the masses of objects, shape (n, f), from their squared dissimilarities D.
 
         If there is a shift, an object with dissimilarity zero to a training object is treated as
         this training object.
@@ -253,15 +248,11 @@ class WeightedMeans:
         return masses.astype(D.dtype, copy=False)
 
     def update(self, masses: np.ndarray, weights: np.ndarray) -> Self:
-        """Return the optimal prototypes for fixed masses on the nonempty sets (Masson and Denoeux, 2009)."""
+        """Return the optimal prototypes for fixed masses (Masson and Denoeux, 2009)."""
         W = masses**self.step.beta
         if len(weights):
             W *= weights[:, None]
-        sets = self.step.sets
-        alpha = self.step.alpha
-        size = sets.sum(axis=1)
-        H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
-        best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
+        best = self.step.best_prototypes(W.sum(axis=0), W.T)
         total = best.sum(axis=1, keepdims=True)
         # If no set with mass contains a cluster, its prototype is unchanged.
         empty = ~(total > 0.5)
@@ -283,17 +274,15 @@ class WeightedMeansModel:
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Return the masses of n new objects, shape (n, f)."""
-        blocks = row_blocks(len(values), max(1, MAX_BLOCK_CELLS // len(self.references)), most=None)
-        distances = self.references.dissimilarities
-        return np.concatenate(
-            [
-                self.means.masses(square_if(distances(values, a, b), self.square), apply)
-                for a, b in blocks
-            ]
-        )
+        size = max(1, MAX_BLOCK_CELLS // len(self.references))
+        parts = []
+        for start, stop in row_blocks(len(values), size, most=None):
+            D = square_if(self.references.dissimilarities(values, start, stop), self.square)
+            parts.append(self.means.masses(D, apply))
+        return np.concatenate(parts)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the squared distance from the object to the prototype.
+        """Return the evidence for each cluster: minus the squared distance to the prototype.
 
         If the dissimilarities are squared Euclidean distances, the prototype is a point, and the
         contributions of the attributes to the squared distance are exact. Otherwise, the
@@ -305,9 +294,10 @@ class WeightedMeansModel:
         total = -self.means.squared_distances(D, itself)
         evidence = ClusterEvidence.from_costs(quantity, D[0], P, total, self.references, values)
         source = self.references.source
-        if source is None or not (
-            source.is_euclidean if self.square else source.metric == "sqeuclidean"
-        ):
+        if source is None:
+            return evidence
+        is_point = source.is_euclidean if self.square else source.metric == "sqeuclidean"
+        if not is_point:
             return evidence
         gap = P @ np.asarray(source.objects, dtype=float) - values[0]
         if np.isfinite(gap).all():
@@ -322,12 +312,12 @@ Draw = Callable[[], WeightedMeans]
 
 
 class NotEuclideanError(Exception):
-    """Error for dissimilarities that are not Euclidean: a squared distance was negative, or the objective increased."""
+    """Error if a squared distance is negative or the objective increases."""
 
 
 @dataclass(frozen=True, eq=False)
 class RelationalObjects:
-    """Squared distances between objects, their weights, and an ``order`` that does not depend on the rows of X."""
+    """Squared distances between objects, their weights, and an order that is independent of X."""
 
     distances: np.ndarray  # (n, n)
     weights: np.ndarray  # empty array if all objects have the same weight
@@ -358,25 +348,24 @@ class RelationalObjects:
 
     @cached_property
     def dimension(self) -> float:
-        """Effective number of dimensions, (sum of l)^2 / (sum of l^2) for the eigenvalues l of the Gram matrix G.
+        """Effective number of dimensions.
 
-        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum
-        of squares of G, where m is the mean squared distance. The matrix G = -Q D Q' / 2 itself is
-        not needed.
+        It is (sum of l)^2 / (sum of l^2) for the eigenvalues l of the Gram matrix G = -Q D Q' / 2.
+        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum of
+        squares of G, where m is the mean squared distance. The matrix G itself is not needed.
         """
         weights = self.all_weights / self.all_weights.sum()
         rows = np.einsum("ij,j->i", self.distances, weights, dtype=float)
         mean = float(weights @ rows)
-        squares = float(
-            np.einsum("i,ij,ij,j->", weights, self.distances, self.distances, weights, dtype=float)
-        )
+        D = self.distances
+        squares = float(np.einsum("i,ij,ij,j->", weights, D, D, weights, dtype=float))
         scatter = squares - 2 * float(weights @ rows**2) + mean**2
         if scatter > 0:
             return mean**2 / scatter
         return 1.0
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
-        """Return the indices of a sample of at most 1,000 objects, drawn by weight, and the sampled objects."""
+        """Return the indices of a sample of at most 1,000 objects, and the sampled objects."""
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
@@ -393,40 +382,36 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def __init__(
         self,
         params: RECM,
-        n_clusters: int,
+        request: FitRequest,
         init: str | ArrayLike | CredalPartition,
         objects: RelationalObjects,
         references: References,
         seed: int,
-        apply: Apply,
         shift: float,
         *,
         checked: bool,
     ):
         self.params = params
-        self.n_clusters = n_clusters
+        self.n_clusters = request.n_clusters
+        self.apply = request.apply
         self.init = init
         self.objects = objects
         self.references = references
         self.rng = np.random.RandomState(seed)
-        self.apply = apply
         self.shift = shift
         self.checked = checked
-        self.negative = -objects.mean_distance * (
-            1e-9 if objects.distances.dtype == np.float64 else 1e-4
-        )
+        rounding_error = 1e-9 if objects.distances.dtype == np.float64 else 1e-4
+        self.negative = -objects.mean_distance * rounding_error
         check_distinct_objects(
-            objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero
+            objects.distances.__getitem__, objects.all_weights, self.n_clusters, objects.zero
         )
         if isinstance(params.beta, str):
             self.beta = default_beta(objects.dimension)
         else:
             self.beta = float(params.beta)
-        delta = params.delta
-        if isinstance(delta, str):
-            self._delta = None
-        else:
-            self._delta = float(np.sqrt(float(delta) ** 2 + shift / 2))
+        self._delta = None
+        if not isinstance(params.delta, str):
+            self._delta = float(np.sqrt(float(params.delta) ** 2 + shift / 2))
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
@@ -440,17 +425,14 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @property
     def delta(self) -> float:
-        """Distance from each object to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
+        """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
         if self._delta is None:
             self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
         return self._delta
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
-        if family.empty_index is None:
-            delta2 = np.inf
-        else:
-            delta2 = self.delta**2
+        delta2 = np.inf if family.empty_index is None else self.delta**2
         step = MassStep(family, self.params.alpha, self.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
@@ -463,19 +445,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects
     ) -> WeightedMeans:
         n = len(objects)
-        return self._means(family, np.full((self.n_clusters, n), 1 / n)).update(
-            masses, objects.weights
-        )
+        means = self._means(family, np.full((self.n_clusters, n), 1 / n))
+        return means.update(masses, objects.weights)
 
     def draw_starts(self, family: FocalSets) -> list[Draw]:
         if not isinstance(self.init, str):
             start = self._user_start(family, self.init)
             return [lambda: start]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        if self.init == "k-means++":
-            draw = self._draw_objects
-        else:
-            draw = self._draw_masses
+        draw = self._draw_objects if self.init == "k-means++" else self._draw_masses
         return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
 
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
@@ -490,9 +468,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _draw_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         """Return prototypes at random objects that are far from each other."""
         part = self.part
-        if family.empty_index is not None:
-            weights = part.all_weights
-        else:
+        weights = part.all_weights
+        if family.empty_index is None:
             weights = self._weights_without_outliers
         which = _starts.draw_distant_objects(
             part.distances.__getitem__, weights, part.order, self.n_clusters, rng
@@ -501,7 +478,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sampled objects, zero for isolated ones, which would keep a prototype to themselves."""
+        """Weights of the sampled objects; zero for isolated ones, where prototypes would remain."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
         if (weights > 0).sum() > 2 * self.n_clusters:
@@ -511,9 +488,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _draw_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
         masses[self.part.order] = rng.random_sample(masses.shape)
-        return self._means_from_masses(
-            family, masses / masses.sum(axis=1, keepdims=True), self.part
-        )
+        masses /= masses.sum(axis=1, keepdims=True)
+        return self._means_from_masses(family, masses, self.part)
 
     def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
@@ -531,7 +507,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         """Return the squared distances between the c prototypes, shape (c, c)."""
         D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
-        return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
+        half = np.diagonal(inner) / 2
+        return np.maximum(inner - half - half[:, None], 0)
 
     def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
         return means.costs(self.part.distances, means.weights.T, self.apply)[0]
@@ -549,11 +526,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self._delta is None:
             costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
-            self._delta = outlier_distance(
-                np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights
-            )
+            nearest = np.sqrt(np.maximum(costs.min(axis=1), 0))
+            self._delta = outlier_distance(nearest, self.objects.all_weights)
         family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
-        return Run(self._means(family, run.model.weights), run.history, run.converged)
+        return replace(run, model=self._means(family, run.model.weights))
 
     def _run(self, start: WeightedMeans, objects: RelationalObjects) -> Run[WeightedMeans]:
         lowest = np.inf
@@ -575,9 +551,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
         square = needs_squares(self.params.square, self.params.metric)
-        return FitResult(
-            run, WeightedMeansModel(means, self.references, square), means.masses(D, self.apply)
-        )
+        model = WeightedMeansModel(means, self.references, square)
+        return FitResult(run, model, means.masses(D, self.apply))
 
 
 class RECM(RelationalClusterer):
@@ -701,7 +676,7 @@ class RECM(RelationalClusterer):
     >>> model = RECM(2, focal_sets="full", metric="precomputed", delta=5, random_state=0).fit(D)
     >>> model.credal_partition_.ambiguous, model.credal_partition_.outliers
     (array([5]), array([11]))
-    >>> model.predict_mass(D[[5, 11]]).outliers  # new objects, by their dissimilarities to the old ones
+    >>> model.predict_mass(D[[5, 11]]).outliers  # new objects, by their dissimilarities
     array([1])
     """
 
@@ -760,33 +735,20 @@ class RECM(RelationalClusterer):
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Return the algorithm object and the best run for the first shift that is large enough."""
         source = sample.values
-        peaks = fit_source_peaks(
-            self.init, source, request.n_clusters, self.random_state, self.n_jobs
-        )
-        if peaks is None:
-            init = self.init
-        else:
-            init = peaks.peak_indices_
+        init = self._resolve_init(source, request.n_clusters)
         rng = as_random_state(self.random_state)
         square = needs_squares(self.square, self.metric)
         D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
         weights = sample.kernel_weights
-        sums = D @ (np.ones(len(D)) if len(weights) == 0 else weights).astype(D.dtype)
+        all_weights = weights if len(weights) else np.ones(len(D))
+        sums = D @ all_weights.astype(D.dtype)
         objects = RelationalObjects(D, weights, np.argsort(sums, kind="stable"))
         references = References.from_source(source, np.arange(len(source)))
         seed = rng.randint(np.iinfo(np.int32).max)
         families = self._resolve_families(request.n_clusters)
         for shift, checked in self._shifts(D):
             method = RelationalMethod(
-                self,
-                request.n_clusters,
-                init,
-                objects,
-                references,
-                seed,
-                request.apply,
-                shift,
-                checked=checked,
+                self, request, init, objects, references, seed, shift, checked=checked
             )
             try:
                 return method, search.run(method, families, sample.weights)
@@ -795,13 +757,14 @@ class RECM(RelationalClusterer):
         raise AssertionError("the last shift is not checked")
 
     def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
-        """Yield the shifts to try, and for each shift whether the run must check that it is large enough."""
+        """Yield the shifts to try, and whether the run must check that the shift is sufficient."""
         if self.correction != "shift":
             yield 0.0, self.correction == "auto"
         if self.correction == "clip":
             return
         sufficient = max(0.0, -2 * smallest_eigenvalue(D))
-        for share in _SHIFT_SHARES if self.correction == "auto" else (1.0,):
+        shares = _SHIFT_SHARES if self.correction == "auto" else (1.0,)
+        for share in shares:
             yield share * sufficient, share < 1
 
     def _fitted_attributes(

@@ -44,7 +44,7 @@ class PrototypeWeights(Representatives):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Indices of the objects that can have nonzero weights, and the number of objects that each of them represents."""
+    """Indices of the objects with weights, and the number of objects that each represents."""
 
     positions: np.ndarray
     counts: np.ndarray
@@ -52,7 +52,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class SetCosts:
-    """Linear map from the dissimilarities between an object and the L candidates to the costs of g nonempty sets.
+    """Linear map from the dissimilarities to L candidates to the costs of g nonempty sets.
 
     The coefficient of candidate l for set A is r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where
     w_A(l) is the weight of the candidate in the set, and the candidate represents r(l) of the n
@@ -73,7 +73,7 @@ class SetCosts:
         psi: float,
         concentration: float,
     ) -> SetCosts:
-        """Compute the coefficients from the weights of the L candidates in the c clusters, shape (c, L)."""
+        """Compute the coefficients from the weights of L candidates in c clusters, shape (c, L)."""
         sets = family.membership[family.cardinality > 0]
         each = weights / counts
         coefficients = np.zeros((len(sets), len(counts)))
@@ -99,7 +99,7 @@ class SetCosts:
         return cls(coefficients, means)
 
     def __call__(self, near: np.ndarray) -> np.ndarray:
-        """Return the costs of the g sets for n objects, shape (n, g), given their dissimilarities, shape (n, L)."""
+        """Return the costs of the g sets, shape (n, g), given dissimilarities of shape (n, L)."""
         costs = near @ self.coefficients.T
         if self.means is None:
             return costs
@@ -129,9 +129,9 @@ class WeightedMedoidModel(MedoidModel):
 
 
 def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
-    """Return the optimal weights w_k(l) of the candidates l in the clusters k for fixed masses (Zhou et al., 2016).
+    """Return the optimal weights w_k(l) of the candidates l in the clusters k (Zhou et al., 2016).
 
-    They minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over
+    For fixed masses, they minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over
     l; r is ``counts``.
     """
     weights = np.empty_like(totals)
@@ -175,7 +175,7 @@ def descend_until_settled(
 
 
 def _cycle_length(history: list[float], tol: float) -> int | None:
-    """Return the number of iterations since the current objective occurred before, or None if it did not."""
+    """Return the number of iterations since the current objective occurred before, or None."""
     for length, before in enumerate(history[-2::-1], start=1):
         if abs(before - history[-1]) <= tol * abs(before):
             return length
@@ -193,16 +193,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             self._part_candidates = self._draw_candidates(self.part)
 
     def _draw_candidates(self, objects: ComparedObjects) -> Candidates:
-        size = self.params.n_candidates
-        if size == "auto":
-            if objects.matrix is not None:
-                size = None
-            else:
-                size = SAMPLE_SIZE
-        if size is None:
-            size = len(objects)
-        else:
-            size = int(size)
+        size = self.count_candidates(objects, SAMPLE_SIZE)
         which, counts = sampling.sample_in_order(objects.order, objects.weights, size, self.rng)
         by_position = np.argsort(which)
         return Candidates(which[by_position], counts[by_position])
@@ -215,13 +206,12 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     def start(
         self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
     ) -> PrototypeWeights:
-        """Return initial weights, where only candidates that are equal to a medoid have positive weights."""
+        """Return initial weights, which are positive for candidates that are equal to a medoid."""
         candidates = self._candidates_of(objects)
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
-        return PrototypeWeights(
-            step, best_weights(near[candidates.positions].T, candidates.counts, self.params.psi)
-        )
+        weights = best_weights(near[candidates.positions].T, candidates.counts, self.params.psi)
+        return PrototypeWeights(step, weights)
 
     def enlarge(self, state: PrototypeWeights) -> PrototypeWeights:
         part = self.part
@@ -235,17 +225,21 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         single = self._single_powers(np.concatenate(masses), state) * part.weights[:, None]
         totals = np.zeros((len(state.weights), len(candidates.positions)))
         for start, stop in split_rows(len(self.positions), len(whole)):
-            totals += single[start:stop].T @ whole.block(
-                self.positions[start:stop], candidates.positions
-            )
+            near = whole.block(self.positions[start:stop], candidates.positions)
+            totals += single[start:stop].T @ near
         return replace(state, weights=best_weights(totals, candidates.counts, self.params.psi))
 
     def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
         candidates = self._whole_candidates
         references = References.from_source(self.source, candidates.positions)
-        fitted = state.weights, candidates.counts, self._costs(self.whole, state)
         return WeightedMedoidModel(
-            state.step, references, self.params.power, *fitted, gaps=state.gaps
+            state.step,
+            references,
+            self.params.power,
+            state.weights,
+            candidates.counts,
+            self._costs(self.whole, state),
+            gaps=state.gaps,
         )
 
     def run(self, objects: ComparedObjects, start: PrototypeWeights) -> Run[PrototypeWeights]:
@@ -272,7 +266,8 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         """Yield slices of objects, and the dissimilarities from these objects to the candidates."""
         n = len(objects)
         columns = self._candidates_of(objects).positions
-        for start, stop in [(0, n)] if objects.matrix is not None else split_rows(n, n):
+        blocks = split_rows(n, n) if objects.matrix is None else [(0, n)]
+        for start, stop in blocks:
             yield slice(start, stop), objects.block(slice(start, stop), columns)
 
     def _single_powers(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
@@ -423,8 +418,10 @@ class WECMdd(MedoidClusterer):
     >>> from dempster.datasets import make_fourclass
     >>> X, y = make_fourclass(200, random_state=0)
     >>> model = WECMdd(4, random_state=0).fit(X)
-    >>> model.prototype_weights_.shape, bool((model.prototype_weights_.sum(axis=1).round(9) == 1).all())
-    ((4, 200), True)
+    >>> model.prototype_weights_.shape
+    (4, 200)
+    >>> model.prototype_weights_.sum(axis=1).round(9)
+    array([1., 1., 1., 1.])
     """
 
     _model: WeightedMedoidModel
@@ -481,6 +478,8 @@ class WECMdd(MedoidClusterer):
     def _fitted_attributes(
         self, method: WeightedMedoidMethod, model: WeightedMedoidModel
     ) -> dict[str, Any]:
-        candidates = model.references.positions
-        weights = {"prototype_weights_": model.weights, "candidate_indices_": candidates}
-        return {**super()._fitted_attributes(method, model), **weights}
+        return {
+            **super()._fitted_attributes(method, model),
+            "prototype_weights_": model.weights,
+            "candidate_indices_": model.references.positions,
+        }

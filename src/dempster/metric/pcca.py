@@ -139,9 +139,10 @@ def best_descent(
 
     Return the best run.
     """
-    starts = [start]
     if start is None:
         starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
+    else:
+        starts = [start]
     runs = [_descend(loss, each, params.max_iter, params.tol) for each in starts]
     best = runs[0]
     for run in runs[1:]:
