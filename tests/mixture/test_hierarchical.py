@@ -96,8 +96,6 @@ def test_constant_and_collinear_attributes():
     np.testing.assert_array_equal(merge_tree(X).labels(2), np.repeat([0, 1], 20))
 
 
-def test_invalid_arguments():
-    with pytest.raises(InvalidInputError, match=r"^model\b"):
-        merge_tree([[0.0], [1.0]], model="EEE")
+def test_more_clusters_than_points():
     with pytest.raises(InvalidInputError, match=r"^n_clusters\b"):
         merge_tree([[0.0], [1.0], [1.0]]).labels(3)

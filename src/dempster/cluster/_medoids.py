@@ -351,12 +351,11 @@ class MedoidMethod(Method[State, State], Generic[State]):
         """
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
-        candidates = [self.candidates(objects, column) for column in weights.T]
-        everything = np.arange(len(objects))
+        candidates: list[Any] = [self.candidates(objects, column) for column in weights.T]
         totals: Any = None
         if candidates[0] is None:
             totals = objects.sums(weights, None)
-            candidates = [everything] * weights.shape[1]
+            candidates = [np.arange(len(objects))] * weights.shape[1]
         medoids = np.empty(weights.shape[1], dtype=np.intp)
         for k, which in enumerate(candidates):
             sums = objects.sums(weights[:, [k]], which)[0] if totals is None else totals[k]

@@ -82,8 +82,8 @@ _UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masse
 _ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
 
 _bootstrap_posteriors = kernel("""bootstrap_posteriors(
-    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants:
-    float64[g, fits], out: float32[n, g, fits] out)""")
+    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits],
+    constants: float64[g, fits], out: float32[n, g, fits] out)""")
 
 
 # ---- mixtures fitted to bootstrap samples --------------------------------------------------------

@@ -149,10 +149,12 @@ class ECMdd(MedoidClusterer):
 
     .. math::
 
-        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
+        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A)
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
         &D_i(\{k\}) = d(i, v_k), \qquad
-        D_i(A) = \frac{1}{1 + \gamma} \Bigl(d(i, v_A) + \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)\Bigr).
+        D_i(A) = \frac{1}{1 + \gamma}
+        \Bigl(d(i, v_A) + \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)\Bigr).
 
     The medoid of a cluster minimizes the sum of :math:`m_i(\{k\})^\beta d(i, \cdot)`. The medoid of
     a set is an object with small and nearly equal dissimilarities to the medoids of its clusters.

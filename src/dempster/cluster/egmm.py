@@ -263,7 +263,7 @@ class EvidentialMixture:
         return objective, following.raise_small_eigenvalues()
 
     def raise_small_eigenvalues(self) -> EvidentialMixture:
-        """Return the mixture with larger small eigenvalues where a covariance is ill-conditioned."""
+        """Return the mixture, with larger small eigenvalues of ill-conditioned covariances."""
         values, vectors = self.spectrum
         least = _MIN_EIGENVALUE * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
         if (values[..., :1] >= least).all():
@@ -468,7 +468,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if self.has_user_start:
             return self._run(start, self.shifted, self.second)
         rows = Rows(self.sample, self.sample_weights, self.apply)
-        return self._run(start, rows, rows.products())
+        return self._run(start, rows, rows.scatter())
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         if self.has_user_start or self.shifted.are_all_in(self.sample):
@@ -534,11 +534,10 @@ class EGMM(OnlineClusterer):
         p(x) = \sum_{A \neq \emptyset} \pi_A N(x; \mu_A, \Sigma),
 
     where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component
-    A, and
-    :math:`\Sigma` is the covariance matrix of all components. The mass of an object on A is then the probability that
-    it comes from component A. Objects between two clusters increase the weight of the pair, so no
-    parameter controls the imprecision. With ``covariance="own"``, only single clusters have a
-    component, and each has its own covariance matrix.
+    A, and :math:`\Sigma` is the covariance matrix of all components. The mass of an object on A is
+    then the probability that it comes from component A. Objects between two clusters increase the
+    weight of the pair, so no parameter controls the imprecision. With ``covariance="own"``, only
+    single clusters have a component, and each has its own covariance matrix.
 
     The empty set has no mass. The parameters are estimated by EM, and the likelihood never
     decreases. The cost of an iteration is linear in the number of objects.

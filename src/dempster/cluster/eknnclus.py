@@ -37,8 +37,9 @@ from dempster.partition import CredalPartition
 
 relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    symmetric: bool, order: int64[visits] below n, labels: int32[n] below n_labels out, awake:
-    bool[n] out, support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
+    symmetric: bool, order: int64[visits] below n, labels: int32[n] below n_labels out,
+    awake: bool[n] out, support: float64[n_labels] out, settle: bool,
+    gained: float64[1] out) -> int""")
 # Return half the sum of the weights of edges between rows with the same label. In a symmetric
 # graph, every pair of rows has two edges, so the result is the sum over pairs.
 agreement = kernel("""agreement(
@@ -49,16 +50,16 @@ neighbor_masses = kernel("""neighbor_masses(
     labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
 _transposed_rows = kernel("""transposed_rows(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out, turned_weights: float64[e]
-    out)""")
+    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out,
+    turned_weights: float64[e] out)""")
 _union_sizes = kernel("""union_sizes(
-    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1], turned_indices:
-    integer[e], start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
+    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1],
+    turned_indices: integer[e], start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
 _union_rows = kernel("""union_rows(
     indptr: integer[n + 1], indices: integer[e], weights: float64[e], turned_indptr: integer[n + 1],
-    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop, stop:
-    int up to n, union_indptr: integer[n + 1], union_indices: integer[u] out, union_weights:
-    float64[u] out)""")
+    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop,
+    stop: int up to n, union_indptr: integer[n + 1], union_indices: integer[u] out,
+    union_weights: float64[u] out)""")
 
 
 def symmetrize_graph(

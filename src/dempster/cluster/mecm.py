@@ -40,9 +40,9 @@ fill_costs = kernel("""median_costs(
 # contain the dissimilarities from the current medoids to all objects, to each other, and to the
 # candidates.
 add_totals = kernel("""median_totals(
-    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates:
-    float64[c, candidates], between: float64[c, c], sets: bool[h, c], gamma: float, eta: float,
-    totals: float64[candidates] out)""")
+    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n],
+    to_candidates: float64[c, candidates], between: float64[c, c], sets: bool[h, c], gamma: float,
+    eta: float, totals: float64[candidates] out)""")
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,12 @@ class MedianMethod(IndexMedoidMethod):
 class MECM(MedoidClusterer):
     r"""Median evidential c-means: prototypes are objects, and dissimilarities may be arbitrary.
 
-    For dissimilarities d, the method minimizes, over the masses m and the medoids v,
+    For any dissimilarities d, the method minimizes, over the masses m and the medoids v,
 
     .. math::
 
-        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
+        \sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A)
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
     with :math:`D_i(\{k\}) = d(i, v_k)^2` for a single cluster and, for several clusters,
 
@@ -186,7 +187,8 @@ class MECM(MedoidClusterer):
         D_i(A) &= \frac{1}{1 + \gamma} \Bigl(
         \frac{\gamma}{|A|} \sum_{k \in A} d(i, v_k)^2 + \rho_i(A) \min_{k \in A} d(i, v_k)^2 \Bigr),
 
-        \rho_i(A) &= \frac{\sum_{k, l \in A} |d(i, v_k) - d(i, v_l)|}{\eta \sum_{k, l \in A} d(v_k, v_l)}.
+        \rho_i(A) &= \frac{\sum_{k, l \in A} |d(i, v_k) - d(i, v_l)|}
+        {\eta \sum_{k, l \in A} d(v_k, v_l)}.
 
     The cost D_i(A) is small for objects with nearly equal dissimilarities to all medoids of the set
     A. Each iteration optimizes the masses for fixed medoids, then one medoid after the other for

@@ -351,8 +351,8 @@ class RelationalObjects:
         """Effective number of dimensions.
 
         It is (sum of l)^2 / (sum of l^2) for the eigenvalues l of the Gram matrix G = -Q D Q' / 2.
-        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum of
-        squares of G, where m is the mean squared distance. The matrix G itself is not needed.
+        With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum
+        of squares of G, where m is the mean squared distance. The matrix G itself is not needed.
         """
         weights = self.all_weights / self.all_weights.sum()
         rows = np.einsum("ij,j->i", self.distances, weights, dtype=float)

@@ -131,8 +131,8 @@ class WeightedMedoidModel(MedoidModel):
 def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
     """Return the optimal weights w_k(l) of the candidates l in the clusters k (Zhou et al., 2016).
 
-    For fixed masses, they minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over
-    l; r is ``counts``.
+    For fixed masses, they minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k
+    and sum to one over l; r is ``counts``.
     """
     weights = np.empty_like(totals)
     for k, total in enumerate(totals):
@@ -303,7 +303,8 @@ class WECMdd(MedoidClusterer):
 
     .. math::
 
-        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A) + \delta^2 \sum_i m_i(\emptyset)^\beta,
+        &\sum_i \sum_{A \neq \emptyset} |A|^\alpha m_i(A)^\beta D_i(A)
+        + \delta^2 \sum_i m_i(\emptyset)^\beta,
 
         &D_i(A) = (n / c)^{\psi - 1} \sum_l w_A(l)^\psi d(i, l).
 

@@ -58,18 +58,18 @@ class WMVEC(EvidentialClusterer):
     within a view keep their proportions; standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters.
-    The optimal weights w_q are proportional to :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior
-    gives the entropy weights of the literature, which put all weight on the view with the fewest
-    degrees of freedom, even if it is noise, because clusters that follow this view explain most of
-    its dispersion. Here prior_q is proportional to
+    The optimal weights w_q are proportional to
+    :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior gives the entropy weights of the literature, which put all
+    weight on the view with the fewest degrees of freedom, even if it is noise, because clusters
+    that follow this view explain most of its dispersion. Here prior_q is proportional to
     :math:`\exp(s_q / \mathrm{evenness})`, where s_q is the share that would remain within the same
-    number of clusters of a Gaussian distribution with the covariance of the view. A view gains weight only if the
-    clusters explain more of its dispersion than they would in a Gaussian.
+    number of clusters of a Gaussian distribution with the covariance of the view. A view gains
+    weight only if the clusters explain more of its dispersion than they would in a Gaussian.
 
     **Dissimilarities.** With ``metric="precomputed"``, the prototype of a cluster is a medoid (an
-    object), which can differ between views. The dissimilarities are squared, so Euclidean distances give the same
-    costs as attributes. The cost of a set of clusters is computed as for the barycenter of its
-    medoids in a Euclidean space.
+    object), which can differ between views. The dissimilarities are squared, so Euclidean distances
+    give the same costs as attributes. The cost of a set of clusters is computed as for the
+    barycenter of its medoids in a Euclidean space.
 
     Parameters
     ----------

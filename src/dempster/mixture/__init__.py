@@ -1,4 +1,4 @@
-"""Mixtures: Gaussian mixtures with parsimonious covariance models, and latent class models for categories."""
+"""Gaussian mixtures with parsimonious covariance models, and latent class models."""
 
 from dempster.mixture.em import GaussianParameters
 from dempster.mixture.gaussian_mixture import ParsimoniousGaussianMixture

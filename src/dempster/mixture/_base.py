@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
@@ -22,14 +22,13 @@ _TIE = 1e-9  # Relative differences of BIC below this value are considered round
 
 
 def several(test: Any) -> Any:
-    """Return a function that tests whether a value is a nonempty collection whose items all pass ``test``."""
+    """Return a function that tests whether all items of a nonempty collection pass ``test``."""
 
     def passes(value: Any) -> bool:
+        if isinstance(value, str | Iterator):
+            return False
         try:
-            if isinstance(value, str | Iterator):
-                items = []
-            else:
-                items = list(value)
+            items = list(value)
         except Exception:  # The value is not iterable.
             return False
         return len(items) > 0 and all(map(test, items))
@@ -66,7 +65,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         raise NotImplementedError
 
     def _log_joint(self, X: Any) -> np.ndarray:
-        """Validate X and return log(proportion * density) of each component for each row, shape (n, g)."""
+        """Validate X and return log(proportion * density) of each component, shape (n, g)."""
         raise NotImplementedError
 
     def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -76,7 +75,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     # ---- fitting ---------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture, and select the number of components and the model if several are given.
+        """Estimate the mixture, and select the number of components and the model.
 
         Parameters
         ----------
@@ -116,10 +115,22 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         """Return the requested numbers of components in increasing order."""
         if isinstance(self.n_components, str):
             return list(AUTO_COMPONENTS)
-        is_single = isinstance(self.n_components, Integral)
-        if is_single:
+        if isinstance(self.n_components, Integral):
             return [int(self.n_components)]
         return sorted({int(g) for g in self.n_components})
+
+    def _possible_numbers(self, numbers: list[int], n_different: int) -> list[int]:
+        """Return the numbers of components, for "auto" at most the number of different objects.
+
+        Raise an error if all requested numbers are larger.
+        """
+        if isinstance(self.n_components, str):
+            return [g for g in numbers if g <= n_different]
+        if numbers[0] > n_different:
+            raise InvalidParameterError(
+                "n_components", f"at most {n_different} (different objects)", numbers[0]
+            )
+        return numbers
 
     def _select_model(
         self,
@@ -128,44 +139,44 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         count_parameters: Callable[[int, str], int],
         failure_message: Callable[[Any], str],
     ) -> EMResult:
-        """Compare the fits (the simplest first) by BIC, set the common attributes, and return the selected fit."""
+        """Select a fit by BIC, set the common attributes, and return the fit.
+
+        The fits are sorted, the simplest first.
+        """
         import pandas as pd
 
         rows = []
         best = None
         for (g, model), run in results.items():
             count = count_parameters(g, model)
-            bic = 2 * run.log_likelihood - count * np.log(total)
-            problem = run.problem or ""
-            rows.append(
-                (g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem)
-            )
+            row = {
+                "n_components": g,
+                "model": model,
+                "bic": 2 * run.log_likelihood - count * np.log(total),
+                "log_likelihood": run.log_likelihood,
+                "n_parameters": count,
+                "n_iter": run.n_iter,
+                "converged": run.converged,
+                "problem": run.problem or "",
+            }
+            rows.append(row)
             # If several criteria are equal up to rounding, the simplest model is selected.
-            if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
-                best = bic, (g, model)
-        names = [
-            "n_components",
-            "model",
-            "bic",
-            "log_likelihood",
-            "n_parameters",
-            "n_iter",
-            "converged",
-            "problem",
-        ]
-        table = pd.DataFrame(rows, columns=names).set_index(names[:2])
+            if run.problem is None and (
+                best is None or row["bic"] > best["bic"] + _TIE * abs(best["bic"])
+            ):
+                best = row
+        table = pd.DataFrame(rows).set_index(["n_components", "model"])
         if best is None:
             raise InvalidInputError(failure_message(table))
-        bic, (g, model) = best
-        run = results[g, model]
+        run = results[best["n_components"], best["model"]]
         self.bic_table_ = table
-        self.n_components_ = g
-        self.model_ = model
-        self.bic_ = float(bic)
+        self.n_components_ = best["n_components"]
+        self.model_ = best["model"]
+        self.bic_ = float(best["bic"])
         self.parameters_ = run.parameters
         self.log_likelihood_ = run.log_likelihood
         self.weights_ = run.parameters.proportions
-        self.n_parameters_ = count_parameters(g, model)
+        self.n_parameters_ = best["n_parameters"]
         self.history_ = run.history
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged

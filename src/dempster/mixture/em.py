@@ -54,18 +54,20 @@ _densities = kernel("""mixture_densities(
 # the problem, and the component with the problem.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
-    proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes:
-    float64[d, d] out, model: int, absolute: float, relative: float, reference: float, max_iter:
-    int, regularization: float, share: float, history: float64[max_iter] out, outcome: int64[4] out)""")
+    proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out,
+    axes: float64[d, d] out, model: int, absolute: float, relative: float, reference: float,
+    max_iter: int, regularization: float, share: float, history: float64[max_iter] out,
+    outcome: int64[4] out)""")
 # Run EM on samples of the rows, from the initial parameters of each sample, which are overwritten.
 # `overlaps` contains the sum over the rows of weight times `posterior` times responsibility, for
 # each pair of components.
 _refit_em = kernel("""refit_em(
-    X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n], proportions:
-    float64[samples, g] out, means: float64[samples, g, d] out, covariances:
-    float64[samples, g, d, d] out, axes: float64[samples, d, d] out, model: int, absolute: float,
-    max_iter: int, regularization: float, share: float, overlaps: float64[samples, g, g] out,
-    log_likelihood: float64[samples] out, outcomes: int64[samples, 4] out)""")
+    X: float64[d, n], weights: float64[samples, n], posterior: float64[g, n],
+    proportions: float64[samples, g] out, means: float64[samples, g, d] out,
+    covariances: float64[samples, g, d, d] out, axes: float64[samples, d, d] out, model: int,
+    absolute: float, max_iter: int, regularization: float, share: float,
+    overlaps: float64[samples, g, g] out, log_likelihood: float64[samples] out,
+    outcomes: int64[samples, 4] out)""")
 # A covariance matrix is singular if the variance of a column, given the previous columns, is below
 # this share of the variance of the column in the data.
 SINGULAR_SHARE = 1e-10
@@ -114,6 +116,13 @@ class EMResult:
     problem: str | None  # Message about the component that collapsed, else None.
     history: np.ndarray  # Log-likelihood after every iteration, shape (n_iter,).
 
+    @classmethod
+    def failed(cls, problem: str | None, history: np.ndarray | None = None) -> EMResult:
+        """Return the result if EM could not be run or a component collapsed."""
+        if history is None:
+            history = np.empty(0)
+        return cls(None, -np.inf, len(history), False, None, problem, history)
+
 
 def fit_em(
     data: np.ndarray,
@@ -126,7 +135,7 @@ def fit_em(
     regularization: float = 0.0,
     scaled: bool = True,
 ) -> EMResult:
-    """Maximize the log-likelihood of a Gaussian mixture by EM, within a covariance model (Celeux and Govaert, 1995).
+    """Maximize the likelihood of a Gaussian mixture by EM (Celeux and Govaert, 1995).
 
     ``start`` contains initial parameters or responsibilities. A row of weight 0 is ignored. EM
     stops when the log-likelihood L changes by at most ``tol * (1 + |L - L0|)``, where L0 is
@@ -138,26 +147,17 @@ def fit_em(
     n, d = data.shape
     Z: np.ndarray
     axes: np.ndarray
-    if weights is None:
-        used = None
-        w = np.ones(n)
-    else:
-        if weights.all():
-            used = None
-        else:
-            used = np.flatnonzero(weights)
-        w = np.ascontiguousarray(weights if used is None else weights[used], dtype=np.float64)
+    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    used = slice(None) if w.all() else np.flatnonzero(w)
+    w = w[used]
     unit = binary_unit(data.var(axis=0).mean())
-    X = np.ascontiguousarray((data if used is None else data[used]).T / unit, dtype=np.float64)
+    X = np.ascontiguousarray(data[used].T / unit, dtype=np.float64)
     if isinstance(start, GaussianParameters):
-        proportions, means, covariances = (
-            np.array(a, dtype=np.float64, order="C")
-            for a in (start.proportions, start.means / unit, start.covariances / unit**2)
-        )
+        proportions, means, covariances = _in_units(start, unit)
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
     else:
-        Z = np.array((start if used is None else start[used]).T, dtype=np.float64, order="C")
+        Z = np.array(start[used].T, dtype=np.float64, order="C")
         g = len(Z)
         proportions = np.empty(g)
         means = np.empty((g, d))
@@ -192,18 +192,13 @@ def fit_em(
     n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
     if code != _NO_PROBLEM:
-        problem = _describe_problem(n_iter, code, component)
-        return EMResult(None, -np.inf, n_iter, False, None, problem, history)
-    if model in ("EVE", "VVE"):
-        orientation = axes
-    else:
-        orientation = None
+        return EMResult.failed(_describe_problem(n_iter, code, component), history)
+    orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(
         proportions, means * unit, covariances * unit**2, model, orientation
     )
-    if used is None:
-        responsibilities = Z.T
-    else:
+    responsibilities = Z.T
+    if len(w) < n:
         responsibilities = _evaluate_components(parameters, data, normalized=True)
     return EMResult(
         parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history
@@ -240,23 +235,17 @@ def refit_em(
     max_iter: int = 1000,
     regularization: float = 0.0,
 ) -> Refits:
-    """Fit a Gaussian mixture to B samples of the rows by EM, which takes less time than B calls of `fit_em`.
+    """Fit a Gaussian mixture to B samples of the rows, faster than B calls of `fit_em`.
 
     ``weights``, shape (B, n), contains the weights of the rows in each sample. EM stops when the
     log-likelihood changes by at most ``max_change``. The fitted components are compared with
     ``posterior``, the probabilities for each row.
     """
-    B, g, d = len(weights), *start.means.shape
+    B = len(weights)
+    g, d = start.means.shape
     unit = binary_unit(data.var(axis=0).mean())
-    initial = (
-        start.proportions,
-        start.means / unit,
-        start.covariances / unit**2,
-        _common_axes(start, start.model),
-    )
-    proportions, means, covariances, axes = (
-        np.repeat(np.asarray(a, np.float64)[None], B, axis=0) for a in initial
-    )
+    initial = (*_in_units(start, unit), _common_axes(start, start.model))
+    proportions, means, covariances, axes = (np.repeat(a[None], B, axis=0) for a in initial)
     overlaps = np.empty((B, g, g))
     log_likelihood = np.empty(B)
     outcomes = np.empty((B, 4), np.int64)
@@ -292,11 +281,16 @@ def refit_em(
 
 
 def _describe_problem(n_iter: int, code: int, component: int) -> str:
-    if code == _SINGULAR:
-        what = "its covariance matrix became singular"
-    else:
-        what = "it lost all its objects"
+    what = (
+        "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
+    )
     return f"component {component} collapsed: {what} (iteration {n_iter + 1})"
+
+
+def _in_units(parameters: GaussianParameters, unit: float) -> list[np.ndarray]:
+    """Return copies of proportions, means and covariances for data divided by ``unit``."""
+    scaled = (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
+    return [np.array(a, dtype=np.float64, order="C") for a in scaled]
 
 
 def binary_unit(variance: float) -> float:
@@ -310,15 +304,12 @@ def binary_unit(variance: float) -> float:
 
 
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the log-likelihood of a density that is constant in a box whose sides are the standard deviations.
+    """Return the log-likelihood of a constant density in a box with standard deviations as sides.
 
     If a column is multiplied by s, log(s) per row is subtracted both from this value and from the
     log-likelihood of a mixture, so that their difference does not depend on the units.
     """
-    if weights is None:
-        w = np.ones(len(X))
-    else:
-        w = weights
+    w = np.ones(len(X)) if weights is None else weights
     gap = X - X[0]
     gap = gap - np.average(gap, axis=0, weights=w)
     variances = np.average(gap * gap, axis=0, weights=w)
@@ -333,16 +324,12 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
 def _evaluate_components(
     parameters: GaussianParameters, X: np.ndarray, normalized: bool
 ) -> np.ndarray:
-    """Return the responsibilities if ``normalized`` is True, else log(proportion * density), shape (n, g)."""
+    """Return log(proportion * density), or the responsibilities if ``normalized``, shape (n, g)."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
-    proportions, means, covariances = (
-        np.ascontiguousarray(a, dtype=np.float64)
-        for a in (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
-    )
     columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
-    out = np.empty((len(proportions), columns.shape[1]))
+    out = np.empty((len(parameters.proportions), columns.shape[1]))
     is_diagonal = parameters.model in DIAGONAL_MODELS
-    singular = _densities(columns, proportions, means, covariances, is_diagonal, normalized, out)
+    singular = _densities(columns, *_in_units(parameters, unit), is_diagonal, normalized, out)
     if singular >= 0:
         message = (
             f"covariances must be positive definite, but the matrix of component {singular} is not"
@@ -354,7 +341,7 @@ def _evaluate_components(
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
-    """Return the initial common axes of the models EVE and VVE for given initial parameters."""
+    """Return the initial common axes of the models EVE and VVE."""
     if model not in ("EVE", "VVE"):
         return np.empty_like(start.covariances[0])
     if start.orientation is not None:
@@ -375,10 +362,7 @@ def resolve_model(name: str, n_features: int) -> str:
         return name
     if n_features == 1 and name in _ONE_DIMENSIONAL:
         return _ONE_DIMENSIONAL[name]
-    if name in _ONE_DIMENSIONAL:
-        hint = " (E and V are models for one attribute)"
-    else:
-        hint = ""
+    hint = " (E and V are models for one attribute)" if name in _ONE_DIMENSIONAL else ""
     raise InvalidParameterError("model", f"one of {', '.join(MODELS)}{hint}", name)
 
 
@@ -386,11 +370,6 @@ def count_parameters(model: str, n_components: int, n_features: int) -> int:
     """Return the number of free parameters of a mixture (Celeux and Govaert, 1995, table 1)."""
     g = n_components
     d = n_features
-    volume, shape, orientation = tuple(model)
-    if volume == "V":
-        count = g
-    else:
-        count = 1
-    count += {"I": 0, "E": 1, "V": g}[shape] * (d - 1)
-    count += {"I": 0, "E": 1, "V": g}[orientation] * (d * (d - 1) // 2)
-    return (g - 1) + g * d + count
+    volume, shape, orientation = ({"I": 0, "E": 1, "V": g}[letter] for letter in model)
+    covariances = volume + shape * (d - 1) + orientation * (d * (d - 1) // 2)
+    return (g - 1) + g * d + covariances

@@ -1,4 +1,4 @@
-"""Gaussian mixtures with parsimonious covariance models, and the hierarchical clustering that initializes them."""
+"""Gaussian mixtures with parsimonious covariance models, initialized by hierarchical clustering."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dempster._native import interruptible, kernel
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster.belief import MassFunctions
+from dempster.data.sampling import systematic_draw
 from dempster.mixture import em
 from dempster.mixture._base import NUMBER_RULE, Mixture, several
 from dempster.mixture.em import EMResult, GaussianParameters
@@ -25,10 +26,11 @@ from dempster.optimize.k_means import k_means
 
 _MODELS = ("EII", "VII", "VVV")  # In the order of the constants in agglomeration.c.
 _agglomerate = kernel("""agglomerate(
-    points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges:
-    int64[steps, 2] out)""")
+    points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float,
+    merges: int64[steps, 2] out)""")
 _cut = kernel("""cut_merges(
-    merges: int64[steps, 2] up to steps, n_merges: int up to steps, labels: int64[steps + 1] out)""")
+    merges: int64[steps, 2] up to steps, n_merges: int up to steps,
+    labels: int64[steps + 1] out)""")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +67,9 @@ def merge_tree(
     ``sphere`` is True, the data are standardized, rotated to their principal axes and divided by
     the square roots of the singular values (Scrucca and Raftery, 2015).
     """
-    if model not in _MODELS:
-        raise InvalidParameterError("model", f"one of {', '.join(_MODELS)}", model)
     data = np.asarray(X, dtype=np.float64)
-    if sample_weight is None:
-        weights = np.ones(len(data))
-    else:
+    weights = np.ones(len(data))
+    if sample_weight is not None:
         weights = np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
     # The points are sorted and distinct, so that the result does not depend on the order of the
@@ -93,7 +92,7 @@ def merge_tree(
 
 
 def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the standardized points in their principal axes, divided by the square roots of the singular values."""
+    """Return the sphered points; see `merge_tree`."""
     total = sizes.sum()
     gaps = points - np.average(points, axis=0, weights=sizes)
     deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))
@@ -114,7 +113,7 @@ _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
 
 class ParsimoniousGaussianMixture(Mixture):
-    """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, selected by BIC.
+    """Mixture of Gaussian distributions whose covariances share volume, shape or orientation.
 
     The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k', where
     lambda_k is the volume, A_k the shape (diagonal, with determinant one) and D_k the orientation
@@ -288,16 +287,12 @@ class ParsimoniousGaussianMixture(Mixture):
         weights = rule.validate_weights(
             rule.reorder_like(sample_weight, rule.row_index(X)), len(data)
         )
-        if weights is None:
-            used = data
-        else:
-            used = data[weights > 0]
+        used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
-            if len(used) == len(data):
-                which = "all rows"
-            else:
-                which = "all rows of positive sample_weight"
+            which = "all rows"
+            if len(used) < len(data):
+                which += " of positive sample_weight"
             message = f"X must contain at least two different objects, but {which} are equal"
             raise InvalidParameterError("X", message=message)
         init = rule.reorder_like(self.init, rule.row_index(X))
@@ -306,10 +301,7 @@ class ParsimoniousGaussianMixture(Mixture):
         is_short = len(used) <= data.shape[1]
         problems = {c: self._find_problem(*c, n_different, ~varying, is_short) for c in candidates}
         fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
-        failed = {
-            c: EMResult(None, -np.inf, 0, False, None, problems[c], np.empty(0)) for c in candidates
-        }
-        results = {c: fitted.get(c, failed[c]) for c in candidates}
+        results = {c: fitted.get(c) or EMResult.failed(problems[c]) for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         run = self._select_model(
             results,
@@ -325,34 +317,27 @@ class ParsimoniousGaussianMixture(Mixture):
     def _candidates(
         self, n_start: int | None, used: np.ndarray
     ) -> tuple[list[tuple[int, str]], int]:
-        """Return all pairs (number of components, model), the simplest first, and the number of different rows."""
+        """Return all pairs (number of components, model) and the number of different rows.
+
+        The simplest pairs are first.
+        """
         d = used.shape[1]
         is_auto = isinstance(self.n_components, str)
+        numbers = self._requested_numbers()
         if is_auto and n_start is not None:
             numbers = [n_start]
-        else:
-            numbers = self._requested_numbers()
         n_different = _count_different(used, numbers[-1])
-        if is_auto and n_start is None:
-            numbers = [g for g in numbers if g <= n_different]
-        elif not is_auto and numbers[0] > n_different:
-            raise InvalidParameterError(
-                "n_components", f"at most {n_different} (different objects)", numbers[0]
-            )
+        if n_start is None or not is_auto:
+            numbers = self._possible_numbers(numbers, n_different)
         if n_start is not None and numbers != [n_start]:
             raise InvalidParameterError(
                 "n_components", f"{n_start}, the number in init", self.n_components
             )
-        if isinstance(self.model, str) and self.model == "auto":
-            models = list(em.MODELS if d > 1 else em.MODELS[:2])
-        else:
-            if isinstance(self.model, str):
-                names = [self.model]
-            else:
-                names = list(self.model)
-            models = [
-                name for name in em.MODELS if name in {em.resolve_model(each, d) for each in names}
-            ]
+        names = [self.model] if isinstance(self.model, str) else list(self.model)
+        if names == ["auto"]:
+            names = list(em.MODELS if d > 1 else em.MODELS[:2])
+        requested = {em.resolve_model(name, d) for name in names}
+        models = [name for name in em.MODELS if name in requested]
         return [(g, name) for g in numbers for name in models], n_different
 
     def _find_problem(
@@ -364,19 +349,22 @@ class ParsimoniousGaussianMixture(Mixture):
         """
         if n_components > n_different:
             return f"more components than the {n_different} different objects in X"
-        if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
-            return f"attribute {constant.argmax() + 1} is constant, which only the spherical models EII and VII allow"
-        if is_short and model not in em.DIAGONAL_MODELS and self.reg_covar == 0:
-            return "every covariance matrix is singular, because there are not more objects than attributes"
+        if self.reg_covar > 0:
+            return None
+        if constant.any() and model not in ("EII", "VII"):
+            column = f"attribute {constant.argmax() + 1} is constant"
+            return f"{column}, which only the spherical models EII and VII allow"
+        if is_short and model not in em.DIAGONAL_MODELS:
+            reason = "there are not more objects than attributes"
+            return f"every covariance matrix is singular, because {reason}"
         return None
 
     def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
-        scaled = self.convention == "scaled"
         settings = {
             "tol": self.tol,
             "max_iter": self.max_iter,
             "regularization": self.reg_covar,
-            "scaled": scaled,
+            "scaled": self.convention == "scaled",
         }
         shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
 
@@ -419,20 +407,12 @@ def _count_different(X: np.ndarray, enough: int) -> int:
 def _failure_message(table: Any, n_used: int, d: int) -> str:
     first = table.iloc[0]
     g, model = table.index[0]
-    if g == 1:
-        components = "1 component"
-    else:
-        components = f"{g} components"
-    what = (
-        f"model {model} with {components} cannot be fitted to {n_used} objects with {d} attributes"
-    )
-    if len(table) > 1:
-        others = f" (and {len(table) - 1} more that failed)"
-    else:
-        others = ""
+    components = "component" if g == 1 else "components"
+    others = f" (and {len(table) - 1} more that failed)" if len(table) > 1 else ""
     return (
-        f"{what}{others}: {first['problem']}; use fewer components, a simpler model (it has {first['n_parameters']} "
-        "parameters) or reg_covar > 0"
+        f"model {model} with {g} {components} cannot be fitted to {n_used} objects with {d} "
+        f"attributes{others}: {first['problem']}; use fewer components, a simpler model (it has "
+        f"{first['n_parameters']} parameters) or reg_covar > 0"
     )
 
 
@@ -483,7 +463,7 @@ class EMStarts:
         self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def n_components(self) -> int | None:
-        """Return the number of components of ``init`` if it is an array or `GaussianParameters`, else None."""
+        """Return the number of components of ``init``, or None if it is a name."""
         if isinstance(self.init, str):
             return None
         if isinstance(self.init, GaussianParameters):
@@ -519,10 +499,9 @@ class EMStarts:
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
             # Likelihoods are often equal up to rounding errors, which must not determine the
             # numbering of components.
-            best = find_likeliest(
-                [run.log_likelihood for run in runs], float(self._in_order()[2].sum())
-            )
-            return runs[best[0]]
+            likelihoods = [run.log_likelihood for run in runs]
+            total = float(self._in_order()[2].sum())
+            return runs[find_likeliest(likelihoods, total)[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
         runs.sort(key=lambda run: -run.log_likelihood)
@@ -530,40 +509,29 @@ class EMStarts:
         return next((run for run in ends if run.problem is None), runs[0])
 
     def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
-        """Return the merge tree and the subset of the rows from which it was built (None if all rows were used)."""
+        """Return the merge tree, and the rows from which it was built (None: all rows)."""
         if self._tree is None:
             order, _, w = self._in_order()
             if len(order) <= _TREE_LIMIT:
                 self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
             else:
-                reach = np.cumsum(w)
-                at = (
-                    (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE))
-                    / _TREE_SAMPLE
-                    * reach[-1]
-                )
-                rows = order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
-                sample = self.data[rows]
+                sample = self.data[order[systematic_draw(w, _TREE_SAMPLE, self.rng)]]
                 self._tree = merge_tree(sample, model=model), sample
         return self._tree
 
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the indices of the rows of positive weight, sorted along a projection, their data and weights.
+        """Return the indices of the rows of positive weight, sorted along a line, data and weights.
 
         The data are standardized. Random choices use this order, so that the initial values do not
         depend on the order of the rows, and rows can be repeated instead of weighted.
         """
         if self._ordered is None:
-            if self.weights is None:
-                w = np.ones(len(self.data))
-            else:
-                w = self.weights
+            w = np.ones(len(self.data)) if self.weights is None else self.weights
             mean = row_mean(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
-            order = np.argsort(
-                scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable"
-            )
+            direction = np.random.RandomState(0).normal(size=scaled.shape[1])
+            order = np.argsort(scaled @ direction, kind="stable")
             order = order[w[order] > 0]
             self._ordered = order, scaled[order], w[order]
         return self._ordered
@@ -571,9 +539,12 @@ class EMStarts:
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
         order, scaled, w = self._in_order()
         runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
-        _, best = min(
-            runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1))
-        )
+
+        def inertia(run: tuple[np.ndarray, np.ndarray]) -> float:
+            centers, labels = run
+            return np.dot(w, np.square(scaled - centers[labels]).sum(axis=1))
+
+        _, best = min(runs, key=inertia)
         labels = np.full(len(self.data), -1)
         labels[order] = best
         return EMStart(one_hot(labels, n_components))
@@ -604,8 +575,9 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     Return responsibilities of shape (n, g).
     """
     if isinstance(init, MassFunctions):
-        message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
-        raise InvalidParameterError("init", message=message)
+        kind = type(init).__name__
+        must = f"contain labels or responsibilities, got a {kind}; use its pignistic()"
+        raise InvalidParameterError("init", must=must)
     with rule.validating_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
@@ -616,11 +588,8 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
             different, labels = np.unique(rule.as_labels(init, "init"), return_inverse=True)
         return one_hot(labels, len(different))
     array = rule.as_reals(init, "init").astype(np.float64)
-    if (
-        not np.isfinite(array).all()
-        or (array < 0).any()
-        or not np.allclose(array.sum(axis=1), 1, atol=1e-6)
-    ):
+    is_valid = np.isfinite(array).all() and (array >= 0).all()
+    if not is_valid or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
         raise InvalidParameterError(
             "init", "responsibilities that are nonnegative and sum to one in every row"
         )

@@ -27,7 +27,7 @@ _SMALLEST = 1e-300  # Smallest proportion of a component, whose logarithm is fin
 
 @dataclass(frozen=True, eq=False)
 class LatentClassParameters:
-    """Parameters of a latent class model of g components for p attributes with C categories in total."""
+    """Parameters of a latent class model of g components for p attributes with C categories."""
 
     proportions: Annotated[np.ndarray, "g"]
     # probabilities of the categories; those of an attribute sum to one
@@ -38,9 +38,10 @@ class LatentClassParameters:
 
 
 class LatentClassModel(Mixture):
-    r"""Mixture for tables of categories whose attributes are independent within a component (latent class model).
+    r"""Mixture for tables of categories (latent class model).
 
-    The probability of an object x with p attributes is
+    The attributes are independent within a component. The probability of an object x with p
+    attributes is
 
     .. math::
 
@@ -134,8 +135,8 @@ class LatentClassModel(Mixture):
     >>> model = LatentClassModel(random_state=0).fit(table)
     >>> model.n_components_
     2
-    >>> new = pd.DataFrame({"color": ["red", "blue"], "shape": ["round", None], "size": [None, None]})
-    >>> model.predict(new).tolist() == model.labels_[[0, 3]].tolist()
+    >>> new = {"color": ["red", "blue"], "shape": ["round", None], "size": [None, None]}
+    >>> model.predict(pd.DataFrame(new)).tolist() == model.labels_[[0, 3]].tolist()
     True
     """
 
@@ -186,20 +187,15 @@ class LatentClassModel(Mixture):
         sizes = np.diff(offsets)
         if not sizes.all():
             name = self._encoder.names[int((sizes == 0).argmax())]
-            message = f"X must contain a value in every column, but all values of column {name!r} are missing"
-            raise InvalidParameterError("X", message=message)
+            must = "contain a value in every column"
+            got = f"but all values of column {name!r} are missing"
+            raise InvalidParameterError("X", must=f"{must}, {got}")
         # The distinct rows are the same for any order and any repetition of the rows.
         rows, inverse = find_distinct_rows(codes, offsets)
         counts = np.bincount(inverse, weights, minlength=len(rows)).astype(float)
         rows = rows[counts > 0]
         counts = counts[counts > 0]
-        numbers = self._requested_numbers()
-        if isinstance(self.n_components, str):
-            numbers = [g for g in numbers if g <= len(rows)]
-        elif numbers[0] > len(rows):
-            raise InvalidParameterError(
-                "n_components", f"at most {len(rows)} (different objects)", numbers[0]
-            )
+        numbers = self._possible_numbers(self._requested_numbers(), len(rows))
 
         def count_parameters(g: int, model: str = MODEL) -> int:
             return int(g - 1 + g * (sizes - 1).sum())
@@ -208,8 +204,8 @@ class LatentClassModel(Mixture):
             if g > len(rows):
                 return f"more components than the {len(rows)} different objects in X"
             if np.log(count_parameters(g) + 1) > np.log(sizes).sum() + 1e-9:
-                n_combinations = int(sizes.prod())
-                return f"more parameters than the {n_combinations} combinations of categories have probabilities"
+                combinations = f"{int(sizes.prod())} combinations of categories"
+                return f"more parameters than the {combinations} have probabilities"
             return None
 
         results = {}
@@ -217,9 +213,8 @@ class LatentClassModel(Mixture):
         with progress_bar(type(self).__name__, len(numbers), "models", shown=False) as advance:
             for g in numbers:
                 problem = find_problem(g)
-                failed = EMResult(None, -np.inf, 0, False, None, problem, np.empty(0))
                 if problem:
-                    results[g, MODEL] = failed
+                    results[g, MODEL] = EMResult.failed(problem)
                 else:
                     results[g, MODEL] = self._fit_best(rows, counts, offsets, g, rng)
                 advance(f"{g} components")
@@ -231,7 +226,7 @@ class LatentClassModel(Mixture):
     def _fit_best(
         self, rows: np.ndarray, counts: np.ndarray, offsets: np.ndarray, g: int, rng: Any
     ) -> EMResult:
-        """Run EM from ``n_init`` starts, and continue the run with the largest objective after some iterations."""
+        """Run EM from ``n_init`` starts, and continue the best run after some iterations."""
         data = CodedRows(rows, offsets)
         proportions = np.full((self.n_init, g), 1 / g)
         probabilities = data.draw_classes(counts, self.n_init, g, rng)
@@ -263,17 +258,15 @@ class LatentClassModel(Mixture):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        return log_joint(
-            self.parameters_, self._encoder.read(self, X, reset=False, unknown=self.handle_unknown)
-        )
+        codes = self._encoder.read(self, X, reset=False, unknown=self.handle_unknown)
+        return log_joint(self.parameters_, codes)
 
     def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         codes = np.empty((len(components), self.n_features_in_), dtype=np.int64)
         for j, probabilities in enumerate(self.probabilities_):
             reach = np.cumsum(probabilities, axis=1)[components, :-1]
-            codes[:, j] = self._encoder.offsets[j] + (
-                rng.random_sample((len(components), 1)) > reach
-            ).sum(axis=1)
+            draws = rng.random_sample((len(components), 1))
+            codes[:, j] = self._encoder.offsets[j] + (draws > reach).sum(axis=1)
         return self._encoder.decode(codes)
 
     def __sklearn_tags__(self) -> Any:
@@ -289,22 +282,20 @@ class LatentClassModel(Mixture):
 
 
 def _failure_message(table: Any) -> str:
-    g = table.index[0][0]
-    problem = table["problem"].iloc[0]
-    return f"a latent class model with {g} components cannot be fitted: {problem}; use fewer components"
+    model = f"a latent class model with {table.index[0][0]} components"
+    return f"{model} cannot be fitted: {table['problem'].iloc[0]}; use fewer components"
 
 
 # ---- EM ------------------------------------------------------------------------------------------
 
 
 def category_indicators(codes: np.ndarray, n_categories: int) -> sparse.csr_array:
-    """Return a sparse matrix of shape (n, n_categories) with ones for the categories that are observed in each row."""
+    """Return a sparse (n, n_categories) matrix with ones for the observed categories."""
     observed = codes != ABSENT
     ends = np.concatenate([[0], np.cumsum(observed.sum(axis=1))])
     columns = codes[observed].astype(np.int64)
-    return sparse.csr_array(
-        (np.ones(len(columns)), columns, ends), shape=(len(codes), n_categories)
-    )
+    ones = np.ones(len(columns))
+    return sparse.csr_array((ones, columns, ends), shape=(len(codes), n_categories))
 
 
 class CodedRows:
@@ -317,16 +308,16 @@ class CodedRows:
         self.transposed = self.matrix.T.tocsr()
 
     def sum_categories(self, counts: np.ndarray) -> np.ndarray:
-        """Return, for each category, the sum of the counts of all categories of its attribute, along the first axis."""
+        """Return the sum of the counts of its attribute for each category, along the first axis."""
         return np.repeat(np.add.reduceat(counts, self.offsets[:-1], axis=0), self.sizes, axis=0)
 
     def category_shares(self, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted shares of the categories, to each of which one object is added, shape (C, B)."""
+        """Return the weighted shares of the categories, shape (C, B); each has one more object."""
         counts = self.transposed @ weights.T + 1
         return counts / self.sum_categories(counts)
 
     def draw_classes(self, weights: np.ndarray, n_draws: int, g: int, rng: Any) -> np.ndarray:
-        """Return initial probabilities, shape (n_draws, g, C): means of the shares and of randomly drawn rows."""
+        """Return means of the shares and of randomly drawn rows, shape (n_draws, g, C)."""
         shares = self.category_shares(weights[None])[:, 0]
         p = weights / weights.sum()
         drawn = np.stack([rng.choice(len(weights), g, replace=False, p=p) for _ in range(n_draws)])
@@ -357,7 +348,7 @@ def run_em(
     relative: float,
     max_iter: int,
 ) -> EMRuns:
-    """Run EM for B latent class models, with the same n rows but different weights or initial parameters.
+    """Run EM for B latent class models of the same n rows.
 
     ``weights`` has the shape (B, n), and ``probabilities`` the shape (B, g, C). ``smoothing``
     objects with the shares of the categories in the weighted rows are added to each component. A
@@ -369,8 +360,7 @@ def run_em(
     log_likelihood = np.empty(B)
     converged = np.zeros(B, dtype=bool)
     histories: list[list[float]] = [[] for _ in range(B)]
-    # The arrays of the runs that have not stopped have the shapes (n, b), (C, b), (b, g) and (C, b,
-    # g).
+    # The arrays of the b runs that continue: w (n, b), prior (C, b), pi (b, g) and theta (C, b, g)
     left = np.arange(B)
     w = weights.T
     prior = smoothing * data.category_shares(weights)
@@ -418,7 +408,7 @@ def run_em(
 
 
 def log_joint(parameters: LatentClassParameters, codes: np.ndarray) -> np.ndarray:
-    """Return log(proportion * probability) of each component for each row of category numbers, shape (n, g)."""
+    """Return log(proportion * probability) of each component for each row, shape (n, g)."""
     indicators = category_indicators(codes, parameters.probabilities.shape[1])
     logs = indicators @ np.log(parameters.probabilities).T
     return logs + np.log(np.maximum(parameters.proportions, _SMALLEST))
@@ -466,14 +456,10 @@ def refit_em(
     )
     expected = np.empty((len(rows), len(start.proportions)))
     expected[inverse] = posterior  # Equal rows have equal probabilities.
-    overlaps = np.stack(
-        [
-            (w[:, None] * expected).T
-            @ normalize(log_joint(LatentClassParameters(pi, theta, start.offsets), rows))
-            for w, pi, theta in zip(weights, runs.proportions, runs.probabilities, strict=True)
-        ]
-    )
+    parameters = (runs.proportions, runs.probabilities)
+    overlaps = []
+    for w, pi, theta in zip(weights, *parameters, strict=True):
+        fitted = LatentClassParameters(pi, theta, start.offsets)
+        overlaps.append((w[:, None] * expected).T @ normalize(log_joint(fitted, rows)))
     problems: list[str | None] = [None] * len(weights)
-    return LatentClassRefits(
-        (runs.proportions, runs.probabilities), runs.log_likelihood, overlaps, problems
-    )
+    return LatentClassRefits(parameters, runs.log_likelihood, np.stack(overlaps), problems)

@@ -18,7 +18,7 @@ _MAX_THREADS = 256
 
 
 class Apply(Protocol):
-    """Callable that calls a function with each tuple of arguments, possibly in threads, and returns the results."""
+    """Callable that returns the results of a function for each tuple of arguments."""
 
     def __call__(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /
@@ -30,10 +30,7 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> lis
 
     Return the start and end of each block.
     """
-    if most is None:
-        size = rows
-    else:
-        size = max(rows, -(-n // most))
+    size = rows if most is None else max(rows, -(-n // most))
     if 0 < n <= size:
         return [(0, n)]
     return [(start, min(start + size, n)) for start in range(0, n, size)]
@@ -50,7 +47,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def block_map(n_jobs: int | None) -> Iterator[Apply]:
-    """Return a context with an `Apply` object, whose threads run functions in parallel if they release the GIL."""
+    """Return a context with an `Apply` object, which runs functions in threads."""
     apply = _Threads(n_threads(n_jobs))
     try:
         yield apply
@@ -88,7 +85,7 @@ class _Threads:
 def run_outside(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result] | None:
-    """Yield results of the workers set by `joblib.parallel_config`, or return None if they are threads."""
+    """Return the results of the workers of `joblib.parallel_config`, or None for threads."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 

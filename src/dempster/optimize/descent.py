@@ -16,7 +16,7 @@ _LIKELIHOOD_TOLERANCE = 1e-9
 
 @dataclass
 class Run(Generic[Model]):
-    """Result of an iterative fit, with the final parameters ``model`` and the objective after every iteration."""
+    """Result of an iterative fit: final parameters, and the objective after every iteration."""
 
     model: Model
     history: list[float] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Run(Generic[Model]):
 
 
 def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
-    """Return the indices of all log-likelihoods that are equal to the largest one up to rounding errors."""
+    """Return the indices of all log-likelihoods that are equal to the largest up to rounding."""
     largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
     return np.flatnonzero(
         np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects
@@ -38,7 +38,10 @@ def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> 
 def descend(
     step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float
 ) -> Run[Model]:
-    """Iterate ``step`` (objective, next parameters) until the relative change of the objective is at most ``tol``."""
+    """Iterate ``step``, which returns the objective and the next parameters, until convergence.
+
+    The relative change of the objective is then at most ``tol``.
+    """
     run = Run(start)
     following = start
     for _ in range(max_iter):
@@ -63,6 +66,5 @@ def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         pass
     # H is singular, for example if a cluster has no mass.
-    return np.linalg.solve(
-        H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R
-    )
+    ridge = 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny)
+    return np.linalg.solve(H + ridge * np.eye(len(H)), R)

@@ -20,15 +20,14 @@ _k_means = kernel("""k_means(
 def k_means(
     X: np.ndarray, n_clusters: int, rng: np.random.RandomState, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centers, shape (k, d), and the labels, shape (n,), of k-means with greedy k-means++ initialization.
+    """Return the centers, shape (k, d), and the labels, shape (n,), of k-means.
 
-    The center of an empty cluster is moved to the row that is farthest from its own center. Rows
-    with weight 0 do not change the centers but get a label.
+    The initialization is greedy k-means++. The center of an empty cluster is moved to the row that
+    is farthest from its own center. Rows with weight 0 do not change the centers but get a label.
     """
     data = np.ascontiguousarray(X, dtype=np.float64)
-    if weights is None:
-        w = np.ones(len(data))
-    else:
+    w = np.ones(len(data))
+    if weights is not None:
         w = np.ascontiguousarray(weights, dtype=np.float64)
     trials = 2 + int(np.log(n_clusters))
     draws = rng.random_sample((n_clusters, trials))

@@ -20,9 +20,10 @@ _ITERATIONS = 3  # Index of the number of iterations in _counts.
 _SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
 
 _advance = kernel("""lbfgs_advance(
-    x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out, steps:
-    float64[memory, n] out, changes: float64[memory, n] out, line: float64[10] out, counts: int64[6]
-    out, max_iter: int, tol: float, gradient_tol: float, history: float64[max_iter + 1] out) -> int""")
+    x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out,
+    steps: float64[memory, n] out, changes: float64[memory, n] out, line: float64[10] out,
+    counts: int64[6] out, max_iter: int, tol: float, gradient_tol: float,
+    history: float64[max_iter + 1] out) -> int""")
 
 
 def minimize_lbfgs(
@@ -33,7 +34,7 @@ def minimize_lbfgs(
     tol: float,
     gradient_tol: float = 0.0,
 ) -> Run[np.ndarray]:
-    """Minimize a smooth function by `LBFGS`, and return the final point with the value after each iteration."""
+    """Minimize a smooth function by `LBFGS`; the run has the value after each iteration."""
     search = LBFGS(start, max_iter=max_iter, tol=tol, gradient_tol=gradient_tol)
     while search.iterate(evaluate):
         pass

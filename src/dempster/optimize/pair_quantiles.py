@@ -1,4 +1,4 @@
-"""Quantiles of the probability that two objects are in the same cluster, over many fits of a mixture model.
+"""Quantiles of the probability that two objects are in the same cluster, over many mixtures.
 
 Let p_ikb be the probability of cluster k for object i in fit b. In this fit, objects i and j are in
 the same cluster with probability sum_k p_ikb p_jkb. For each pair of objects, only two quantiles of
@@ -18,8 +18,8 @@ from dempster._native import kernel
 # pairs. Each pair is computed once and written at (i, j) and (j, i). Different threads may compute
 # different blocks of rows.
 quantiles_within = kernel("""quantiles_within(
-    P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper:
-    real[n, n] out, start: int up to stop, stop: int up to n)""")
+    P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out,
+    upper: real[n, n] out, start: int up to stop, stop: int up to n)""")
 
 # Compute the quantiles for all pairs of an object of P and an object of Q.
 quantiles_between = kernel("""quantiles_between(
@@ -37,7 +37,7 @@ probabilities_of_pairs = kernel("""probabilities_of_pairs(
 
 
 def quantile_ranks(n_values: int, confidence: float) -> tuple[int, float]:
-    """Return the rank and the fraction that define the lower bound of a central confidence interval.
+    """Return the rank and the fraction that define the lower bound of a confidence interval.
 
     The bound is (1 - fraction) v[rank] + fraction v[rank + 1], where v are the sorted values (the
     default interpolation of NumPy and R). The upper bound has the same rank and fraction if the

@@ -17,12 +17,15 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-"""Function of the start and the end of a block of b objects. It returns the linear terms of their quadratic programs,
-shape (b, f), and for each object the index of an equal reference object, or -1."""
+"""Function of the start and the end of a block of b objects.
+
+It returns the linear terms of their quadratic programs, shape (b, f), and for each object the index
+of an equal reference object, or -1.
+"""
 
 _euclidean_terms = kernel("""euclidean_terms(
-    rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f]
-    out, same: int64[n] out)""")
+    rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float,
+    linear: float64[n, f] out, same: int64[n] out)""")
 
 # Compute the masses of k objects with constraints between them, in place, by sweeps that minimize
 # over one object after the other. H is the common Hessian of the objects, `linear` contains their
@@ -30,9 +33,9 @@ _euclidean_terms = kernel("""euclidean_terms(
 # and form have the format of `dempster.optimize.row_fit`. The sweeps end when no mass changes by
 # more than tol, or after max_iter sweeps.
 settle_links = kernel("""settle_links(
-    H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out, indptr:
-    int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form:
-    float64[f, f], max_iter: int, tol: float)""")
+    H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
+    indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e],
+    form: float64[f, f], max_iter: int, tol: float)""")
 
 _MAX_BLOCK_VALUES = 1 << 21  # Maximum number of conflicts that a thread stores.
 
@@ -61,7 +64,7 @@ def linear_image(
 
 
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
-    """Return a function that computes the linear terms of the quadratic programs for a block of objects."""
+    """Return a function that computes the linear terms for a block of objects."""
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         delta, same = conflicts(start, stop)

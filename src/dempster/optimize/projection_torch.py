@@ -1,4 +1,4 @@
-"""Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
+"""Torch implementation of `dempster.optimize.projection` for Euclidean data on a GPU.
 
 An active set method solves the quadratic programs of all rows of a block at the same time. Each row
 has a short list of the focal sets with positive mass. The small linear systems of all rows are
@@ -33,18 +33,15 @@ def project_euclidean(
     device: Any,
     weights: np.ndarray | None,
 ) -> Array:
-    """Return the masses of n rows, shape (n, f), from target conflicts 1 - exp(-gamma d^2) with p reference objects.
+    """Return the masses of n rows, shape (n, f), from target conflicts with p reference objects.
 
-    d is the Euclidean distance. ``references``, ``masses`` and ``weights`` are the data, masses and
-    weights of the reference objects. If ``rows`` is an array, its blocks are copied to the device
-    one after the other, and the result is an array. If it is a tensor, the result is a tensor on
-    the same device.
+    The target conflicts are 1 - exp(-gamma d^2), where d is the Euclidean distance. ``references``,
+    ``masses`` and ``weights`` are the data, masses and weights of the reference objects. If
+    ``rows`` is an array, its blocks are copied to the device one after the other, and the result is
+    an array. If it is a tensor, the result is a tensor on the same device.
     """
     torch = import_torch(device)
-    if precision_of(rows) == np.float32:
-        dtype = torch.float32
-    else:
-        dtype = torch.float64
+    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
     image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
@@ -146,7 +143,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
 
 
 def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
-    """Minimize each row over the masses of its listed sets, which sum to one but may be negative."""
+    """Minimize each row over the masses of its sets, which sum to one but may be negative."""
     import torch
 
     K = sets.shape[1]

@@ -2,7 +2,8 @@
 
 The masses M (n, f), whose rows m_i are on the simplex, minimize
 
-    sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j
+    sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2
+    + sum over linked pairs of a_ij m_i' Z m_j
 
 for symmetric matrices A_r, weights w_ij and targets t_ijr. The second sum is a penalty for linked
 pairs (constraints). If all other rows are fixed, row i is the solution of a small quadratic program
@@ -36,10 +37,10 @@ import numpy as np
 
 from dempster._native import Kernel, interruptible, kernel
 
-_LINKS = """link_indptr: int64[n + 1] offsets in e, link_indices: int32[e] below n, coefficients: float64[e],
-    form: float64[f, f]"""
-_PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
-    delta: float64[entries], conflict: float64[f, f], simple: bool"""
+_LINKS = """link_indptr: int64[n + 1] offsets in e, link_indices: int32[e] below n,
+    coefficients: float64[e], form: float64[f, f]"""
+_PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n,
+    weights: float64[entries], delta: float64[entries], conflict: float64[f, f], simple: bool"""
 _LOOP = "order: int64[visits] below n, max_iter: int, tol: float, constant: float"
 _END = "history: float64[max_iter] out, ending: int64[2] out"
 
@@ -65,12 +66,12 @@ pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 # does not increase.
 sweep_rows = kernel(f"""sweep_rows(
     M: float64[n, f] out, order: int64[visits] below n, indptr: int64[n + 1] offsets in entries,
-    indices: int32[entries] below n, weights: float64[entries], targets: float64[entries, q], forms:
-    float64[q, f, f], reweight: bool, {_LINKS})""")
+    indices: int32[entries] below n, weights: float64[entries], targets: float64[entries, q],
+    forms: float64[q, f, f], reweight: bool, {_LINKS})""")
 
 _descend_intervals = kernel(f"""descend_intervals(
-    M: float64[n, f] out, targets: float32[q, n, n], forms: float64[q, f, f], order: int64[visits]
-    below n, squares: float, max_iter: int, tol: float, {_END})""")
+    M: float64[n, f] out, targets: float32[q, n, n], forms: float64[q, f, f],
+    order: int64[visits] below n, squares: float, max_iter: int, tol: float, {_END})""")
 _pair_distances = kernel("""pair_distances(
     M: float64[n, f], pairs: int64[p, 2] below n, targets: float64[p, q], forms: float64[q, f, f],
     out: float64[p] out)""")
@@ -116,13 +117,13 @@ def descend_intervals(
 
 
 def interval_hessian(masses: np.ndarray, forms: np.ndarray) -> np.ndarray:
-    """Return the Hessian 2 sum_r A_r M'M A_r of the quadratic program of an object, given the masses M of others."""
+    """Return the Hessian 2 sum_r A_r M'M A_r for an object, given the masses M of others."""
     images = masses.astype(float) @ forms  # Shape (q, n, f).
     return 2 * np.einsum("qnf,qng->fg", images, images)
 
 
 def is_simple_family(conflict: np.ndarray) -> bool:
-    """Return whether the focal sets are the empty set, the singletons and the frame, given their conflict matrix."""
+    """Return whether the conflict matrix is that of the empty set, the singletons and the frame."""
     f = len(conflict)
     simple = np.ones((f, f))
     simple[np.arange(1, f), np.arange(1, f)] = 0
@@ -138,13 +139,14 @@ def conflicts_of_pairs(
     out = np.empty(len(first))
     i, j = np.array([first, second], dtype=np.int64)
     if len(M) > 2 * len(i):  # If there are few pairs, only their rows are copied.
-        M, i, j = M[np.concatenate([i, j])], np.arange(len(i)), np.arange(len(i), 2 * len(i))
+        M = M[np.concatenate([i, j])]
+        i, j = np.arange(2 * len(i)).reshape(2, -1)
     _conflicts_of_pairs(np.ascontiguousarray(M, dtype=float), conflict, i, j, out)
     return out
 
 
 def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None):
-    """Return a symmetric sparse matrix of the pairs as (indptr, indices, weights, index of the pair)."""
+    """Return a symmetric sparse matrix: indptr, indices, weights and the indices of the pairs."""
     i, j = np.asarray(pairs, dtype=np.int64).T
     rows = np.concatenate([i, j])
     columns = np.concatenate([j, i])
@@ -152,10 +154,7 @@ def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None
     order = np.lexsort((columns, rows))
     indptr = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-    if weights is None:
-        w = np.ones(len(i))
-    else:
-        w = np.asarray(weights, dtype=float)
+    w = np.ones(len(i)) if weights is None else np.asarray(weights, dtype=float)
     return indptr, columns[order].astype(np.int32), w[which[order]], which[order]
 
 
@@ -172,7 +171,7 @@ def no_links(n: int, f: int) -> Links:
 def pair_distances(
     M: np.ndarray, pairs: np.ndarray, targets: np.ndarray, forms: np.ndarray
 ) -> np.ndarray:
-    """Return the distance sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) of every pair (i, j) from its targets t_r."""
+    """Return sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) for every pair (i, j) with targets t_r."""
     out = np.empty(len(pairs))
     _pair_distances(M, pairs, targets, forms, out)
     return out

@@ -45,7 +45,7 @@ _diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
 
 
 def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arrays ``work`` and ``index`` of `simplex_qp`, which one thread can reuse for many problems."""
+    """Return the arrays ``work`` and ``index`` of `simplex_qp`, which a thread can reuse."""
     return np.empty((f + 8, f)), np.empty((2, f), np.int64)
 
 
@@ -77,9 +77,10 @@ def solve_simplex_qp(
 
     References
     ----------
-    .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section 16.5.
-    .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large dissimilarity data",
-       Knowledge-Based Systems 106, 2016.
+    .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section
+       16.5.
+    .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large
+       dissimilarity data", Knowledge-Based Systems 106, 2016.
 
     Examples
     --------
@@ -90,10 +91,7 @@ def solve_simplex_qp(
     hessian = _check_hessian(H)
     f = len(hessian)
     linear = _check_array(g, "g", (f,), np.float64)
-    if x0 is None:
-        x = np.zeros(f)
-    else:
-        x = _check_masses(x0, "x0", (f,), np.float64)
+    x = np.zeros(f) if x0 is None else _check_masses(x0, "x0", (f,), np.float64)
     if max_iter is None:
         max_iter = 10 * f + 10
     check(max_iter, "max_iter", integer(1))
@@ -168,8 +166,8 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
     References
     ----------
-    .. [1] V. Antoine, B. Quost, M.-H. Masson and T. Denœux, "CECM: Constrained evidential C-means algorithm",
-       Computational Statistics & Data Analysis 56(4), 2012.
+    .. [1] V. Antoine, B. Quost, M.-H. Masson and T. Denœux, "CECM: Constrained evidential C-means
+       algorithm", Computational Statistics & Data Analysis 56(4), 2012.
 
     Examples
     --------
@@ -189,7 +187,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
 
 def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """Return ``values`` as a finite C-contiguous array of the given type and shape (None stands for any length)."""
+    """Return ``values`` as a finite C-contiguous array of the given shape (None: any length)."""
     array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(
         want not in (None, got) for want, got in zip(shape, array.shape, strict=True)
@@ -238,8 +236,8 @@ def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndar
     if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
         raise InvalidParameterError(
             name,
-            must=f"lie on the simplex (nonnegative entries with sum 1), got the smallest entry {masses.min():.3g} and "
-            f"sums from {sums.min():.6g} to {sums.max():.6g}",
+            must=f"lie on the simplex (nonnegative entries with sum 1), got the smallest entry "
+            f"{masses.min():.3g} and sums from {sums.min():.6g} to {sums.max():.6g}",
         )
     return masses
 
@@ -248,7 +246,8 @@ def _warn_capped(capped: int, n: int) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{capped} of {n} quadratic programs reached max_iter; their solutions are feasible but may not be optimal",
+        f"{capped} of {n} quadratic programs reached max_iter; "
+        "their solutions are feasible but may not be optimal",
         ConvergenceWarning,
         stacklevel=3,
     )
