@@ -245,7 +245,9 @@ def _call_unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> An
 
 def _add_parts(parts: Sequence[Any]) -> Any:
     nonempty = [part for part in parts if part is not None]
-    return reduce(add, nonempty) if nonempty else None
+    if nonempty:
+        return reduce(add, nonempty)
+    return None
 
 
 def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.ndarray:

@@ -382,7 +382,9 @@ def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blo
         from dempster.data.dask_blocks import open_dask_blocks
 
         return open_dask_blocks(X, missing=missing)
-    read = _block_reader(X if comes_in_blocks(X) else [X])
+    if not comes_in_blocks(X):
+        X = [X]
+    read = _block_reader(X)
     for number, block in enumerate(_iterate(read())):
         if count_block_rows(block):
             columns = Columns.from_block(block, number, missing=missing)

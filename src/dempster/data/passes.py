@@ -139,7 +139,9 @@ class Journal:
 
     def _read(self) -> tuple[list[bytes], int]:
         """Return the complete records of the file, and the position at which they end."""
-        data = self.path.read_bytes() if self.path.exists() else b""
+        if not self.path.exists():
+            return [], 0
+        data = self.path.read_bytes()
         if len(data) < len(self._head) and self._head.startswith(data):
             return [], 0
         if not data.startswith(_MAGIC) or len(data) < len(self._head):

@@ -339,7 +339,9 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
     if weighted:
         weights = np.ascontiguousarray(block[:, -1])
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
-    rows = block if device == "cpu" else to_tensor(block, device)
+    rows: Array = block
+    if device != "cpu":
+        rows = to_tensor(block, device)
     if origin is not None:
         rows = _shift(rows, origin, unit)
     return function(rows, to_device_of(weights, rows), shared, apply)

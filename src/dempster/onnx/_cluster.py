@@ -299,9 +299,11 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
         return _export_references(estimator, X)
     parts: list[Value] = []
     for one, weight, order in zip(model.models, model.weights, model.orders, strict=True):
-        export = _export_mixture if isinstance(one, EvidentialMixture) else _export_references
         part: Any = SimpleNamespace(_model=one, metric="euclidean")
-        masses = export(part, X)
+        if isinstance(one, EvidentialMixture):
+            masses = _export_mixture(part, X)
+        else:
+            masses = _export_references(part, X)
         if not parts:
             outlying = masses.columns([one.family.empty_index])
         plausibilities = masses @ one.family.membership[:, order].astype(float)

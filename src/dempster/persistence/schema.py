@@ -411,12 +411,12 @@ def _check_loaded(obj: Any) -> None:
 
 # ---- tables --------------------------------------------------------------------------------------
 
-_REGISTERED: dict[str, type] = {}
+_REGISTERED: set[type] = set()
 
 
 def register(kind: type) -> None:
     """Let files contain a dataclass of an application, and the classes of its fields."""
-    _REGISTERED[_package_of(kind)] = kind
+    _REGISTERED.add(kind)
     schemas_by_name.cache_clear()
 
 
@@ -427,12 +427,11 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
 
     if package in TABLES:
         return {schema.cls.__name__: schema for schema in TABLES[package]()}
+    pending = [kind for kind in _REGISTERED if _package_of(kind) == package]
     if package in _METHOD_PACKAGES:
         module = import_module(f"dempster.{package}")
         public = [getattr(module, name) for name in module.__all__]
         pending = [kind for kind in public if _is_estimator(kind)]
-    else:
-        pending = [_REGISTERED[package]] if package in _REGISTERED else []
     found: dict[str, Schema] = {}
     while pending:
         kind = pending.pop()
