@@ -58,8 +58,8 @@ class WMVEC(EvidentialClusterer):
     within a view keep their proportions; standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters.
-    The optimal weights w_q are proportional to
-    :math:`\mathrm{prior}_q \exp(-e_q / \mathrm{evenness})`. A uniform prior gives the entropy weights of the literature, which put all
+    The optimal weights w_q are proportional to :math:`\mathrm{prior}_q \exp(-e_q /
+    \mathrm{evenness})`. A uniform prior gives the entropy weights of the literature, which put all
     weight on the view with the fewest degrees of freedom, even if it is noise, because clusters
     that follow this view explain most of its dispersion. Here prior_q is proportional to
     :math:`\exp(s_q / \mathrm{evenness})`, where s_q is the share that would remain within the same
