@@ -645,14 +645,7 @@ def _resolve_among_dissimilarities(
     partition = resolved.partition
     views = Views.from_input(X)
     if views is None and not hasattr(X, "tocsr"):
-        values = as_reals(X, "X")
-        if values.ndim != 2:
-            raise InvalidParameterError(
-                "X", must=f"contain dissimilarities in rows, got shape {values.shape}"
-            )
-        check_values(values, "X")
-        if not hasattr(X, "iloc"):
-            X = values
+        X = _check_dissimilarities(X)
     n = len(partition)
     n_rows = X.shape[0] if views is None else len(views)
     index = inputs.row_names(X)
@@ -691,18 +684,37 @@ def _resolve_among_dissimilarities(
         obj.row = obj.reader.dissimilarities()
     if attributes is not None:
         ordered = reorder_like(attributes, names)
-        obj.table = ObjectTable(ordered, names=feature_names, argument="attributes")
-        if len(obj.table) != n:
-            raise InvalidParameterError(
-                "attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}"
-            )
-        if position < 0:
-            raise InvalidParameterError(
-                "attributes", must="be None for a new object, which has no row in the table"
-            )
-        obj.cells = obj.table.row(position)
+        _set_attributes(obj, ObjectTable(ordered, names=feature_names, argument="attributes"))
     obj.masses = _compute_masses(obj, position)
     return obj
+
+
+def _check_dissimilarities(X: TableLike) -> Any:
+    """Validate dissimilarities in rows; return a table, or an array of any other input."""
+    values = as_reals(X, "X")
+    if values.ndim != 2:
+        raise InvalidParameterError(
+            "X", must=f"contain dissimilarities in rows, got shape {values.shape}"
+        )
+    check_values(values, "X")
+    if hasattr(X, "iloc"):
+        return X
+    return values
+
+
+def _set_attributes(obj: ExplainedObject, table: ObjectTable) -> None:
+    """Set the attributes of an object that is explained by its dissimilarities."""
+    n = len(obj.partition)
+    if len(table) != n:
+        raise InvalidParameterError(
+            "attributes", must=f"have {n} rows, one for each object, got {len(table)}"
+        )
+    if obj.position < 0:
+        raise InvalidParameterError(
+            "attributes", must="be None for a new object, which has no row in the table"
+        )
+    obj.table = table
+    obj.cells = table.row(obj.position)
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:

@@ -123,18 +123,8 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     from dempster.apps.recipe.labels import is_file_name
     from dempster.persistence import save
 
-    reject = options["reject"]
-    rule = options["rule"]
+    _check_options(options)
     new = options["new"]
-    if reject is not None and rule in _SET_RULES:
-        reason = "which may select several classes"
-        raise WrongUse(f"--reject cannot be used with --rule {rule}, {reason}")
-    if reject is not None and not reject >= 0:
-        raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
-    if options["confidence"] is not None and (reject is not None or rule != "pignistic"):
-        raise WrongUse("--confidence cannot be used with --reject or --rule")
-    if options["cv"] == 1:
-        raise WrongUse("--cv must be 0 or at least 2, got 1")
     info = METHODS[options["method"]]
     parameters = parse_parameters(options, info.name)
     if info.parameter("random_state"):
@@ -196,6 +186,20 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         cross_validation=scores,
         decisions=counts,
     )
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    reject = options["reject"]
+    rule = options["rule"]
+    if reject is not None and rule in _SET_RULES:
+        reason = "which may select several classes"
+        raise WrongUse(f"--reject cannot be used with --rule {rule}, {reason}")
+    if reject is not None and not reject >= 0:
+        raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
+    if options["confidence"] is not None and (reject is not None or rule != "pignistic"):
+        raise WrongUse("--confidence cannot be used with --reject or --rule")
+    if options["cv"] == 1:
+        raise WrongUse("--cv must be 0 or at least 2, got 1")
 
 
 def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attributes, pd.Series]:

@@ -336,17 +336,10 @@ def _select_columns(
     categories = rule.as_list(categories, "categories", "a list of names of columns")
     rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
-    arguments = {"columns": columns, "exclude": exclude}
+    _check_columns_exist(table, "columns", columns)
+    _check_columns_exist(table, "exclude", exclude)
     if not all_text:
-        arguments["categories"] = categories
-    for argument, names in arguments.items():
-        unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
-        if unknown:
-            message = (
-                f"{argument}: there is no column {quote_names(unknown)}; "
-                f"the columns are {quote_names(table.columns, 20)}"
-            )
-            raise InvalidParameterError(argument, message=message)
+        _check_columns_exist(table, "categories", categories)
     both = [name for name in categories if name in exclude]
     if both:
         message = f"categories: {quote_names(both)} is also in exclude; remove it from one of them"
@@ -383,14 +376,28 @@ def _select_columns(
     if not wanted:
         _drop_repeated(table, selection)
     if not selection.numbers and not selection.categories:
-        message = "the table has no numeric column to cluster; left out: "
-        message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
-        settings = {}
-        if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
-            message += "; use text as categories with categories=['all']"
-            settings = {"categories": ["all"]}
-        raise InvalidParameterError("table", message=message, settings=settings)
+        raise _no_column_error(selection, exclude)
     return selection
+
+
+def _check_columns_exist(table: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
+    unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
+    if unknown:
+        message = (
+            f"{argument}: there is no column {quote_names(unknown)}; "
+            f"the columns are {quote_names(table.columns, 20)}"
+        )
+        raise InvalidParameterError(argument, message=message)
+
+
+def _no_column_error(selection: _Selection, exclude: Sequence[str]) -> InvalidParameterError:
+    message = "the table has no numeric column to cluster; left out: "
+    message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
+    settings = {}
+    if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
+        message += "; use text as categories with categories=['all']"
+        settings = {"categories": ["all"]}
+    return InvalidParameterError("table", message=message, settings=settings)
 
 
 def _is_category(column: pd.Series) -> bool:

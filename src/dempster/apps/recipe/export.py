@@ -43,20 +43,24 @@ def to_command(recipe: Any) -> str:
     if recipe.confidence is not None:
         words += ["--confidence", str(recipe.confidence)]
     for name, value in recipe.parameters.items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, list | tuple):
-            text = json.dumps(list(value))
-        else:
-            text = str(value)
-        if isinstance(value, bool) or value is None:
-            text = text.lower()
-        if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
-            words += ["-p", f"{name}={text}"]
-        elif text.startswith("-"):  # A negative number after a space would be an option.
-            words.append(f"{option}={text}")
-        else:
-            words += [option, text]
+        words += _parameter_words(recipe, name, value)
     return shlex.join(words)
+
+
+def _parameter_words(recipe: Any, name: str, value: Any) -> list[str]:
+    """Return the option that sets a parameter of the method."""
+    if isinstance(value, list | tuple):
+        text = json.dumps(list(value))
+    else:
+        text = str(value)
+    if isinstance(value, bool) or value is None:
+        text = text.lower()
+    if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
+        return ["-p", f"{name}={text}"]
+    option = f"--{name.replace('_', '-')}"
+    if text.startswith("-"):  # A negative number after a space would be an option.
+        return [f"{option}={text}"]
+    return [option, text]
 
 
 def _quote_name(name: str) -> str:

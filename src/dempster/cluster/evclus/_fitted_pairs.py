@@ -283,26 +283,39 @@ def select_pairs(
     if isinstance(objects, MatrixSource):
         # The columns of a matrix for new objects are in the order of X.
         places = places[np.argsort(fitted[places])]
+    partners = n_partners if sampling == "random" else None
+    dissimilarities, imputed = _compute_dissimilarities(source, fitted, counts, partners, rng)
+    return FittedPairs(source, distinct, sampling, fitted, counts, places, dissimilarities, imputed)
+
+
+def _compute_dissimilarities(
+    source: DissimilaritySource,
+    fitted: np.ndarray,
+    counts: np.ndarray | None,
+    n_partners: int | None,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray | WeightedPairs, np.ndarray | WeightedPairs]:
+    """Return the dissimilarities of all pairs, or of random pairs if ``n_partners`` is given.
+
+    The second result is the first with missing values imputed.
+    """
     complete = None
     if isinstance(source, AttributeSource) and source.lacks_cells:
         complete = AttributeSource(impute_missing(source.objects[fitted]), source.metric)
-    dissimilarities: np.ndarray | WeightedPairs
-    imputed: np.ndarray | WeightedPairs
-    if sampling == "random":
+    if n_partners is not None:
         pairs, times = random_pairs(len(fitted), n_partners, rng)
         i, j = pairs.T
         d = source.pairs(fitted[i], fitted[j])
-        dissimilarities = imputed = WeightedPairs(i, j, d, times).multiply(counts)
-        if complete is not None:
-            imputed = dissimilarities._replace(dissimilarity=complete.pairs(i, j))
-    else:
-        D = source.block(fitted, fitted).astype(float)
-        np.fill_diagonal(D, 0)
-        # The metric may be symmetric only up to rounding.
-        dissimilarities = imputed = (D + D.T) / 2
-        if complete is not None:
-            imputed = complete.block(slice(None), slice(None))
-    return FittedPairs(source, distinct, sampling, fitted, counts, places, dissimilarities, imputed)
+        some = WeightedPairs(i, j, d, times).multiply(counts)
+        if complete is None:
+            return some, some
+        return some, some._replace(dissimilarity=complete.pairs(i, j))
+    D = source.block(fitted, fitted).astype(float)
+    np.fill_diagonal(D, 0)
+    D = (D + D.T) / 2  # The metric may be symmetric only up to rounding.
+    if complete is None:
+        return D, D
+    return D, complete.block(slice(None), slice(None))
 
 
 def draw_objects(
