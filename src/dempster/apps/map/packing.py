@@ -1,4 +1,4 @@
-"""Join the scripts of the map, and pack its data in a binary format that consists of a JSON header and arrays."""
+"""Join the scripts of the map, and pack its data as a JSON header and binary arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 
 def join_modules(files: Iterable[Path]) -> str:
-    """Join JavaScript modules, in the order of their dependencies, to one module without imports."""
+    """Join JavaScript modules, in the order of their dependencies, to one without imports."""
     lines = (
         line
         for file in files
@@ -55,7 +55,7 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
 def pack_objects(
     partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray], **about: Any
 ) -> bytes:
-    """Pack the set of clusters, the doubt and the row in the table of each object on the map, and further values."""
+    """Pack the set of clusters, the doubt and the row of each object, and further values."""
     common = {
         "best": partition.best_set.astype(np.int32),
         "doubt": doubt_scores(partition).astype(np.float32),
@@ -68,6 +68,6 @@ def pack_objects(
 
 
 def name_sets(partition: CredalPartition) -> list[str]:
-    """Return the name of each set of clusters, such as "cluster 2", "between 2 and 3" or "outlier"."""
+    """Return the names of the sets, such as "cluster 2", "between 2 and 3" or "outlier"."""
     sets = [tuple(clusters) for clusters in partition.focal_sets]
     return [format_group(clusters, partition.frame) if clusters else "outlier" for clusters in sets]
