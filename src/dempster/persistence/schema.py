@@ -411,6 +411,7 @@ def _check_loaded(obj: Any) -> None:
 
 # ---- tables --------------------------------------------------------------------------------------
 
+_APPLICATIONS = ("recipe",)  # whose classes register themselves when they are imported
 _REGISTERED: set[type] = set()
 
 
@@ -427,6 +428,8 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
 
     if package in TABLES:
         return {schema.cls.__name__: schema for schema in TABLES[package]()}
+    if package in _APPLICATIONS:
+        import_module(f"dempster.apps.{package}")
     pending = [kind for kind in _REGISTERED if _package_of(kind) == package]
     if package in _METHOD_PACKAGES:
         module = import_module(f"dempster.{package}")
@@ -452,10 +455,7 @@ def schema_named(name: str) -> Schema:
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
-        raise InvalidInputError(
-            f"{name!r} is not a class that this version of dempster can load; if an application "
-            "such as dempster.apps.recipe wrote the file, import it first"
-        )
+        raise InvalidInputError(f"{name!r} is not a class that this version of dempster can load")
     return schema
 
 

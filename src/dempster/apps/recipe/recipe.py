@@ -267,7 +267,9 @@ class Recipe:
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            reason = f"method {self.method} selects the number itself; use clusters='auto'"
+            reason = (
+                f"method {self.method} selects the number of clusters itself; use clusters='auto'"
+            )
             self._reject("clusters", reason, clusters="auto")
         if self._info.parameter("random_state"):
             settings["random_state"] = self.seed
