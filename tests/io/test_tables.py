@@ -208,6 +208,9 @@ TABLES = {
         'a,b\n"3,5",1.5\n"4,5",2',
         {"a": ["3,5", "4,5"], "b": [1.5, 2]},
     ),
+    "prices without a name": ("19,99\n4,99\n24,50", "decimal"),
+    "zeros without a name": ("862000,0\n-288,0\n69,0", "decimal"),
+    "powers of ten without a name": ("-5,52E+01\n1,50E+00", "decimal"),
     "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
     "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
     "names of rows and a delimiter at the end": (
@@ -225,6 +228,7 @@ TABLES = {
         "a;b\n0;458.211\n548.731;0\n12.500;1.250",
         {"a": [0, 548.731, 12.5]},
     ),
+    "two whole numbers or a fraction": ("1,5\n", "decimal"),
     "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
     "names of rows between blanks, decimal commas": (
         "y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5",
@@ -246,9 +250,14 @@ TABLES = {
     ),
     "one line with a number sign": ("#1\n", {}),
     "remarks over blanks": ("% written by hand\n% x y\n1.5 2.5\n3.5 4.5", UNREADABLE),
+    "a title and empty cells": ("My data,,\n,,\na,b,c\n1,2,3\n4,5,6", UNREADABLE),
+    "a drawn table": ("| a | b |\n|---|---|\n| 1 | 2 |", UNREADABLE),
+    "empty cells at both ends": ("|2|\n3|4|5", {"x1": [None, 3], "x2": [2, 4], "x3": [None, 5]}),
     "a table of a database": (" a | b\n---+---\n 1 | 2\n(1 row)", UNREADABLE),
     "single quotation marks around names": ("'a'\t'b'\n1\t2\n3\t4", {"'a'": [1, 3], "'b'": [2, 4]}),
     "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
+    "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', UNREADABLE),
+    "quoted words": ('"last, first"\n"Lee, Ann"', {"last, first": ["Lee, Ann"]}),
     "names with blanks above columns between more": (
         "sample id   value\nA1          1.5\nA2          2.5",
         UNREADABLE,
@@ -276,6 +285,7 @@ TABLES = {
     "one column, a comma below": ("a\n1\n2\n-3,25", {"a": [1, 2, -3.25]}),
     "one column of powers of ten": ("a\n1,5e-05\n,25\n3,0", "decimal"),
     "one column without a name": ("1,5\nNA\n2,25", "delimiter=',' or .* decimal=','"),
+    "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
     "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
     "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
     "a delimiter in the name alone": ("rate|x\n1\n2", UNREADABLE),
@@ -305,6 +315,7 @@ TABLES = {
     "a title over two columns": ("My data\na,b\n1,2\n4,5", "header=True"),
     "a title over numbers": ("My data\n1.5,2.5\n4,5", UNREADABLE),
     "a remark over numbers": ("# 12 objects\n1,2.5\n4,5", UNREADABLE),
+    "a remark over blanks": ("# x y\n1 234\n5 678", UNREADABLE),
     "numbers of columns and rows as pandas writes them": (
         ",0,1\n0,1.5,2\n1,3,4",
         {"0": [1.5, 3], "1": [2, 4]},
@@ -415,7 +426,9 @@ def test_decimal_mark_after_the_sample(tmp_path):
     [
         ("Höhe\n1\n2".encode("cp1252"), "Höhe"),
         ("a;b\n1\xa0234\xa0567;1\xa0234".encode("cp1252"), "a"),
+        ("Возраст;b\n1;2\n3;4".encode("cp1251"), None),
         ("Höhe;b\n1;2\n3;".encode() + b"\xe4", None),
+        ("Höhe;b\n1;2\n3;".encode() + b"\xe4\n", None),
     ],
 )
 def test_encoding_is_not_confused(raw, name, tmp_path):
@@ -500,11 +513,15 @@ def test_the_separator_line_of_spreadsheets_is_skipped(tmp_path):
         assert read_table(tmp_path / "t.csv").to_dict("list") == {"Größe": [1.5, 3.5], "b": [2, 4]}
 
 
-def test_hidden_sheets_are_skipped(tmp_path):
+def test_formulas_and_hidden_sheets(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     path = tmp_path / "table.xlsx"
     book = openpyxl.Workbook()
-    book.active.append(["a", "b"])
+    for row in (["a", "b"], [1, 2], [3, "=A2+B2"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(ValueError, match="cell B3"):
+        read_table(path)
     book.active.sheet_state = "hidden"
     other = book.create_sheet("seen")
     for row in (["c", "d"], [5, 6], [7, None]):
@@ -697,7 +714,8 @@ def test_columns_that_look_like_thousands(tmp_path, delimiter):
     path.write_text("\n".join(["age weight", *lines]).replace(" ", delimiter))
     assert read_table(path).to_numpy().tolist() == [[34, 120], [45, 180], [23, 155]]
     path.write_text("\n".join(lines).replace(" ", delimiter))
-    assert read_table(path).to_numpy().tolist() == [[34, 120], [45, 180], [23, 155]]
+    with pytest.raises(ValueError, match="23.155 can be read as .* with delimiter="):
+        read_table(path)
 
 
 # Text of a matrix, and its values.

@@ -25,11 +25,13 @@ _DELIMITERS = (",", ";", "\t", "|")
 _ONE_COLUMN = "\x1f"
 _SAMPLE_LINES = 100
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_FRACTION = re.compile(r"[-+]?\d*[, ](\d+(?:[eE][-+]?\d+)?)")
 _ADVICE = (
     "remove comments, fill missing cells, quote names, or set delimiter "
     "(';' if there is a single column)"
 )
 _OTHER_FORMATS = {
+    "a drawn table": re.compile(r"\s*\|.*[^\W\d].*\|\s*"),
     "JSON": re.compile(r'\s*[\[{]\s*(["\[{].*)?', re.DOTALL),
     "HTML or XML": re.compile(
         r"\s*<(\?xml|!doctype|html|head|body|table|svg)\b.*", re.DOTALL | re.IGNORECASE
@@ -174,9 +176,24 @@ def _detect_delimiter(lines: list[str], header: bool | None, decimal: str | None
     for reading in readings:
         if reading is not best and reading.is_as_good_as(best):
             raise _ambiguous(lines, best, reading)
-    if best is column and best.coverage < 1 and _may_be_aligned_columns(lines):
+    if best is not column:
+        return best
+    is_text = best.coverage < 1
+    if (is_text or lines[0].startswith("#")) and _may_be_aligned_columns(lines):
         raise InvalidInputError(_explain_sample(lines, BLANKS))
+    if is_text and is_quoted:
+        _check_quoted_lines([row[0] for row in best.cells], header, decimal)
     return best
+
+
+def _check_quoted_lines(lines: list[str], header: bool | None, decimal: str | None) -> None:
+    """Raise an error if the content of quoted lines is a table with numbers."""
+    for delimiter in _DELIMITERS:
+        reading = _read(lines, delimiter, header, decimal)
+        if reading is not None and reading.level == 2 and reading.coverage > 0:
+            raise InvalidInputError(
+                f"whole lines are quoted, such as {lines[0][:40]}; remove the quotes"
+            )
 
 
 def _read(
@@ -253,7 +270,8 @@ def _read_one_column(lines: list[str], decimal: str | None) -> _Reading | None:
     """Read each line as a single cell.
 
     Return None if delimiters show that the lines contain several cells. Commas in numbers are not
-    delimiters; without a heading, two columns of numbers are more plausible.
+    delimiters; without a heading, two columns of numbers are more plausible, unless the numbers
+    look like fractions.
     """
     unquoted = [line for line in lines if not _QUOTED.fullmatch(line.strip())]
     if any('"' in line for line in unquoted):
@@ -270,7 +288,26 @@ def _read_one_column(lines: list[str], decimal: str | None) -> _Reading | None:
         if not body or not is_numeric or is_split:
             return None
         level = int(has_heading)
+    if not has_heading and _are_fractions(values):
+        level = 2
     return _Reading(_ONE_COLUMN, cells, level, _coverage(cells, decimal))
+
+
+def _are_fractions(values: list[str]) -> bool:
+    """Return whether a comma or space in each number may be a decimal mark or separate thousands.
+
+    This is the case if there is only one number, if a number has an exponent or decimals that start
+    with a zero (1,05), or if three or more numbers all have the same number of decimals (at least
+    two, or a single zero).
+    """
+    matches = [_FRACTION.fullmatch(value) for value in values]
+    decimals = [match[1] for match in matches if match]
+    if len(decimals) < len(values):
+        return False
+    if len(decimals) == 1 or any(re.match(r"0\d|\d+[eE]", digits) for digits in decimals):
+        return True
+    same_length = len(decimals) > 2 and len(set(map(len, decimals))) == 1
+    return same_length and (len(decimals[0]) > 1 or set(decimals) == {"0"})
 
 
 def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> InvalidParameterError:
@@ -325,10 +362,11 @@ def has_header(
         return False
     if numbers:
         raise _ambiguous_header(numbers[0])
-    if row_names and _starts_with_names(rows):
+    is_title = len(first) > 1 and not any(first[1:])
+    if is_title or (row_names and _starts_with_names(rows)):
         raise InvalidParameterError(
             "header",
-            message="the first line may be a comment above the header; remove it, "
+            message="the first line may be a title or comment above the header; remove it, "
             "or set header=True if it is the header",
             settings={"header": True},
         )

@@ -38,6 +38,8 @@ TABLE_FORMATS = {
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 _UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
 _DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
+# end of a formula without a value, in the XML of a sheet
+_EMPTY_FORMULA = re.compile(rb"(</(\w+:)?f>|<(\w+:)?f\b[^>]*/>)(?!<(\w+:)?v>[^<])")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -386,6 +388,8 @@ def _read_excel(
 
     with zipfile.ZipFile(path) as archive:
         check_compression_ratio(path, sum(part.file_size for part in archive.infolist()))
+        sheet_files = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        may_be_empty = any(_EMPTY_FORMULA.search(archive.read(name)) for name in sheet_files)
     book = openpyxl.load_workbook(path, read_only=True)
     states = {each.title: each.sheet_state for each in book.worksheets}
     book.close()
@@ -396,6 +400,8 @@ def _read_excel(
         sheet = sheets[0]
     if sheet not in sheets:
         raise InvalidParameterError("sheet", f"one of {quote_names(sheets, 20)}", sheet)
+    if may_be_empty:
+        _check_formulas(path, sheet)
     # Cells are read without conversion, so that 007 and a column named NA are not changed.
     table = pd.read_excel(
         path,
@@ -426,6 +432,26 @@ def _read_excel(
     if len(sheets) > 1:
         table.attrs["sheets"] = [sheet, *(other for other in sheets if other != sheet)]
     return _convert_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
+
+
+def _check_formulas(path: Path, sheet: str) -> None:
+    """Raise an error if a formula has no stored value, because its cell would be read as empty.
+
+    openpyxl reports the type of such a cell as numeric.
+    """
+    import openpyxl
+
+    books = [openpyxl.load_workbook(path, read_only=True, data_only=flag) for flag in (False, True)]
+    rows = zip(*(book[sheet].iter_rows() for book in books), strict=True)
+    cells = [pair for formulas, values in rows for pair in zip(formulas, values, strict=True)]
+    for book in books:
+        book.close()
+    for formula, value in cells:
+        if formula.data_type == "f" and value.value is None and value.data_type == "n":
+            raise InvalidInputError(
+                f"cell {formula.coordinate} contains a formula without a value; "
+                "open the file in a spreadsheet program and save it again"
+            )
 
 
 def _drop_titles(table: pd.DataFrame) -> pd.DataFrame:

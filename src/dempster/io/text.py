@@ -22,6 +22,11 @@ _MAX_RATIO = 200
 _BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
+_NON_ASCII_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]+")
+# control characters, or letters of Western languages in UTF-8
+_NOT_WINDOWS_1252 = re.compile(
+    rb"[\x01-\x08\x0e-\x1f]|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9\xef][\x80-\xbf]{2}"
+)
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=.?"?\s*', re.IGNORECASE)
 
 
@@ -64,8 +69,17 @@ def text_encoding(path: Path) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252"
+        if _is_western(head):
+            return "cp1252"
     return "utf-8-sig"
+
+
+def _is_western(head: bytes) -> bool:
+    """Return whether bytes may be Windows-1252 text, with few runs of non-ASCII letters."""
+    runs = _NON_ASCII_LETTERS.findall(head.decode("cp1252", "replace"))
+    n_letters = sum(map(len, runs))
+    n_in_long_runs = sum(len(run) for run in runs if len(run) > 2)
+    return 2 * n_in_long_runs <= n_letters and _NOT_WINDOWS_1252.search(head) is None
 
 
 def _is_compressed(path: Path) -> bool:
